@@ -1,0 +1,157 @@
+//! Error codes: what went wrong, and whose fault it is.
+//!
+//! The table is published in `docs/error-codes.md`. *Environment* errors are
+//! tried again without limit and never condemn a revision; *revision* errors
+//! spend tries and may roll back. A code we do not know (another vendor's
+//! device) counts as environment: only what is proven bad is quarantined.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Who has to change something before a retry can help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Class {
+    Environment,
+    Revision,
+}
+
+macro_rules! codes {
+    ($($variant:ident = $text:literal, $class:ident, $meaning:literal, $remedy:literal;)*) => {
+        /// What went wrong.
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(from = "String", into = "String")]
+        pub enum Code {
+            $(#[doc = $meaning] $variant,)*
+            /// A code of somebody else's, kept as it came.
+            Foreign(String),
+        }
+
+        impl Code {
+            /// Every code of ours, in the order of the published table.
+            pub const ALL: &'static [Code] = &[$(Code::$variant,)*];
+
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Code::$variant => $text,)*
+                    Code::Foreign(text) => text,
+                }
+            }
+
+            pub fn class(&self) -> Class {
+                match self {
+                    $(Code::$variant => Class::$class,)*
+                    Code::Foreign(_) => Class::Environment,
+                }
+            }
+
+            /// What it means, as a clause.
+            pub fn meaning(&self) -> &'static str {
+                match self {
+                    $(Code::$variant => $meaning,)*
+                    Code::Foreign(_) => "the device reported a code of its own",
+                }
+            }
+
+            /// What a person can do about it.
+            pub fn remedy(&self) -> &'static str {
+                match self {
+                    $(Code::$variant => $remedy,)*
+                    Code::Foreign(_) => "look the code up in the device's manual",
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    PullTimeout = "pull-timeout", Environment, "an image or archive did not arrive in time", "check the line to the registry";
+    RegistryUnavailable = "registry-unavailable", Environment, "the registry answered with a server error or not at all", "check the registry";
+    RegistryDenied = "registry-denied", Environment, "the registry refused the site's credentials", "check the site's registry credentials";
+    DiskFull = "disk-full", Environment, "the device has too little free disk", "free disk space on the device";
+    EngineUnavailable = "engine-unavailable", Environment, "the container engine does not answer", "start the container engine on the device";
+    EngineError = "engine-error", Environment, "the container engine refused for a reason of its own", "read the engine's message";
+    PortInUse = "port-in-use", Environment, "a host port is taken by something else", "free the port or change the deployment's port";
+    NodeOffline = "node-offline", Environment, "the node went silent during the attempt", "bring the node back";
+    ProgressDeadline = "progress-deadline", Environment, "the node did not finish in time", "look at the node's logs";
+    NodeShutdown = "node-shutdown", Environment, "the node was stopped during the attempt", "nothing: it is tried again";
+    ImageMissing = "image-missing", Revision, "the image or archive does not exist", "push it, or deploy another version";
+    ArchiveInvalid = "archive-invalid", Revision, "the component's archive breaks the package rules", "publish a corrected archive";
+    InvalidConfig = "invalid-config", Revision, "the configuration cannot be applied", "correct the deployment";
+    UnsupportedKey = "unsupported-key", Revision, "the compose file uses a key that is not supported", "remove the key or use another device";
+    NotEligible = "not-eligible", Revision, "the device does not meet the deployment's constraints", "choose another node or profile";
+    Exited = "exited", Revision, "a container ended", "look at the container's logs";
+    Unhealthy = "unhealthy", Revision, "the health check does not pass", "look at the container's logs";
+    ComponentTimeout = "component-timeout", Revision, "a component did not become healthy within its timeout", "look at the container's logs or raise the timeout";
+    RemovalFailed = "removal-failed", Environment, "the workload could not be removed", "look at the engine on the device";
+    UnknownChild = "101", Environment, "the gateway does not know the device", "check the device's name";
+    ChildUnreachable = "102", Environment, "the gateway cannot reach the device", "bring the device back";
+    PlacementUnsupported = "103", Revision, "the gateway does not choose devices itself", "name the device in the deployment";
+}
+
+/// The longest foreign code that is kept.
+const FOREIGN_LIMIT: usize = 64;
+
+impl FromStr for Code {
+    type Err = std::convert::Infallible;
+    fn from_str(text: &str) -> Result<Code, Self::Err> {
+        let known = Code::ALL.iter().find(|it| it.as_str() == text).cloned();
+        Ok(known.unwrap_or_else(|| Code::Foreign(text.chars().take(FOREIGN_LIMIT).collect())))
+    }
+}
+
+impl From<String> for Code {
+    fn from(text: String) -> Code {
+        let Ok(code) = text.parse();
+        code
+    }
+}
+
+impl From<Code> for String {
+    fn from(code: Code) -> String {
+        code.as_str().to_owned()
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// The table as `docs/error-codes.md` prints it.
+pub fn markdown() -> String {
+    let head = "| code | class | meaning | what helps |\n| --- | --- | --- | --- |\n";
+    Code::ALL.iter().fold(head.to_owned(), |text, it| {
+        let class = format!("{:?}", it.class()).to_lowercase();
+        text + &format!("| `{it}` | {class} | {} | {} |\n", it.meaning(), it.remedy())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_read_back_as_written() {
+        for code in Code::ALL {
+            assert_eq!(&Code::from(code.to_string()), code);
+        }
+        assert_eq!(Code::from("E4711".to_owned()), Code::Foreign("E4711".to_owned()));
+    }
+
+    #[test]
+    fn an_unknown_code_condemns_no_revision() {
+        assert_eq!(Code::Foreign("E4711".to_owned()).class(), Class::Environment);
+    }
+
+    #[test]
+    fn the_document_prints_this_table() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/error-codes.md");
+        let document = std::fs::read_to_string(path).expect("docs/error-codes.md is readable");
+        let table = markdown();
+        assert!(document.contains(&table), "docs/error-codes.md should contain:\n\n{table}");
+    }
+}

@@ -1,0 +1,124 @@
+//! A deployment's file in Git, understood.
+//!
+//! `Document::parse` turns the bytes of `deployments/<site>/<name>.yaml` into
+//! what the site core works with, or returns everything that is wrong with
+//! them. `wire` derives the document one node is sent: the same workload,
+//! addressed to that node, with colony's own settings reduced to the attempt.
+
+mod settings;
+
+use serde_json::{Map, Value, json};
+
+use colony_margo::yaml::{self, Cursor, Limits};
+use colony_margo::{ApplicationDeployment, DeviceTarget, Digest, Finding, Findings, canonical};
+
+pub use settings::{OnFailure, Settings, Strategy, Unavailable};
+
+use crate::attempt::Revision;
+use crate::id::{BlobId, DeploymentId, DeploymentName, NodeName, SiteName};
+
+/// The key of colony's own settings in a deployment.
+pub const EXTENSION: &str = "x-colony-extensions";
+
+/// A valid file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document {
+    pub name: DeploymentName,
+    pub revision: Revision,
+    pub target: Target,
+    pub settings: Settings,
+    pub spec: ApplicationDeployment,
+    /// The bytes of the file: what a rollback puts back into Git.
+    pub text: String,
+    pub warnings: Vec<Finding>,
+}
+
+/// Which nodes of the site are meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    Any,
+    Node(NodeName),
+}
+
+impl Document {
+    /// Reads the file `name` of `site`.
+    pub fn parse(
+        site: &SiteName,
+        name: &DeploymentName,
+        blob: &BlobId,
+        text: &[u8],
+    ) -> Result<Document, Vec<Finding>> {
+        let root = yaml::parse(text, &Limits::default())?;
+        let findings = Findings::default();
+        let document = Cursor::root(&root, &findings);
+        let spec = ApplicationDeployment::read(&document);
+        let target = spec.as_ref().and_then(|it| target(site, it, &document));
+        let settings = settings_of(&document);
+        if let (Some(spec), Some(target), Some(settings), false) =
+            (spec, target, settings, findings.has_errors())
+        {
+            let revision = Revision { blob: blob.clone(), workload: workload(&spec) };
+            let text = String::from_utf8_lossy(text).into_owned();
+            let warnings = findings.into_vec();
+            return Ok(Document { name: name.clone(), revision, target, settings, spec, text, warnings });
+        }
+        Err(findings.into_vec())
+    }
+
+    pub fn id(&self) -> &DeploymentId {
+        &self.spec.id
+    }
+
+    /// The bytes sent to `node` for attempt `attempt`.
+    pub fn wire(&self, node: &NodeName, attempt: u32) -> Vec<u8> {
+        let mut spec = self.spec.clone();
+        spec.metadata.device_id = device_target(node);
+        let mut own = Map::new();
+        own.insert("attempt".to_owned(), json!(attempt));
+        own.insert("phase".to_owned(), json!("active"));
+        spec.spec.extensions.insert(EXTENSION, own);
+        spec.to_yaml().into_bytes()
+    }
+}
+
+/// The digest of what a node would run: the file without addressee and policy.
+pub fn workload(spec: &ApplicationDeployment) -> Digest {
+    let mut value = serde_json::to_value(spec).unwrap_or_default();
+    remove(&mut value, &["metadata", "deviceId"]);
+    remove(&mut value, &["spec", EXTENSION]);
+    Digest::of(&canonical::to_vec(&value))
+}
+
+fn remove(value: &mut Value, path: &[&str]) {
+    let Some((last, parents)) = path.split_last() else { return };
+    let parent = parents.iter().try_fold(value, |it, key| it.get_mut(key));
+    if let Some(map) = parent.and_then(Value::as_object_mut) {
+        map.remove(*last);
+    }
+}
+
+fn settings_of(document: &Cursor<'_>) -> Option<Settings> {
+    let own = document.field("spec").and_then(|it| it.field(EXTENSION));
+    own.map_or(Some(Settings::default()), |it| Settings::read(&it))
+}
+
+fn target(site: &SiteName, spec: &ApplicationDeployment, root: &Cursor<'_>) -> Option<Target> {
+    let written = spec.metadata.device_id.to_string();
+    let target = match written.strip_prefix(&format!("{site}/")) {
+        Some("*") => Some(Target::Any),
+        Some(node) => node.parse().ok().map(Target::Node),
+        None => None,
+    };
+    if target.is_none() {
+        let place = root.field("metadata").and_then(|it| it.field("deviceId"))?;
+        let problem = format!("`{written}` names no node of this site");
+        place.error(problem, format!("`{site}/*` or `{site}/<node>`"));
+    }
+    target
+}
+
+/// A node's name is a valid device id by construction.
+fn device_target(node: &NodeName) -> DeviceTarget {
+    node.as_str().parse().unwrap_or_else(|_| unreachable!("a node name is a device id"))
+}
+

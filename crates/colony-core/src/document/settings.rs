@@ -1,0 +1,185 @@
+//! colony's own settings of a deployment: `spec.x-colony-extensions`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use colony_margo::yaml::Cursor;
+
+/// How a deployment is rolled out and what a failure does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    pub strategy: Strategy,
+    pub on_failure: OnFailure,
+    /// Labels a node must have, with these values.
+    pub selector: BTreeMap<String, String>,
+    /// How many nodes; every match if absent.
+    pub replicas: Option<u32>,
+    /// Tries an install may spend on revision errors.
+    pub install_tries: u32,
+    pub update_tries: u32,
+    /// How long an attempt may take.
+    pub progress_deadline: Duration,
+    /// How long a revision must stay healthy to count as proven.
+    pub soak: Duration,
+    /// The channel or range of versions CO follows; kept for CO.
+    pub follow: Option<String>,
+}
+
+/// In which order the nodes of a site take a revision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strategy {
+    Rolling { max_unavailable: Unavailable },
+    AllAtOnce,
+}
+
+/// How many nodes may be down at once by our own action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unavailable {
+    Count(u32),
+    Percent(u32),
+}
+
+/// What happens when the tries of a revision are spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnFailure {
+    Stop,
+    RollbackNode,
+    RollbackSite,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            strategy: Strategy::Rolling { max_unavailable: Unavailable::Count(1) },
+            on_failure: OnFailure::RollbackSite,
+            selector: BTreeMap::new(),
+            replicas: None,
+            install_tries: 3,
+            update_tries: 1,
+            progress_deadline: Duration::from_secs(600),
+            soak: Duration::from_secs(60),
+            follow: None,
+        }
+    }
+}
+
+impl Unavailable {
+    /// How many of `total` nodes; at least one, or nothing would ever move.
+    pub fn of(self, total: usize) -> u32 {
+        let total = u64::try_from(total).unwrap_or(u64::MAX);
+        let count = match self {
+            Unavailable::Count(count) => u64::from(count),
+            Unavailable::Percent(percent) => total.saturating_mul(u64::from(percent)) / 100,
+        };
+        u32::try_from(count.max(1)).unwrap_or(u32::MAX)
+    }
+}
+
+const KEYS: &[&str] = &[
+    "strategy", "onFailure", "selector", "replicas", "retry", "progressDeadline", "soak", "follow",
+];
+const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
+
+impl Settings {
+    /// Reads the block; adds a finding for everything that is wrong with it.
+    pub(super) fn read(own: &Cursor<'_>) -> Option<Settings> {
+        own.refuse_unknown_keys(KEYS);
+        let default = Settings::default();
+        let retry = own.field("retry");
+        let tries = |key: &str, default| optional(retry.as_ref(), key, default, read_tries);
+        let own = Some(own);
+        let strategy = optional(own, "strategy", default.strategy, read_strategy);
+        let on_failure = optional(own, "onFailure", default.on_failure, read_on_failure);
+        let selector = optional(own, "selector", default.selector, read_selector);
+        let replicas = optional(own, "replicas", None, |it| read_count(it, 100_000).map(Some));
+        let install_tries = tries("installs", default.install_tries);
+        let update_tries = tries("updates", default.update_tries);
+        let progress_deadline =
+            optional(own, "progressDeadline", default.progress_deadline, read_duration);
+        let soak = optional(own, "soak", default.soak, read_duration);
+        let follow = optional(own, "follow", None, |it| it.some_string().map(Some));
+        if let Some(retry) = retry {
+            retry.refuse_unknown_keys(&["installs", "updates"]);
+        }
+        Some(Settings {
+            strategy: strategy?,
+            on_failure: on_failure?,
+            selector: selector?,
+            replicas: replicas?,
+            install_tries: install_tries?,
+            update_tries: update_tries?,
+            progress_deadline: progress_deadline?,
+            soak: soak?,
+            follow: follow?,
+        })
+    }
+}
+
+/// The default if the key is absent; `None` if it is there and wrong.
+fn optional<'a, T>(
+    parent: Option<&Cursor<'a>>,
+    key: &str,
+    default: T,
+    read: impl Fn(&Cursor<'a>) -> Option<T>,
+) -> Option<T> {
+    parent.and_then(|it| it.field(key)).map_or(Some(default), |it| read(&it))
+}
+
+fn read_strategy(place: &Cursor<'_>) -> Option<Strategy> {
+    place.refuse_unknown_keys(&["type", "maxUnavailable"]);
+    let kind = place.required("type")?.one_of(&["rolling", "all-at-once"])?;
+    let limit = place.field("maxUnavailable");
+    if kind == "all-at-once" {
+        if let Some(limit) = limit {
+            limit.error("has no meaning for all-at-once", "no `maxUnavailable`");
+        }
+        return Some(Strategy::AllAtOnce);
+    }
+    let limit = limit.map_or(Some(Unavailable::Count(1)), |it| read_unavailable(&it));
+    Some(Strategy::Rolling { max_unavailable: limit? })
+}
+
+fn read_unavailable(place: &Cursor<'_>) -> Option<Unavailable> {
+    const EXPECTED: &str = "a number of nodes from 1, or a percentage from `1%` to `100%`";
+    let text = place.string()?;
+    let read = |text: &str, range: std::ops::RangeInclusive<u32>| {
+        text.parse().ok().filter(|it| range.contains(it))
+    };
+    let value = match text.strip_suffix('%') {
+        Some(percent) => read(percent, 1..=100).map(Unavailable::Percent),
+        None => read(&text, 1..=100_000).map(Unavailable::Count),
+    };
+    value.or_else(|| place.mismatch(EXPECTED))
+}
+
+fn read_on_failure(place: &Cursor<'_>) -> Option<OnFailure> {
+    Some(match place.one_of(&["stop", "rollback-node", "rollback-site"])? {
+        "stop" => OnFailure::Stop,
+        "rollback-node" => OnFailure::RollbackNode,
+        _ => OnFailure::RollbackSite,
+    })
+}
+
+fn read_selector(place: &Cursor<'_>) -> Option<BTreeMap<String, String>> {
+    let read = |it: &colony_margo::yaml::Entry<'_>| Some((it.key.to_owned(), it.value.string()?));
+    let entries: Vec<Option<(String, String)>> = place.entries()?.iter().map(read).collect();
+    entries.into_iter().collect()
+}
+
+fn read_tries(place: &Cursor<'_>) -> Option<u32> {
+    read_count(place, 100)
+}
+
+fn read_count(place: &Cursor<'_>, limit: u32) -> Option<u32> {
+    let count = place.unsigned()?;
+    let fits = u32::try_from(count).ok().filter(|it| (1..=limit).contains(it));
+    fits.or_else(|| place.mismatch(&format!("a number from 1 to {limit}")))
+}
+
+fn read_duration(place: &Cursor<'_>) -> Option<Duration> {
+    let duration = place.duration()?;
+    if duration > LONGEST {
+        return place.mismatch("at most 168h");
+    }
+    Some(duration)
+}

@@ -1,0 +1,119 @@
+//! The kinds of events, each with what a reader needs to follow.
+
+use serde::{Deserialize, Serialize};
+
+use colony_margo::{Digest, Finding};
+
+use crate::attempt::{Failure, Outcome, Revision, Revisions};
+use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName};
+use crate::state::State;
+use crate::transition::Trigger;
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Body {
+    /// The LO has read Git and knows its placements: it serves manifests.
+    Ready,
+    /// A placement changed its state.
+    StateTransition(Transition),
+    /// A report of an attempt that is over; it moves nothing.
+    StaleReport { deployment: DeploymentId, node: NodeName, adopted: u64, state: String },
+    /// The LO took a revision from Git as the wanted one.
+    DeploymentAccepted { deployment: DeploymentId, name: DeploymentName, revision: Revision },
+    /// The file is gone from Git.
+    DeploymentWithdrawn { deployment: DeploymentId, name: DeploymentName },
+    /// Every node that could be reached runs this revision.
+    DeploymentConverged { deployment: DeploymentId, revision: Revision },
+    /// A revision is refused at this site until it is released.
+    Quarantined {
+        deployment: DeploymentId,
+        bad: Revision,
+        good: Option<Revision>,
+        node: Option<NodeName>,
+        failure: Failure,
+    },
+    QuarantineReleased { deployment: DeploymentId, workload: Digest },
+    /// No reachable node runs the quarantined revision any more.
+    RolledBack { deployment: DeploymentId, bad: Revision, good: Option<Revision> },
+    /// The rollout of a revision stopped and waits for an operator.
+    RolloutStopped { deployment: DeploymentId, revision: Revision, node: NodeName, failure: Failure },
+    /// One node gave a revision up for the one before.
+    RevisionRejected { deployment: DeploymentId, node: NodeName, workload: Digest },
+    /// A file in Git that cannot be used, with all its faults.
+    FileRefused { path: String, findings: Vec<Finding> },
+    /// The file is usable again, or gone.
+    FileAccepted { path: String },
+    /// A commit removes too much at once; its removals wait for a release.
+    RemovalHeld { commit: GitRevision, deployments: Vec<DeploymentId> },
+    RemovalReleased,
+    /// Git's history was rewritten; its content waits to be accepted.
+    HistoryHeld { commit: GitRevision },
+    HistoryAccepted { commit: GitRevision },
+    Held { scope: HoldScope, note: String },
+    HoldReleased { scope: HoldScope },
+    NodeJoined { node: NodeName },
+    NodeCapable { node: NodeName, capabilities: Digest },
+    NodePresence { node: NodeName, presence: Presence },
+    NodeCordoned { node: NodeName, cordoned: bool },
+    NodeRetired { node: NodeName },
+    /// A node had seen versions this LO has no memory of.
+    VersionRaised { node: NodeName, version: u64 },
+    /// An operator's command was executed, or refused with a reason.
+    CommandDone { number: Option<u64>, command: String, refusal: Option<String> },
+}
+
+/// A change of state, with the attempt it belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Transition {
+    pub deployment: DeploymentId,
+    pub node: NodeName,
+    pub attempt: u32,
+    pub from: Option<State>,
+    pub to: State,
+    pub trigger: Trigger,
+    /// What the attempt is to bring, or brought, and the way back.
+    #[serde(flatten)]
+    pub revisions: Revisions,
+    /// How the attempt that this change ends has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+    /// Said of DELETED alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removal: Option<Removal>,
+}
+
+/// Whether a node is heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Presence {
+    /// It has an identity but never sent a request.
+    Joined,
+    Online,
+    /// Late, but its lease still runs.
+    Suspect,
+    Offline,
+}
+
+/// How sure it is that a workload is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub struct Removal {
+    /// The node confirmed it, or never had it.
+    pub deleted: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// Nobody confirmed it: forced, or the node was retired.
+    pub unconfirmed: bool,
+}
+
+/// What a hold covers.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HoldScope {
+    Site,
+    Deployment(DeploymentId),
+}

@@ -1,0 +1,97 @@
+//! What happened at a site: one append-only log, written by its LO.
+//!
+//! Every event names the hash of the one before, so that a log can be checked
+//! without trusting who kept it. Making an event is `Log::append`; there is no
+//! other way to take a sequence number.
+
+mod body;
+mod chain;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use colony_margo::{Digest, canonical};
+
+pub use body::{Body, HoldScope, Presence, Removal, Transition};
+pub use chain::{ChainError, Log, verify};
+
+use crate::id::{GitRevision, NodeName, SiteName};
+use crate::time::Wall;
+
+/// Counts the LOs a site has had; the first is 0.
+pub type Incarnation = u32;
+
+/// Counts the events of one incarnation, from 1, without gaps.
+pub type Seq = u64;
+
+/// One entry of a site's log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    pub site: SiteName,
+    pub incarnation: Incarnation,
+    pub seq: Seq,
+    pub at: Wall,
+    pub actor: Actor,
+    /// The commit the site was at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git: Option<GitRevision>,
+    pub body: Body,
+    /// The hash of the event before; of the site's name for the first.
+    pub prev: Digest,
+}
+
+impl Event {
+    /// What the next event of the log refers to.
+    pub fn hash(&self) -> Digest {
+        let value = serde_json::to_value(self).unwrap_or_default();
+        Digest::of(&canonical::to_vec(&value))
+    }
+}
+
+/// Who made it happen.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum Actor {
+    /// The site's orchestrator, by its own rules.
+    Local,
+    Node(NodeName),
+    /// A person or a token, by name.
+    Operator(String),
+}
+
+impl Actor {
+    pub fn is_operator(&self) -> bool {
+        matches!(self, Actor::Operator(_))
+    }
+}
+
+impl fmt::Display for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Actor::Local => f.write_str("local"),
+            Actor::Node(node) => write!(f, "node:{node}"),
+            Actor::Operator(name) => write!(f, "operator:{name}"),
+        }
+    }
+}
+
+impl From<String> for Actor {
+    /// Whatever is neither the LO nor a node counts as somebody outside.
+    fn from(text: String) -> Actor {
+        if text == "local" {
+            return Actor::Local;
+        }
+        if let Some(node) = text.strip_prefix("node:").and_then(|it| it.parse().ok()) {
+            return Actor::Node(node);
+        }
+        Actor::Operator(text.strip_prefix("operator:").unwrap_or(&text).to_owned())
+    }
+}
+
+impl From<Actor> for String {
+    fn from(actor: Actor) -> String {
+        actor.to_string()
+    }
+}

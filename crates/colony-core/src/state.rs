@@ -1,0 +1,197 @@
+//! The states of a placement, and what they are called where.
+//!
+//! Which state may follow which is the business of `transition`; this file
+//! only knows their names, their Margo equivalents and their severity.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use colony_margo::status::State as MargoState;
+
+/// What an attempt tries to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Op {
+    Install,
+    Update,
+    Rollback,
+    Delete,
+}
+
+impl Op {
+    pub const ALL: [Op; 4] = [Op::Install, Op::Update, Op::Rollback, Op::Delete];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Op::Install => "install",
+            Op::Update => "update",
+            Op::Rollback => "rollback",
+            Op::Delete => "delete",
+        }
+    }
+
+    /// The state in which this operation is under way.
+    pub fn in_flight(self) -> State {
+        match self {
+            Op::Install => State::Installing,
+            Op::Update => State::Updating,
+            Op::Rollback => State::RollingBack,
+            Op::Delete => State::Deleting,
+        }
+    }
+}
+
+/// Where one deployment stands on one node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum State {
+    Pending,
+    Installing,
+    Updating,
+    RollingBack,
+    Installed,
+    /// The operation ended in an error or ran out of time.
+    Failed(Op),
+    /// The node was lost while the operation was under way.
+    Unknown(Op),
+    Deleting,
+    Deleted,
+}
+
+impl State {
+    /// Every state there is, for tables and tests.
+    pub fn all() -> impl Iterator<Item = State> {
+        let plain = [
+            State::Pending,
+            State::Installing,
+            State::Updating,
+            State::RollingBack,
+            State::Installed,
+            State::Deleting,
+            State::Deleted,
+        ];
+        let failed = Op::ALL.into_iter().map(State::Failed);
+        let unknown = [Op::Install, Op::Update, Op::Rollback].into_iter().map(State::Unknown);
+        plain.into_iter().chain(failed).chain(unknown)
+    }
+
+    /// The operation this state belongs to, if it belongs to one.
+    pub fn op(self) -> Option<Op> {
+        match self {
+            State::Installing => Some(Op::Install),
+            State::Updating => Some(Op::Update),
+            State::RollingBack => Some(Op::Rollback),
+            State::Deleting => Some(Op::Delete),
+            State::Failed(op) | State::Unknown(op) => Some(op),
+            State::Pending | State::Installed | State::Deleted => None,
+        }
+    }
+
+    /// A node is working on it and a deadline runs.
+    pub fn is_in_flight(self) -> bool {
+        matches!(self, State::Installing | State::Updating | State::RollingBack)
+    }
+
+    /// Nothing is waited for: no `why` is owed.
+    pub fn is_final(self) -> bool {
+        matches!(self, State::Installed | State::Deleted)
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Pending => "PENDING",
+            State::Installing => "INSTALLING",
+            State::Updating => "UPDATING",
+            State::RollingBack => "ROLLINGBACK",
+            State::Installed => "INSTALLED",
+            State::Failed(_) => "FAILED",
+            State::Unknown(_) => "UNKNOWN",
+            State::Deleting => "DELETING",
+            State::Deleted => "DELETED",
+        }
+    }
+
+    /// What Margo calls this state; `last` is what the device said last.
+    pub fn to_margo(self, last: MargoState) -> MargoState {
+        match self {
+            State::Pending => MargoState::Pending,
+            State::Installing | State::Updating | State::RollingBack => MargoState::Installing,
+            State::Installed => MargoState::Installed,
+            State::Failed(_) => MargoState::Failed,
+            State::Unknown(_) => last,
+            State::Deleting => MargoState::Removing,
+            State::Deleted => MargoState::Removed,
+        }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            State::Failed(op) | State::Unknown(op) => write!(f, "{}({})", self.name(), op.name()),
+            State::Pending
+            | State::Installing
+            | State::Updating
+            | State::RollingBack
+            | State::Installed
+            | State::Deleting
+            | State::Deleted => f.pad(self.name()),
+        }
+    }
+}
+
+/// A text that names no state.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a state; expected one such as INSTALLED or FAILED(update)")]
+pub struct StateError(String);
+
+impl FromStr for State {
+    type Err = StateError;
+    fn from_str(text: &str) -> Result<State, StateError> {
+        State::all()
+            .find(|it| it.to_string() == text)
+            .ok_or_else(|| StateError(text.chars().take(40).collect()))
+    }
+}
+
+impl TryFrom<String> for State {
+    type Error = StateError;
+    fn try_from(text: String) -> Result<State, StateError> {
+        text.parse()
+    }
+}
+
+impl From<State> for String {
+    fn from(state: State) -> String {
+        state.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_state_reads_back_as_written() {
+        for state in State::all() {
+            assert_eq!(state.to_string().parse(), Ok(state));
+        }
+        assert!("UNKNOWN(delete)".parse::<State>().is_err(), "a delete never becomes unknown");
+    }
+
+    #[test]
+    fn margo_sees_six_states() {
+        check(State::Updating, MargoState::Installing);
+        check(State::RollingBack, MargoState::Installing);
+        check(State::Deleting, MargoState::Removing);
+        check(State::Failed(Op::Delete), MargoState::Failed);
+        check(State::Unknown(Op::Update), MargoState::Pending);
+    }
+
+    #[track_caller]
+    fn check(state: State, expected: MargoState) {
+        assert_eq!(state.to_margo(MargoState::Pending), expected);
+    }
+}

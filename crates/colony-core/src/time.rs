@@ -1,0 +1,115 @@
+//! Time and randomness as arguments.
+//!
+//! Deadlines live on `Mono`, a clock that runs only while its owner runs and
+//! is persisted with the state: what is stored is therefore always *remaining*
+//! time, and a jump of the wall clock moves nothing. `Wall` is for stamps,
+//! maintenance windows and people.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Milliseconds a role has been running, over all its restarts.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Mono(pub u64);
+
+impl Mono {
+    pub fn after(self, wait: Duration) -> Mono {
+        Mono(self.0.saturating_add(millis(wait)))
+    }
+
+    /// How long ago `earlier` was; zero if it lies ahead.
+    pub fn since(self, earlier: Mono) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// Milliseconds since 1970 in UTC, as the machine believes.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Wall(pub u64);
+
+impl Wall {
+    pub fn after(self, wait: Duration) -> Wall {
+        Wall(self.0.saturating_add(millis(wait)))
+    }
+
+    pub fn before(self, wait: Duration) -> Wall {
+        Wall(self.0.saturating_sub(millis(wait)))
+    }
+
+    pub fn since(self, earlier: Wall) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// What a step may know of the world besides its input.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Now {
+    pub mono: Mono,
+    pub wall: Wall,
+    /// One random number, drawn by the caller for this step.
+    pub entropy: u64,
+}
+
+impl Now {
+    /// The wall-clock time at which the monotonic clock will show `due`.
+    pub fn wall_at(&self, due: Mono) -> Wall {
+        self.wall.after(due.since(self.mono))
+    }
+
+    /// The wall-clock time at which the monotonic clock showed `past`.
+    pub fn wall_of(&self, past: Mono) -> Wall {
+        self.wall.before(self.mono.since(past))
+    }
+}
+
+/// A duration as people say it: `3 h`, `2 min`, `45 s`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spoken(pub Duration);
+
+impl fmt::Display for Spoken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_secs() {
+            it @ 0..=119 => write!(f, "{it} s"),
+            it @ 120..=7_199 => write!(f, "{} min", it / 60),
+            it @ 7_200..=172_799 => write!(f, "{} h", it / 3_600),
+            it => write!(f, "{} d", it / 86_400),
+        }
+    }
+}
+
+fn millis(wait: Duration) -> u64 {
+    u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_read_as_people_say_them() {
+        check(0, "0 s");
+        check(119, "119 s");
+        check(120, "2 min");
+        check(3 * 3600, "3 h");
+        check(30 * 86_400, "30 d");
+    }
+
+    #[test]
+    fn a_deadline_is_remaining_time_whatever_the_wall_clock_says() {
+        let due = Mono(1_000).after(Duration::from_secs(10));
+        let jumped = Now { mono: Mono(6_000), wall: Wall(99_000_000), entropy: 0 };
+        assert_eq!(jumped.wall_at(due), Wall(99_005_000));
+        assert_eq!(jumped.mono.since(due), Duration::ZERO);
+    }
+
+    #[track_caller]
+    fn check(seconds: u64, expected: &str) {
+        assert_eq!(Spoken(Duration::from_secs(seconds)).to_string(), expected);
+    }
+}

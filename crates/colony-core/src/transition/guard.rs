@@ -1,0 +1,198 @@
+//! The conditions of the transition table, and the reasons they give.
+//!
+//! A guard is answered by whoever holds the facts (the site core); the answer
+//! is a reason that names what is waited for, never a bare no.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use colony_margo::Digest;
+
+use crate::code::Code;
+use crate::id::NodeName;
+use crate::state::State;
+use crate::time::{Spoken, Wall};
+use crate::transition::Trigger;
+
+/// A condition of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Guard {
+    NodeOnline,
+    WaveOpen,
+    NotHeld,
+    WindowOpen,
+    NotQuarantined,
+    LastGoodKnown,
+    TriesSpent,
+    PolicyRollsBack,
+    Due,
+    RevisionMatches,
+    ForcedIfUnknown,
+    Undelivered,
+}
+
+impl Guard {
+    /// As the published table prints it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Guard::NodeOnline => "node online",
+            Guard::WaveOpen => "wave open",
+            Guard::NotHeld => "no hold",
+            Guard::WindowOpen => "window open",
+            Guard::NotQuarantined => "not quarantined",
+            Guard::LastGoodKnown => "last good known",
+            Guard::TriesSpent => "tries spent",
+            Guard::PolicyRollsBack => "policy rolls back",
+            Guard::Due => "backoff over or by operator",
+            Guard::RevisionMatches => "desired revision",
+            Guard::ForcedIfUnknown => "an operator forces it if UNKNOWN",
+            Guard::Undelivered => "never delivered",
+        }
+    }
+}
+
+/// Who answers the guards.
+pub trait Facts {
+    fn check(&self, guard: Guard) -> Result<(), Reason>;
+}
+
+/// Facts under which every guard agrees: for tables, replays and tests.
+#[derive(Debug, Clone, Copy)]
+pub struct NoFacts;
+
+impl Facts for NoFacts {
+    fn check(&self, _guard: Guard) -> Result<(), Reason> {
+        Ok(())
+    }
+}
+
+/// Why something does not happen yet, or never will.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Reason {
+    NoSuchRow { from: Option<State>, trigger: Trigger },
+    NodeOffline { node: NodeName, last_heard: Wall },
+    NodeNeverHeard { node: NodeName },
+    NodeRetired { node: NodeName },
+    WaveFull { busy: Vec<NodeName>, limit: u32 },
+    WaveStopped { node: NodeName, code: Code },
+    HeldSite { by: String, note: String, since: Wall },
+    HeldDeployment { by: String, note: String, since: Wall },
+    WindowClosed { opens: Wall },
+    Quarantined { workload: Digest, code: Code, node: Option<NodeName>, since: Wall },
+    RejectedHere { workload: Digest, code: Code },
+    NoLastGood,
+    TriesLeft { left: u32 },
+    PolicyStops,
+    EnvironmentError { code: Code },
+    HealthLostAfterSoak,
+    Backoff { until: Wall },
+    TriesUsedUp { tries: u32, code: Code },
+    OtherRevision { wanted: Digest, reported: Digest },
+    UnknownNeedsForce,
+    WasDelivered,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::NoSuchRow { from: Some(from), trigger } => {
+                write!(f, "{from} has no transition on `{}`", trigger.name())
+            }
+            Reason::NoSuchRow { from: None, trigger } => {
+                write!(f, "what is not placed has no transition on `{}`", trigger.name())
+            }
+            Reason::NodeOffline { node, .. } => write!(f, "node {node} is offline"),
+            Reason::NodeNeverHeard { node } => write!(f, "node {node} has not been heard yet"),
+            Reason::NodeRetired { node } => write!(f, "node {node} is retired"),
+            Reason::WaveFull { busy, limit } => {
+                write!(f, "{} of {limit} rollout slots taken by {}", busy.len(), list(busy))
+            }
+            Reason::WaveStopped { node, code } => {
+                write!(f, "the rollout stopped when node {node} failed with {code}")
+            }
+            Reason::HeldSite { by, note, .. } => write!(f, "{by} holds the site{}", said(note)),
+            Reason::HeldDeployment { by, note, .. } => {
+                write!(f, "{by} holds the deployment{}", said(note))
+            }
+            Reason::WindowClosed { .. } => write!(f, "outside the maintenance window"),
+            Reason::Quarantined { workload, code, node: Some(node), .. } => {
+                write!(f, "revision {} is quarantined: {code} on node {node}", workload.short())
+            }
+            Reason::Quarantined { workload, code, node: None, .. } => {
+                write!(f, "revision {} is quarantined: {code}", workload.short())
+            }
+            Reason::RejectedHere { workload, code } => {
+                write!(f, "revision {} was rolled back on this node: {code}", workload.short())
+            }
+            Reason::NoLastGood => write!(f, "no revision was ever installed to go back to"),
+            Reason::TriesLeft { left } => write!(f, "{left} tries are left"),
+            Reason::PolicyStops => write!(f, "`onFailure: stop` leaves the decision to an operator"),
+            Reason::EnvironmentError { code } => {
+                write!(f, "{code} is a fault of the environment, not of the revision")
+            }
+            Reason::HealthLostAfterSoak => {
+                write!(f, "the revision was proven before its health was lost")
+            }
+            Reason::Backoff { .. } => write!(f, "waiting before the next try"),
+            Reason::TriesUsedUp { tries, code } => {
+                write!(f, "all {tries} tries ended in {code}")
+            }
+            Reason::OtherRevision { wanted, reported } => {
+                write!(f, "revision {} is wanted, not {}", wanted.short(), reported.short())
+            }
+            Reason::UnknownNeedsForce => {
+                write!(f, "whether it runs is unknown; `--force` removes it without confirmation")
+            }
+            Reason::WasDelivered => write!(f, "the node was told to run it and has to confirm"),
+        }
+    }
+}
+
+impl Reason {
+    /// How long it has lasted, where the reason knows its beginning.
+    pub fn since(&self) -> Option<Wall> {
+        match self {
+            Reason::NodeOffline { last_heard: at, .. }
+            | Reason::HeldSite { since: at, .. }
+            | Reason::HeldDeployment { since: at, .. }
+            | Reason::Quarantined { since: at, .. } => Some(*at),
+            Reason::NoSuchRow { .. }
+            | Reason::NodeNeverHeard { .. }
+            | Reason::NodeRetired { .. }
+            | Reason::WaveFull { .. }
+            | Reason::WaveStopped { .. }
+            | Reason::WindowClosed { .. }
+            | Reason::RejectedHere { .. }
+            | Reason::NoLastGood
+            | Reason::TriesLeft { .. }
+            | Reason::PolicyStops
+            | Reason::EnvironmentError { .. }
+            | Reason::HealthLostAfterSoak
+            | Reason::Backoff { .. }
+            | Reason::TriesUsedUp { .. }
+            | Reason::OtherRevision { .. }
+            | Reason::UnknownNeedsForce
+            | Reason::WasDelivered => None,
+        }
+    }
+}
+
+fn said(note: &str) -> String {
+    if note.is_empty() { String::new() } else { format!(": {note}") }
+}
+
+fn list(nodes: &[NodeName]) -> String {
+    let names: Vec<&str> = nodes.iter().take(3).map(NodeName::as_str).collect();
+    match nodes.len().saturating_sub(3) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
+}
+
+/// How long ago `since` was, in words.
+pub(crate) fn ago(since: Wall, now: Wall) -> Spoken {
+    Spoken(Duration::from_millis(now.0.saturating_sub(since.0)))
+}

@@ -1,0 +1,115 @@
+//! What the table allows and refuses, and that the document says the same.
+
+use super::*;
+use crate::state::Op;
+
+#[test]
+fn first_install_goes_from_nothing_to_installed() {
+    check("–", Trigger::Placed, "PENDING by T01");
+    check("PENDING", Trigger::Start, "INSTALLING by T02");
+    check("INSTALLING", Trigger::Healthy, "INSTALLED by T03");
+}
+
+#[test]
+fn failures_keep_their_operation() {
+    check("UPDATING", Trigger::Errored, "FAILED(update) by T04a");
+    check("ROLLINGBACK", Trigger::Deadline, "FAILED(rollback) by T04b");
+    check("DELETING", Trigger::Errored, "FAILED(delete) by T21");
+    check("UNKNOWN(install)", Trigger::Deadline, "FAILED(install) by T17");
+    check("FAILED(delete)", Trigger::Retry, "DELETING by T11");
+    check("FAILED(rollback)", Trigger::Retry, "ROLLINGBACK by T11");
+}
+
+#[test]
+fn a_lost_attempt_is_unknown_until_somebody_knows() {
+    check("INSTALLING", Trigger::NodeLost, "UNKNOWN(install) by T05");
+    check("UNKNOWN(rollback)", Trigger::Progress, "ROLLINGBACK by T15a");
+    check("UNKNOWN(update)", Trigger::Healthy, "INSTALLED by T15b");
+    check("UNKNOWN(rollback)", Trigger::Superseded, "UPDATING by T16b");
+}
+
+#[test]
+fn a_newer_revision_supersedes() {
+    check("INSTALLING", Trigger::Superseded, "INSTALLING by T06");
+    check("ROLLINGBACK", Trigger::Superseded, "UPDATING by T07");
+    check("FAILED(install)", Trigger::Revised, "INSTALLING by T12");
+    check("FAILED(rollback)", Trigger::Revised, "UPDATING by T12");
+}
+
+#[test]
+fn what_is_leaving_is_not_started_again() {
+    check("DELETED", Trigger::Start, "DELETED has no transition on `start`");
+    check("DELETING", Trigger::Healthy, "DELETING has no transition on `healthy`");
+    check("FAILED(delete)", Trigger::Revised, "FAILED(delete) has no transition on `revised`");
+    check("DELETING", Trigger::NodeLost, "DELETING has no transition on `node-lost`");
+    check("–", Trigger::Remove, "what is not placed has no transition on `remove`");
+}
+
+#[test]
+fn only_a_failed_update_rolls_back() {
+    check("FAILED(update)", Trigger::Rollback, "ROLLINGBACK by T13");
+    check("FAILED(install)", Trigger::Rollback, "FAILED(install) has no transition on `rollback`");
+}
+
+#[test]
+fn every_failing_guard_gives_its_reason() {
+    struct Offline;
+    impl Facts for Offline {
+        fn check(&self, guard: Guard) -> Result<(), Reason> {
+            match guard {
+                Guard::LastGoodKnown => Err(Reason::NoLastGood),
+                Guard::TriesSpent => Err(Reason::TriesLeft { left: 2 }),
+                _ => Ok(()),
+            }
+        }
+    }
+
+    let refusal = transition(Some(State::Failed(Op::Update)), Trigger::Rollback, &Offline)
+        .expect_err("two guards disagree");
+
+    assert_eq!(
+        refusal.to_string(),
+        "2 tries are left; no revision was ever installed to go back to"
+    );
+}
+
+#[test]
+fn a_state_and_a_trigger_select_at_most_one_row() {
+    for from in State::all().map(Some).chain([None]) {
+        for row in TABLE.iter().filter(|it| it.starts_at(from)) {
+            let same = TABLE.iter().filter(|it| it.trigger == row.trigger && it.starts_at(from));
+            assert_eq!(same.count(), 1, "{from:?} on {:?}", row.trigger);
+        }
+    }
+}
+
+#[test]
+fn every_state_but_deleted_can_be_left_and_reached() {
+    for state in State::all().filter(|it| *it != State::Deleted) {
+        assert!(TABLE.iter().any(|it| it.starts_at(Some(state))), "{state} cannot be left");
+    }
+    for state in State::all() {
+        let reached = State::all().map(Some).chain([None]).any(|from| {
+            TABLE.iter().any(|row| row.starts_at(from) && row.target(from) == state)
+        });
+        assert!(reached, "{state} cannot be reached");
+    }
+}
+
+#[test]
+fn the_document_prints_this_table() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/state-machine.md");
+    let document = std::fs::read_to_string(path).expect("docs/state-machine.md is readable");
+    let table = markdown();
+    assert!(document.contains(&table), "docs/state-machine.md should contain:\n\n{table}");
+}
+
+#[track_caller]
+fn check(from: &str, trigger: Trigger, expected: &str) {
+    let from = (from != "–").then(|| from.parse().expect("a state"));
+    let actual = match transition(from, trigger, &NoFacts) {
+        Ok(change) => format!("{} by {}", change.to, change.row.id),
+        Err(refusal) => refusal.to_string(),
+    };
+    assert_eq!(actual, expected);
+}

@@ -76,7 +76,8 @@ pub enum Reason {
     NodeOffline { node: NodeName, last_heard: Wall },
     NodeNeverHeard { node: NodeName },
     NodeRetired { node: NodeName },
-    WaveFull { busy: Vec<NodeName>, limit: u32 },
+    /// `busy` names a few of the `taken`.
+    WaveFull { busy: Vec<NodeName>, taken: usize, limit: u32 },
     WaveStopped { node: NodeName, code: Code },
     HeldSite { by: String, note: String, since: Wall },
     HeldDeployment { by: String, note: String, since: Wall },
@@ -107,8 +108,8 @@ impl fmt::Display for Reason {
             Reason::NodeOffline { node, .. } => write!(f, "node {node} is offline"),
             Reason::NodeNeverHeard { node } => write!(f, "node {node} has not been heard yet"),
             Reason::NodeRetired { node } => write!(f, "node {node} is retired"),
-            Reason::WaveFull { busy, limit } => {
-                write!(f, "{} of {limit} rollout slots taken by {}", busy.len(), list(busy))
+            Reason::WaveFull { busy, taken, limit } => {
+                write!(f, "{taken} of {limit} rollout slots taken by {}", list(busy, *taken))
             }
             Reason::WaveStopped { node, code } => {
                 write!(f, "the rollout stopped when node {node} failed with {code}")
@@ -184,9 +185,9 @@ fn said(note: &str) -> String {
     if note.is_empty() { String::new() } else { format!(": {note}") }
 }
 
-fn list(nodes: &[NodeName]) -> String {
+fn list(nodes: &[NodeName], total: usize) -> String {
     let names: Vec<&str> = nodes.iter().take(3).map(NodeName::as_str).collect();
-    match nodes.len().saturating_sub(3) {
+    match total.saturating_sub(names.len()) {
         0 => names.join(", "),
         more => format!("{} and {more} more", names.join(", ")),
     }

@@ -74,12 +74,23 @@ fn es_number(number: f64) -> String {
     if number == 0.0 {
         return "0".to_owned();
     }
-    let scientific = format!("{:e}", number.abs());
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let digits = mantissa.replace('.', "");
-    let point = exponent.parse::<i32>().unwrap_or_default() + 1;
+    let (digits, point) = shortest(number.abs());
     let sign = if number < 0.0 { "-" } else { "" };
     format!("{sign}{}", place(&digits, point))
+}
+
+/// The shortest digits of a number and the place of its decimal point. Of two
+/// that are equally close the even one counts, which serde_json's writer
+/// obeys and `format!` does not.
+fn shortest(number: f64) -> (String, i32) {
+    let text = Json::from(number).to_string();
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = format!("{whole}{fraction}");
+    let digits = all.trim_start_matches('0');
+    let leading = (all.len() - digits.len()) as i32;
+    let point = exponent.parse::<i32>().unwrap_or_default() + whole.len() as i32 - leading;
+    (digits.trim_end_matches('0').to_owned(), point)
 }
 
 /// Puts the decimal point `point` places after the start of the digits.

@@ -162,7 +162,7 @@ impl Schema {
     /// Checks a value for a parameter.
     pub fn check(&self, parameter: &str, value: &Json) -> Result<(), ValueError> {
         if is_empty(value) {
-            return self.check_empty(parameter);
+            return self.check_empty(parameter, value);
         }
         let checked = match value.as_array().filter(|_| self.takes_list()) {
             Some(items) => items.iter().try_for_each(|it| self.check_element(it)),
@@ -176,11 +176,12 @@ impl Schema {
         self.data_type.array || self.multiselect.unwrap_or(false)
     }
 
-    fn check_empty(&self, parameter: &str) -> Result<(), ValueError> {
+    fn check_empty(&self, parameter: &str, value: &Json) -> Result<(), ValueError> {
         if self.allows_empty() {
             return Ok(());
         }
-        Err(ValueError::new(parameter, "is empty".to_owned(), self.data_type.expected()))
+        let problem = if value.is_null() { "has no value" } else { "is empty" };
+        Err(ValueError::new(parameter, problem.to_owned(), self.data_type.expected()))
     }
 
     fn check_element(&self, value: &Json) -> Result<(), (String, String)> {

@@ -11,6 +11,7 @@ pub mod document;
 pub mod event;
 pub mod id;
 pub mod rollup;
+pub mod site;
 pub mod state;
 pub mod time;
 pub mod transition;

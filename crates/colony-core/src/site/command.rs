@@ -28,25 +28,48 @@ pub struct Command {
 #[serde(tag = "action", rename_all = "kebab-case")]
 pub enum Action {
     /// Stops new attempts.
-    Hold { scope: HoldScope, note: String },
-    ReleaseHold { scope: HoldScope },
+    Hold {
+        scope: HoldScope,
+        note: String,
+    },
+    ReleaseHold {
+        scope: HoldScope,
+    },
     /// Lets a removal that was too large happen.
     ReleaseRemoval,
     /// Takes a rewritten history.
-    AcceptHistory { commit: GitRevision },
+    AcceptHistory {
+        commit: GitRevision,
+    },
     /// Lets quarantined, rejected or stopped revisions try again.
-    ReleaseQuarantine { deployment: DeploymentId },
+    ReleaseQuarantine {
+        deployment: DeploymentId,
+    },
     /// Tries what failed again, at once and with all its tries.
-    Retry { deployment: DeploymentId, node: Option<NodeName> },
+    Retry {
+        deployment: DeploymentId,
+        node: Option<NodeName>,
+    },
     /// Goes back to the last good revision and quarantines the wanted one.
-    Rollback { deployment: DeploymentId },
+    Rollback {
+        deployment: DeploymentId,
+    },
     /// Ends the wait for a removal nobody will confirm.
-    Force { deployment: DeploymentId, node: Option<NodeName> },
+    Force {
+        deployment: DeploymentId,
+        node: Option<NodeName>,
+    },
     /// Gives a node no new deployments.
-    Cordon { node: NodeName },
-    Uncordon { node: NodeName },
+    Cordon {
+        node: NodeName,
+    },
+    Uncordon {
+        node: NodeName,
+    },
     /// The node is gone for good.
-    Retire { node: NodeName },
+    Retire {
+        node: NodeName,
+    },
 }
 
 impl Action {

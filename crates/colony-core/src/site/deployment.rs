@@ -52,14 +52,14 @@ pub struct Quarantine {
 
 /// A revision one node rolled back from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rejected {
+pub(crate) struct Rejected {
     pub workload: Digest,
     pub failure: Failure,
 }
 
 /// The failure that stopped a rollout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stopped {
+pub(crate) struct Stopped {
     pub workload: Digest,
     pub node: NodeName,
     pub failure: Failure,
@@ -133,7 +133,8 @@ impl Deployment {
 
     /// Forgets documents that neither this nor a placement in `used` refers to.
     pub(super) fn forget_documents(&mut self, used: &BTreeSet<BlobId>) {
-        let (wanted, good) = (self.wanted.blob.clone(), self.good.as_ref().map(|it| it.blob.clone()));
+        let (wanted, good) =
+            (self.wanted.blob.clone(), self.good.as_ref().map(|it| it.blob.clone()));
         self.documents.retain(|blob, _| {
             *blob == wanted || Some(blob) == good.as_ref() || used.contains(blob)
         });

@@ -80,9 +80,8 @@ fn site_path(site: &SiteName) -> String {
 
 fn name_of(site: &SiteName, path: &str) -> Result<DeploymentName, Finding> {
     let expected = format!("deployments/{site}/<name>.yaml");
-    let stem = path
-        .strip_prefix(&format!("deployments/{site}/"))
-        .and_then(|it| it.strip_suffix(".yaml"));
+    let stem =
+        path.strip_prefix(&format!("deployments/{site}/")).and_then(|it| it.strip_suffix(".yaml"));
     let problem = match stem.map(str::parse::<DeploymentName>) {
         Some(Ok(name)) => return Ok(name),
         Some(Err(error)) => error.to_string(),
@@ -268,7 +267,9 @@ impl Turn<'_> {
 
     /// Another file with the same workload restarts nothing.
     fn adopt_policy(&mut self, id: &DeploymentId) {
-        let Some(wanted) = self.site.deployments.get(id).map(|it| it.wanted.clone()) else { return };
+        let Some(wanted) = self.site.deployments.get(id).map(|it| it.wanted.clone()) else {
+            return;
+        };
         for node in self.nodes_of(id) {
             let id = crate::id::PlacementId { deployment: id.clone(), node };
             let Some(placement) = self.site.placements.get_mut(&id) else { continue };

@@ -205,6 +205,3 @@ impl Site {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -58,8 +58,7 @@ impl Site {
             return Err(transition_of_nothing(trigger));
         };
         let want = self.want(placement);
-        let facts =
-            PlacementFacts { site: self, deployment, placement, want, trigger, by, now };
+        let facts = PlacementFacts { site: self, deployment, placement, want, trigger, by, now };
         let change = transition(Some(placement.state()), trigger, &facts)?;
         Ok((change, facts.want))
     }

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::document::{Document, Target};
-use crate::id::{DeploymentId, NodeName, PlacementId};
+use crate::id::{DeploymentId, NodeName};
 use crate::site::turn::Turn;
 use crate::site::{Deployment, Member, Site};
 
@@ -17,7 +17,10 @@ pub(crate) enum Unfit {
     /// The target names another node.
     NotNamed,
     /// A label is missing or has another value.
-    Label { key: String, wanted: String },
+    Label {
+        key: String,
+        wanted: String,
+    },
     NoCapabilities,
     ProfileType(String),
     Constraints(Vec<String>),
@@ -51,9 +54,9 @@ impl Site {
             return Err(Unfit::ProfileType(profile.kind.clone()));
         }
         let constraints = profile.constraints.as_ref();
-        constraints.map_or(Ok(()), |it| it.evaluate(capabilities)).map_err(|it| {
-            Unfit::Constraints(it.iter().map(ToString::to_string).collect())
-        })?;
+        constraints
+            .map_or(Ok(()), |it| it.evaluate(capabilities))
+            .map_err(|it| Unfit::Constraints(it.iter().map(ToString::to_string).collect()))?;
         if member.cordoned { Err(Unfit::Cordoned) } else { Ok(()) }
     }
 
@@ -136,5 +139,4 @@ impl Turn<'_> {
             self.plan(&id);
         }
     }
-
 }

@@ -251,9 +251,8 @@ fn from_meta(meta: MetaRow, timing: Timing) -> Site {
 }
 
 fn deployment_row(deployment: &Deployment) -> DeploymentRow {
-    let text = |(blob, it): (&BlobId, &Arc<Document>)| {
-        (blob.clone(), it.name.clone(), it.text.clone())
-    };
+    let text =
+        |(blob, it): (&BlobId, &Arc<Document>)| (blob.clone(), it.name.clone(), it.text.clone());
     DeploymentRow {
         id: deployment.id.clone(),
         name: deployment.name.clone(),

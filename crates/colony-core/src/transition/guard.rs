@@ -72,26 +72,73 @@ impl Facts for NoFacts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Reason {
-    NoSuchRow { from: Option<State>, trigger: Trigger },
-    NodeOffline { node: NodeName, last_heard: Wall },
-    NodeNeverHeard { node: NodeName },
-    NodeRetired { node: NodeName },
+    NoSuchRow {
+        from: Option<State>,
+        trigger: Trigger,
+    },
+    NodeOffline {
+        node: NodeName,
+        last_heard: Wall,
+    },
+    NodeNeverHeard {
+        node: NodeName,
+    },
+    NodeRetired {
+        node: NodeName,
+    },
     /// `busy` names a few of the `taken`.
-    WaveFull { busy: Vec<NodeName>, taken: usize, limit: u32 },
-    WaveStopped { node: NodeName, code: Code },
-    HeldSite { by: String, note: String, since: Wall },
-    HeldDeployment { by: String, note: String, since: Wall },
-    WindowClosed { opens: Wall },
-    Quarantined { workload: Digest, code: Code, node: Option<NodeName>, since: Wall },
-    RejectedHere { workload: Digest, code: Code },
+    WaveFull {
+        busy: Vec<NodeName>,
+        taken: usize,
+        limit: u32,
+    },
+    WaveStopped {
+        node: NodeName,
+        code: Code,
+    },
+    HeldSite {
+        by: String,
+        note: String,
+        since: Wall,
+    },
+    HeldDeployment {
+        by: String,
+        note: String,
+        since: Wall,
+    },
+    WindowClosed {
+        opens: Wall,
+    },
+    Quarantined {
+        workload: Digest,
+        code: Code,
+        node: Option<NodeName>,
+        since: Wall,
+    },
+    RejectedHere {
+        workload: Digest,
+        code: Code,
+    },
     NoLastGood,
-    TriesLeft { left: u32 },
+    TriesLeft {
+        left: u32,
+    },
     PolicyStops,
-    EnvironmentError { code: Code },
+    EnvironmentError {
+        code: Code,
+    },
     HealthLostAfterSoak,
-    Backoff { until: Wall },
-    TriesUsedUp { tries: u32, code: Code },
-    OtherRevision { wanted: Digest, reported: Digest },
+    Backoff {
+        until: Wall,
+    },
+    TriesUsedUp {
+        tries: u32,
+        code: Code,
+    },
+    OtherRevision {
+        wanted: Digest,
+        reported: Digest,
+    },
     UnknownNeedsForce,
     WasDelivered,
 }
@@ -130,7 +177,9 @@ impl fmt::Display for Reason {
             }
             Reason::NoLastGood => write!(f, "no revision was ever installed to go back to"),
             Reason::TriesLeft { left } => write!(f, "{left} tries are left"),
-            Reason::PolicyStops => write!(f, "`onFailure: stop` leaves the decision to an operator"),
+            Reason::PolicyStops => {
+                write!(f, "`onFailure: stop` leaves the decision to an operator")
+            }
             Reason::EnvironmentError { code } => {
                 write!(f, "{code} is a fault of the environment, not of the revision")
             }

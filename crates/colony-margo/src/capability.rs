@@ -250,8 +250,7 @@ fn names(cursor: Option<Cursor<'_>>, known: &[&str]) -> Vec<String> {
 impl Cpu {
     fn read(cursor: &Cursor<'_>) -> Option<Cpu> {
         let cores = cursor.required("cores").and_then(|it| read_cores(&it));
-        let architecture = cursor.field("architecture").map(|it| it.one_of(&ARCHITECTURES));
-        let architecture = architecture.map_or(Some(None), |it| it.map(Some))?;
+        let architecture = cursor.field("architecture").and_then(|it| it.one_of(&ARCHITECTURES));
         Some(Cpu { cores: cores?, architecture: architecture.map(str::to_owned) })
     }
 }

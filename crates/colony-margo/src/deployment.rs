@@ -124,9 +124,9 @@ impl Profile {
         cursor.unknown_keys(&["type", "components", "deviceConstraints"]);
         let kind = cursor.required("type").and_then(|it| it.one_of(&crate::PROFILE_TYPES));
         let components = cursor.required("components").and_then(|it| component::read_all(&it));
-        let constraints = cursor.field("deviceConstraints").map(|it| DeviceConstraints::read(&it));
+        let constraints = cursor.field("deviceConstraints");
+        let constraints = constraints.and_then(|it| DeviceConstraints::read(&it));
         let extensions = cursor.extensions();
-        let constraints = constraints.map_or(Some(None), |it| it.map(Some))?;
         Some(Profile { kind: kind?.to_owned(), components: components?, constraints, extensions })
     }
 }

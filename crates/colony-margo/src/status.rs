@@ -152,14 +152,14 @@ impl DeploymentStatus {
     /// Reads a report.
     pub fn read(cursor: &Cursor<'_>) -> Option<DeploymentStatus> {
         let deployment_id = cursor.required("deploymentId").and_then(|it| read_id(&it));
-        let device_id = cursor.field("deviceId").map(|it| it.text());
+        let device_id = cursor.field("deviceId").and_then(|it| it.text());
         let version = cursor.required("adoptedManifestVersion").and_then(|it| read_version(&it));
         let status = cursor.required("status").and_then(|it| Overall::read(&it));
         let components = cursor.required("components").and_then(|it| read_components(&it));
         let colony = cursor.field(EXTENSION).map(|it| ColonyStatus::read(&it));
         Some(DeploymentStatus {
             deployment_id: deployment_id?,
-            device_id: device_id.map_or(Some(None), |it| it.map(Some))?,
+            device_id,
             adopted_manifest_version: version?,
             status: status?,
             components: components?,
@@ -230,4 +230,43 @@ fn tail(mut lines: Vec<String>) -> Vec<String> {
     let surplus = lines.len().saturating_sub(MAX_LOG_LINES);
     lines.drain(..surplus);
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn most_severe_component_decides() {
+        check("failed removing installing pending installed removed", "failed");
+        check("removing installing pending installed removed", "removing");
+        check("installing pending installed removed", "installing");
+        check("pending installed removed", "pending");
+        check("installed removed", "installed");
+        check("removed", "removed");
+        check("", "pending");
+    }
+
+    #[test]
+    fn unknown_deployments_and_long_logs_are_accepted() {
+        let log = vec!["line"; 500];
+        let report = serde_json::json!({
+            "deploymentId": "nobody-knows-me",
+            "adoptedManifestVersion": 1,
+            "status": {"state": "pending"},
+            "components": [],
+            "x-colony-extensions": {"report": 3, "log": log},
+        });
+        let status = DeploymentStatus::parse(report.to_string().as_bytes()).unwrap().value;
+        assert_eq!(status.deployment_id, "nobody-knows-me");
+        let colony = status.colony.unwrap();
+        assert_eq!((colony.report, colony.log.map(|it| it.len())), (Some(3), Some(200)));
+    }
+
+    #[track_caller]
+    fn check(states: &str, expected: &str) {
+        let state = |word: &str| serde_json::from_value::<State>(word.into()).unwrap();
+        let overall = State::overall(states.split_whitespace().map(state));
+        assert_eq!(overall.as_str(), expected);
+    }
 }

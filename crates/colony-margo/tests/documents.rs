@@ -1,5 +1,7 @@
 //! Our own examples, which use every field, read and written again.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use colony_margo::constraint::DeviceConstraints;
 use colony_margo::description::Order;
 use colony_margo::yaml::{self, Cursor};

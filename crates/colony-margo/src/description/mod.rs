@@ -82,7 +82,8 @@ impl ApplicationDescription {
         let profiles = cursor.required("deploymentProfiles").and_then(|it| read_profiles(&it));
         let parameters = read_parameters(cursor, profiles.as_deref());
         let known = parameters.as_ref();
-        let configuration = cursor.field("configuration").map(|it| Configuration::read(&it, known));
+        let configuration =
+            cursor.field("configuration").and_then(|it| Configuration::read(&it, known));
         let extensions = cursor.extensions();
         Some(ApplicationDescription {
             api_version: api_version?,
@@ -90,7 +91,7 @@ impl ApplicationDescription {
             metadata: metadata?,
             profiles: profiles?,
             parameters: parameters?,
-            configuration: configuration.map_or(Some(None), |it| it.map(Some))?,
+            configuration,
             extensions,
         })
     }
@@ -138,14 +139,15 @@ impl Profile {
         let kind = cursor.required("type").and_then(|it| it.one_of(&crate::PROFILE_TYPES));
         let description = cursor.field("description").and_then(|it| it.string());
         let components = cursor.required("components").and_then(|it| component::read_all(&it));
-        let constraints = cursor.field("deviceConstraints").map(|it| DeviceConstraints::read(&it));
+        let constraints = cursor.field("deviceConstraints");
+        let constraints = constraints.and_then(|it| DeviceConstraints::read(&it));
         let extensions = cursor.extensions();
         Some(Profile {
             id: id?,
             kind: kind?.to_owned(),
             description,
             components: components?,
-            constraints: constraints.map_or(Some(None), |it| it.map(Some))?,
+            constraints,
             extensions,
         })
     }
@@ -157,16 +159,8 @@ impl Profile {
 }
 
 fn read_profiles(cursor: &Cursor<'_>) -> Option<Vec<Profile>> {
-    let items = cursor.some_items()?;
-    let read: Vec<Option<Profile>> = items.iter().map(Profile::read).collect();
-    for (index, profile) in read.iter().enumerate() {
-        let Some(id) = profile.as_ref().map(|it| &it.id) else { continue };
-        let earlier = read[..index].iter().flatten().any(|it| it.id == *id);
-        if let Some(field) = items[index].field("id").filter(|_| earlier) {
-            field.error(format!("profile `{id}` is given twice"), "each id once");
-        }
-    }
-    read.into_iter().collect()
+    cursor.unique("id", "profile");
+    cursor.some_each(Profile::read)
 }
 
 fn read_parameters(

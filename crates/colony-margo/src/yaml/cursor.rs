@@ -15,6 +15,7 @@
 //! }
 //! ```
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{Node, Style, Value, hint, scalar};
@@ -115,6 +116,22 @@ impl<'a> Cursor<'a> {
         self.some_items().and_then(|_| self.each(read))
     }
 
+    /// Refuses items of a list that have the same text under `key`; `what`
+    /// says what the items are.
+    pub fn unique(&self, key: &str, what: &str) {
+        let Value::Seq(items) = &self.node.value else { return };
+        let mut seen = BTreeMap::new();
+        for (index, item) in items.iter().enumerate() {
+            let Some(field) = item.get(key) else { continue };
+            let Value::Scalar { text, .. } = &field.value else { continue };
+            if let Some(first) = seen.insert(text, index) {
+                let place = self.child(field, format!("{}[{index}].{key}", self.path));
+                let problem = format!("{what} `{}` is given twice", clip(text));
+                place.error(problem, format!("another {key} than that of item {first}"));
+            }
+        }
+    }
+
     /// The entries of a map, in the order of the document.
     pub fn entries(&self) -> Option<Vec<Entry<'a>>> {
         let Value::Map(entries) = &self.node.value else { return self.mismatch("a mapping") };
@@ -164,8 +181,7 @@ impl<'a> Cursor<'a> {
         let text = self.string()?;
         let found = options.iter().find(|it| **it == text).copied();
         if found.is_none() {
-            let hint = hint::closest(&text, options);
-            let hint = hint.map(|it| format!(" (did you mean `{it}`?)")).unwrap_or_default();
+            let hint = guess(&text, options);
             self.error(format!("`{}` is not known{hint}", clip(&text)), alternatives(options));
         }
         found
@@ -267,12 +283,9 @@ impl Entry<'_> {
     }
 
     fn unknown(&self, known: &[&str], severity: Severity) {
-        let hint = hint::closest(self.key, known);
-        let expected = match hint {
-            Some(name) => format!("`{name}`, did you mean that?"),
-            None => alternatives(known),
-        };
-        self.push(severity, format!("key `{}` is not known", clip(self.key)), expected);
+        let hint = guess(self.key, known);
+        let problem = format!("key `{}` is not known{hint}", clip(self.key));
+        self.push(severity, problem, alternatives(known));
     }
 
     fn push(&self, severity: Severity, problem: String, expected: String) {
@@ -288,6 +301,11 @@ impl Entry<'_> {
             expected,
         });
     }
+}
+
+fn guess(text: &str, known: &[&str]) -> String {
+    let hint = hint::closest(text, known);
+    hint.map(|it| format!(" (did you mean `{it}`?)")).unwrap_or_default()
 }
 
 /// `a`, `b` or `c`.

@@ -8,7 +8,7 @@ use crate::component::{self, Component};
 use crate::constraint::DeviceConstraints;
 use crate::device::DeviceTarget;
 use crate::extension::Extensions;
-use crate::finding::{Finding, Parsed};
+use crate::finding::{Finding, Parsed, Severity};
 use crate::name::{ApplicationId, ComponentName, DeploymentId};
 use crate::parameter::{self, Parameter};
 use crate::yaml::{self, Cursor, Limits};
@@ -111,7 +111,10 @@ impl Spec {
             // With a broken profile, it is not the parameters that are at fault.
             profile.as_ref().is_none_or(|it| it.components.iter().any(|it| it.name == *name))
         };
-        let parameters = cursor.field("parameters").map(|it| parameter::read_all(&it, exists));
+        // Other orchestrators send the targets of all profiles along.
+        let parameters = cursor
+            .field("parameters")
+            .map(|it| parameter::read_all(&it, Severity::Warning, exists));
         let parameters = parameters.unwrap_or(Some(BTreeMap::new()));
         let extensions = cursor.extensions();
         let application_id = application_id?;

@@ -220,13 +220,16 @@ spec:
     components:
       - name: agent
         properties: {repository: oci://example.com/x, revision: 1.0.0, wiat: true}
+  parameters:
+    port: {value: 5, targets: [{pointer: PORT, components: [agent, chart]}]}
   future: 1
 "#;
     let parsed = ApplicationDeployment::parse(text.as_bytes()).unwrap();
     insta::assert_snapshot!(render(parsed.warnings), @r"
     3:57: warning: metadata.anotations: key `anotations` is not known; expected `name`, `namespace`, `deviceId` or `labels`
     10:72: warning: spec.deploymentProfile.components[0].properties.wiat: key `wiat` is not known (did you mean `wait`?); expected `repository`, `revision`, `wait` or `timeout`
-    11:3: warning: spec.future: key `future` is not known; expected `applicationId`, `deploymentProfile` or `parameters`
+    12:68: warning: spec.parameters.port.targets[0].components[1]: component `chart` does not exist; expected the name of a component of a profile
+    13:3: warning: spec.future: key `future` is not known; expected `applicationId`, `deploymentProfile` or `parameters`
     ");
 }
 

@@ -176,6 +176,14 @@ fn texts_that_look_like_something_else_are_quoted() {
 }
 
 #[test]
+fn long_keys_are_announced() {
+    let key = "k".repeat(2_000);
+    let value = json!({ "a": { &key: { &key: [1, { &key: "x" }] }, "z": 1 } });
+    assert_eq!(read(&emit(&value)).to_json(), value);
+    assert_eq!(serde_saphyr::from_str::<Json>(&emit(&value)).unwrap(), value);
+}
+
+#[test]
 fn written_documents_look_as_people_write_them() {
     let value = json!({
         "name": "pump",

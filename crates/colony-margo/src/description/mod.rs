@@ -18,7 +18,7 @@ use crate::Json;
 use crate::component::{self, Component};
 use crate::constraint::DeviceConstraints;
 use crate::extension::Extensions;
-use crate::finding::{Finding, Parsed};
+use crate::finding::{Finding, Parsed, Severity};
 use crate::name::{ApplicationId, ComponentName};
 use crate::parameter::{self, Parameter};
 use crate::yaml::{self, Cursor, Limits};
@@ -170,6 +170,7 @@ fn read_parameters(
     // With a broken profile, it is not the parameters that are at fault.
     let exists =
         |name: &ComponentName| profiles.is_none_or(|it| it.iter().any(|profile| profile.has(name)));
-    let parameters = cursor.field("parameters").map(|it| parameter::read_all(&it, exists));
+    let parameters =
+        cursor.field("parameters").map(|it| parameter::read_all(&it, Severity::Error, exists));
     parameters.unwrap_or(Some(BTreeMap::new()))
 }

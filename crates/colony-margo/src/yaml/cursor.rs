@@ -59,12 +59,23 @@ impl<'a> Cursor<'a> {
 
     /// Adds an error about this place.
     pub fn error(&self, problem: impl Into<String>, expected: impl Into<String>) {
-        self.push(Severity::Error, problem.into(), expected.into());
+        self.report(Severity::Error, problem, expected);
     }
 
     /// Adds a warning about this place.
     pub fn warning(&self, problem: impl Into<String>, expected: impl Into<String>) {
-        self.push(Severity::Warning, problem.into(), expected.into());
+        self.report(Severity::Warning, problem, expected);
+    }
+
+    /// Adds a finding about this place.
+    pub fn report(
+        &self,
+        severity: Severity,
+        problem: impl Into<String>,
+        expected: impl Into<String>,
+    ) {
+        let at = (self.node.line, self.node.column);
+        self.findings.push(finding(at, &self.path, severity, problem.into(), expected.into()));
     }
 
     /// The value of a key that may be absent. A key without a value is absent.
@@ -268,12 +279,6 @@ impl<'a> Cursor<'a> {
     fn child(&self, node: &'a Node, path: String) -> Cursor<'a> {
         Cursor { node, path, findings: self.findings }
     }
-
-    fn push(&self, severity: Severity, problem: String, expected: String) {
-        let Node { line, column, .. } = *self.node;
-        let path = self.path.clone();
-        self.findings.push(Finding { file: None, line, column, path, severity, problem, expected });
-    }
 }
 
 impl Entry<'_> {
@@ -289,18 +294,20 @@ impl Entry<'_> {
     }
 
     fn push(&self, severity: Severity, problem: String, expected: String) {
-        let path = self.value.path.clone();
-        let (line, column) = (self.line, self.column);
-        self.value.findings.push(Finding {
-            file: None,
-            line,
-            column,
-            path,
-            severity,
-            problem,
-            expected,
-        });
+        let at = (self.line, self.column);
+        let value = &self.value;
+        value.findings.push(finding(at, &value.path, severity, problem, expected));
     }
+}
+
+fn finding(
+    (line, column): (u32, u32),
+    path: &str,
+    severity: Severity,
+    problem: String,
+    expected: String,
+) -> Finding {
+    Finding { file: None, line, column, path: path.to_owned(), severity, problem, expected }
 }
 
 fn guess(text: &str, known: &[&str]) -> String {

@@ -4,11 +4,13 @@ mod catalog;
 mod configuration;
 mod deploy;
 mod schema;
+mod value;
 
 pub use catalog::{ApplicationEntry, Author, Catalog, Metadata, Organization};
 pub use configuration::{Configuration, Section, Setting};
 pub use deploy::{DeployError, Order};
-pub use schema::{DataType, Schema, ValueError};
+pub use schema::{DataType, Element, Schema};
+pub use value::ValueError;
 
 use std::collections::BTreeMap;
 

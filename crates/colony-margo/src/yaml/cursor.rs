@@ -16,13 +16,11 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use super::{Node, Style, Value, hint, scalar};
+use super::{Node, Value, hint};
 use crate::Json;
 use crate::extension::{self, Extensions};
 use crate::finding::{Finding, Findings, Severity};
-use crate::text::Text;
 
 /// A place in a document that is being read.
 #[derive(Debug, Clone)]
@@ -155,79 +153,6 @@ impl<'a> Cursor<'a> {
         Some(entries.iter().map(entry).collect())
     }
 
-    /// A text. A plain scalar is taken as it is written, also if it looks
-    /// like a number.
-    pub fn string(&self) -> Option<String> {
-        match &self.node.value {
-            Value::Scalar { text, style: Style::Plain | Style::Quoted } => Some(text.clone()),
-            Value::Null | Value::Scalar { .. } | Value::Seq(_) | Value::Map(_) => {
-                self.mismatch("a text")
-            }
-        }
-    }
-
-    /// A text with at least one character.
-    pub fn some_string(&self) -> Option<String> {
-        let text = self.string()?;
-        if text.is_empty() {
-            self.error("is empty", "a text");
-            return None;
-        }
-        Some(text)
-    }
-
-    /// A text of a kind that has rules of its own.
-    pub fn text<T: Text>(&self) -> Option<T> {
-        match self.string()?.parse::<T>() {
-            Ok(value) => Some(value),
-            Err(invalid) => {
-                self.error(invalid.problem(), T::EXPECTED);
-                None
-            }
-        }
-    }
-
-    /// A text that is one of `options`.
-    pub fn one_of<'o>(&self, options: &[&'o str]) -> Option<&'o str> {
-        let text = self.string()?;
-        let found = options.iter().find(|it| **it == text).copied();
-        if found.is_none() {
-            let hint = guess(&text, options);
-            self.error(format!("`{}` is not known{hint}", clip(&text)), alternatives(options));
-        }
-        found
-    }
-
-    /// A boolean, `true` or `false`.
-    pub fn bool(&self) -> Option<bool> {
-        let value = self.plain().and_then(scalar::boolean);
-        value.or_else(|| self.mismatch("`true` or `false`"))
-    }
-
-    /// An integer.
-    pub fn integer(&self) -> Option<i64> {
-        let value = self.plain().and_then(scalar::number).and_then(|it| it.as_i64());
-        value.or_else(|| self.mismatch("an integer"))
-    }
-
-    /// An integer that is not negative.
-    pub fn unsigned(&self) -> Option<u64> {
-        let value = self.plain().and_then(scalar::number).and_then(|it| it.as_u64());
-        value.or_else(|| self.mismatch("an integer that is not negative"))
-    }
-
-    /// A finite number.
-    pub fn number(&self) -> Option<serde_json::Number> {
-        let value = self.plain().and_then(scalar::number);
-        value.or_else(|| self.mismatch("a number"))
-    }
-
-    /// A duration such as `30s` or `1h30m`.
-    pub fn duration(&self) -> Option<Duration> {
-        let value = scalar::duration(&self.string()?);
-        value.or_else(|| self.mismatch("a duration such as `30s`, `5m` or `1h30m`"))
-    }
-
     /// Any value.
     pub fn json(&self) -> Json {
         self.node.to_json()
@@ -255,13 +180,6 @@ impl<'a> Cursor<'a> {
             if !known.contains(&entry.key) {
                 entry.unknown(known, severity);
             }
-        }
-    }
-
-    fn plain(&self) -> Option<&'a str> {
-        match &self.node.value {
-            Value::Scalar { text, style: Style::Plain | Style::Literal } => Some(text),
-            Value::Null | Value::Scalar { .. } | Value::Seq(_) | Value::Map(_) => None,
         }
     }
 
@@ -310,13 +228,13 @@ fn finding(
     Finding { file: None, line, column, path: path.to_owned(), severity, problem, expected }
 }
 
-fn guess(text: &str, known: &[&str]) -> String {
+pub(super) fn guess(text: &str, known: &[&str]) -> String {
     let hint = hint::closest(text, known);
     hint.map(|it| format!(" (did you mean `{it}`?)")).unwrap_or_default()
 }
 
 /// `a`, `b` or `c`.
-fn alternatives(options: &[&str]) -> String {
+pub(super) fn alternatives(options: &[&str]) -> String {
     let quoted: Vec<String> = options.iter().map(|it| format!("`{it}`")).collect();
     match quoted.split_last() {
         None => "nothing".to_owned(),
@@ -336,7 +254,7 @@ fn join(path: &str, key: &str) -> String {
 }
 
 /// The text, shortened to what fits into a message.
-fn clip(text: &str) -> String {
+pub(super) fn clip(text: &str) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

@@ -11,6 +11,7 @@ mod emit;
 mod hint;
 mod json;
 mod scalar;
+mod typed;
 
 pub use build::parse;
 pub use cursor::{Cursor, Entry};

@@ -58,6 +58,8 @@ pub struct Profile {
     pub extensions: Extensions,
 }
 
+yaml::deserialize_by_read!(ApplicationDeployment);
+
 impl ApplicationDeployment {
     /// Parses a deployment, or returns everything that is wrong with it.
     pub fn parse(bytes: &[u8]) -> Result<Parsed<ApplicationDeployment>, Vec<Finding>> {

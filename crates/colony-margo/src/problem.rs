@@ -1,7 +1,7 @@
 //! Errors on the wire (RFC 9457), with the types that Margo registers.
 //!
 //! Whether and how a client retries follows from the status alone, so the
-//! constructors set it and nobody else can.
+//! constructors set it.
 
 use serde::{Deserialize, Serialize};
 

@@ -161,6 +161,24 @@ fn own_extension_block_is_read_with_positions_from_the_same_tree() {
 }
 
 #[test]
+fn documents_survive_a_store_of_json() {
+    let deployment = ApplicationDeployment::parse(DEPLOYMENT).unwrap().value;
+    let status = DeploymentStatus::parse(STATUS).unwrap().value;
+    assert_eq!(
+        serde_json::from_value::<ApplicationDescription>(as_json(&description())).unwrap(),
+        description()
+    );
+    assert_eq!(
+        serde_json::from_value::<ApplicationDeployment>(as_json(&deployment)).unwrap(),
+        deployment
+    );
+    assert_eq!(serde_json::from_value::<Capabilities>(as_json(&device())).unwrap(), device());
+    assert_eq!(serde_json::from_value::<DeploymentStatus>(as_json(&status)).unwrap(), status);
+    let error = serde_json::from_value::<ApplicationDeployment>(json!({"id": 5})).unwrap_err();
+    assert_eq!(error.to_string(), "id: `5` is a number; expected a text");
+}
+
+#[test]
 fn constraints_of_the_example_fit_the_example_device() {
     let description = description();
     let constraints: &DeviceConstraints = description.profiles[0].constraints.as_ref().unwrap();

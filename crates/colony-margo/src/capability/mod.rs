@@ -100,6 +100,8 @@ impl Properties {
     }
 }
 
+yaml::deserialize_by_read!(Capabilities);
+
 impl Capabilities {
     /// The report of a device about itself.
     pub fn new(properties: Properties) -> Capabilities {

@@ -61,6 +61,8 @@ pub struct Profile {
     pub extensions: Extensions,
 }
 
+yaml::deserialize_by_read!(ApplicationDescription);
+
 impl ApplicationDescription {
     /// Parses a description, or returns everything that is wrong with it.
     pub fn parse(bytes: &[u8]) -> Result<Parsed<ApplicationDescription>, Vec<Finding>> {

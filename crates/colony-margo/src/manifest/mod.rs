@@ -181,6 +181,13 @@ impl StateManifest {
     }
 }
 
+impl<'de> Deserialize<'de> for StateManifest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<StateManifest, D::Error> {
+        let wire = wire::Wire::deserialize(deserializer)?;
+        wire.check().map_err(serde::de::Error::custom)
+    }
+}
+
 impl BundleRef {
     fn new(bytes: &[u8]) -> BundleRef {
         let digest = Digest::of(bytes);

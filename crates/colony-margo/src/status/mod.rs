@@ -123,6 +123,8 @@ impl StatusError {
     }
 }
 
+yaml::deserialize_by_read!(DeploymentStatus);
+
 impl DeploymentStatus {
     /// Parses a report, or returns everything that is wrong with it.
     pub fn parse(bytes: &[u8]) -> Result<Parsed<DeploymentStatus>, Vec<Finding>> {

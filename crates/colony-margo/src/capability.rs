@@ -1,0 +1,306 @@
+//! What a device can do, as it reports it.
+//!
+//! Amounts are those reserved for Margo, not the whole machine. A device that
+//! hosts nothing reports only who it is. The properties are kept as written
+//! too, because eligibility rules point into them, unknown ones included.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use crate::Json;
+use crate::constraint::read_cores;
+use crate::device::DeviceId;
+use crate::extension::Extensions;
+use crate::finding::{Finding, Parsed};
+use crate::quantity::{Cores, Quantity};
+use crate::yaml::{self, Cursor, Limits};
+
+const ARCHITECTURES: [&str; 3] = ["amd64", "arm64", "arm"];
+const PERIPHERALS: [&str; 5] = ["gpu", "display", "camera", "microphone", "speaker"];
+const INTERFACES: [&str; 7] =
+    ["ethernet", "wifi", "cellular", "bluetooth", "usb", "canbus", "rs232"];
+const RUNTIMES: [&str; 2] = ["oci", "custom"];
+const HOSTING: [&str; 8] = [
+    "cpus",
+    "memory",
+    "storage",
+    "peripherals",
+    "interfaces",
+    "otelCollector",
+    "supportedRuntimes",
+    "supportedDeploymentTypes",
+];
+
+/// The report of one device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capabilities {
+    properties: Properties,
+    labels: BTreeMap<String, Json>,
+    extensions: Extensions,
+    written: Json,
+}
+
+/// Who a device is and, if it hosts workloads, what it offers them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Properties {
+    pub id: DeviceId,
+    pub vendor: String,
+    pub model_number: String,
+    pub serial_number: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cpus: Vec<Cpu>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Quantity>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage: Option<Quantity>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peripherals: Option<Vec<Peripheral>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interfaces: Option<Vec<Interface>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub otel_collector: Option<bool>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub supported_runtimes: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub supported_deployment_types: Vec<String>,
+}
+
+/// One processor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Cpu {
+    pub cores: Cores,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub architecture: Option<String>,
+}
+
+/// Something attached to the device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Peripheral {
+    #[serde(rename = "type")]
+    pub kind: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub manufacturer: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// A way to communicate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Interface {
+    #[serde(rename = "type")]
+    pub kind: String,
+}
+
+impl Properties {
+    /// The properties of a device that hosts nothing.
+    pub fn non_hosting(id: DeviceId, vendor: &str, model: &str, serial: &str) -> Properties {
+        Properties {
+            id,
+            vendor: vendor.to_owned(),
+            model_number: model.to_owned(),
+            serial_number: serial.to_owned(),
+            cpus: Vec::new(),
+            memory: None,
+            storage: None,
+            peripherals: None,
+            interfaces: None,
+            otel_collector: None,
+            supported_runtimes: Vec::new(),
+            supported_deployment_types: Vec::new(),
+        }
+    }
+}
+
+impl Capabilities {
+    /// The report of a device about itself.
+    pub fn new(properties: Properties) -> Capabilities {
+        let written = serde_json::to_value(&properties).unwrap_or_default();
+        let (labels, extensions) = (BTreeMap::new(), Extensions::new());
+        Capabilities { properties, labels, extensions, written }
+    }
+
+    /// Sets a label; labels of no allowed type are refused.
+    pub fn set_label(&mut self, key: &str, value: Json) -> bool {
+        let valid = is_label(&value);
+        if valid {
+            self.labels.insert(key.to_owned(), value);
+        }
+        valid
+    }
+
+    /// Parses the JSON a device sent.
+    pub fn parse(bytes: &[u8]) -> Result<Parsed<Capabilities>, Vec<Finding>> {
+        let limits = Limits { bytes: 256 * 1024, depth: 16, nodes: 10_000, ..Limits::default() };
+        yaml::read_json(bytes, &limits, Capabilities::read)
+    }
+
+    /// Reads a report.
+    pub fn read(cursor: &Cursor<'_>) -> Option<Capabilities> {
+        cursor.refuse_unknown_keys(&["properties", "labels"]);
+        let properties = cursor.required("properties");
+        let written = properties.as_ref().map(Cursor::json);
+        let properties = properties.and_then(|it| Properties::read(&it));
+        let labels = cursor.field("labels").map(|it| read_labels(&it));
+        let extensions = cursor.extensions();
+        let labels = labels.unwrap_or_default();
+        Some(Capabilities { properties: properties?, labels, extensions, written: written? })
+    }
+
+    /// The properties, typed.
+    pub fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    /// The id of the device.
+    pub fn id(&self) -> &DeviceId {
+        &self.properties.id
+    }
+
+    /// Whether the device says that it hosts workloads.
+    pub fn is_hosting(&self) -> bool {
+        !self.properties.supported_deployment_types.is_empty()
+    }
+
+    /// Whether the device takes profiles of this type.
+    pub fn supports(&self, profile_type: &str) -> bool {
+        self.properties.supported_deployment_types.iter().any(|it| it == profile_type)
+    }
+
+    /// The labels: texts, numbers, booleans, lists of texts or of numbers.
+    pub fn labels(&self) -> &BTreeMap<String, Json> {
+        &self.labels
+    }
+
+    /// The extensions.
+    pub fn extensions(&self) -> &Extensions {
+        &self.extensions
+    }
+
+    /// The extensions, to be added to.
+    pub fn extensions_mut(&mut self) -> &mut Extensions {
+        &mut self.extensions
+    }
+
+    /// The properties as they were written.
+    pub fn as_json(&self) -> &Json {
+        &self.written
+    }
+}
+
+impl Serialize for Capabilities {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("properties", &self.written)?;
+        if !self.labels.is_empty() {
+            map.serialize_entry("labels", &self.labels)?;
+        }
+        for (key, value) in self.extensions.iter() {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+impl Properties {
+    fn read(cursor: &Cursor<'_>) -> Option<Properties> {
+        let known = ["id", "vendor", "modelNumber", "serialNumber"].into_iter().chain(HOSTING);
+        cursor.unknown_keys(&known.collect::<Vec<_>>());
+        let id = cursor.required("id").and_then(|it| it.text());
+        let vendor = cursor.required("vendor").and_then(|it| it.string());
+        let model_number = cursor.required("modelNumber").and_then(|it| it.string());
+        let serial_number = cursor.required("serialNumber").and_then(|it| it.string());
+        let hosting = Properties::read_hosting(cursor, id.clone());
+        Some(Properties {
+            id: id?,
+            vendor: vendor?,
+            model_number: model_number?,
+            serial_number: serial_number?,
+            ..hosting?
+        })
+    }
+
+    fn read_hosting(cursor: &Cursor<'_>, id: Option<DeviceId>) -> Option<Properties> {
+        let list = |name: &str| cursor.field(name);
+        let types = list("supportedDeploymentTypes");
+        let hosting = Properties {
+            cpus: list("cpus").and_then(|it| it.each(Cpu::read)).unwrap_or_default(),
+            memory: list("memory").and_then(|it| it.text()),
+            storage: list("storage").and_then(|it| it.text()),
+            peripherals: list("peripherals").and_then(|it| it.each(Peripheral::read)),
+            interfaces: list("interfaces").and_then(|it| it.each(Interface::read)),
+            otel_collector: list("otelCollector").and_then(|it| it.bool()),
+            supported_runtimes: names(list("supportedRuntimes"), &RUNTIMES),
+            supported_deployment_types: names(types, &crate::PROFILE_TYPES),
+            ..Properties::non_hosting(id?, "", "", "")
+        };
+        Some(hosting)
+    }
+}
+
+/// A list of at least one known name.
+fn names(cursor: Option<Cursor<'_>>, known: &[&str]) -> Vec<String> {
+    let read = |it: &Cursor<'_>| it.one_of(known).map(str::to_owned);
+    cursor.and_then(|it| it.some_each(read)).unwrap_or_default()
+}
+
+impl Cpu {
+    fn read(cursor: &Cursor<'_>) -> Option<Cpu> {
+        let cores = cursor.required("cores").and_then(|it| read_cores(&it));
+        let architecture = cursor.field("architecture").map(|it| it.one_of(&ARCHITECTURES));
+        let architecture = architecture.map_or(Some(None), |it| it.map(Some))?;
+        Some(Cpu { cores: cores?, architecture: architecture.map(str::to_owned) })
+    }
+}
+
+impl fmt::Display for Cpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.architecture {
+            Some(architecture) => write!(f, "{} {architecture} cores", self.cores),
+            None => write!(f, "{} cores", self.cores),
+        }
+    }
+}
+
+impl Peripheral {
+    fn read(cursor: &Cursor<'_>) -> Option<Peripheral> {
+        let kind = cursor.required("type").and_then(|it| it.one_of(&PERIPHERALS));
+        let manufacturer = cursor.field("manufacturer").and_then(|it| it.string());
+        let model = cursor.field("model").and_then(|it| it.string());
+        Some(Peripheral { kind: kind?.to_owned(), manufacturer, model })
+    }
+}
+
+impl Interface {
+    fn read(cursor: &Cursor<'_>) -> Option<Interface> {
+        let kind = cursor.required("type").and_then(|it| it.one_of(&INTERFACES));
+        Some(Interface { kind: kind?.to_owned() })
+    }
+}
+
+fn read_labels(cursor: &Cursor<'_>) -> BTreeMap<String, Json> {
+    let mut labels = BTreeMap::new();
+    for entry in cursor.entries().unwrap_or_default() {
+        let value = entry.value.json();
+        if is_label(&value) {
+            labels.insert(entry.key.to_owned(), value);
+        } else {
+            let expected = "a text, number or boolean, or a list of texts or of numbers";
+            entry.value.mismatch::<()>(expected);
+        }
+    }
+    labels
+}
+
+fn is_label(value: &Json) -> bool {
+    match value {
+        Json::String(_) | Json::Number(_) | Json::Bool(_) => true,
+        Json::Array(items) => {
+            items.iter().all(Json::is_string) || items.iter().all(Json::is_number)
+        }
+        Json::Null | Json::Object(_) => false,
+    }
+}

@@ -1,0 +1,285 @@
+//! The state manifest: which deployments a client should have, by digest.
+//!
+//! The version only rises. The specification lets it go up to 2^64-1, but
+//! canonical JSON holds exact integers only below 2^53. So none larger is
+//! made, and none larger is accepted: it could not be told from its neighbour.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::bundle;
+use crate::canonical;
+use crate::digest::{Digest, DigestError};
+use crate::name::DeploymentId;
+use crate::text::Invalid;
+
+/// The media type of a manifest.
+pub const MEDIA_TYPE: &str = "application/vnd.margo.manifest.v1+json";
+/// The media type of a bundle.
+pub const BUNDLE_MEDIA_TYPE: &str = "application/vnd.margo.bundle.v1+tar+gzip";
+
+const MAX_BYTES: usize = 4 << 20;
+const MAX_DEPLOYMENTS: usize = 10_000;
+
+/// The version of a manifest, from 1 up to below 2^53.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct ManifestVersion(u64);
+
+/// Why a number is not a manifest version.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum VersionError {
+    #[error("manifest version is 0; the first one is 1")]
+    Zero,
+    #[error("manifest version {0} is not below 2^53, where JSON numbers are exact")]
+    TooLarge(u64),
+}
+
+/// The deployments of one client and the bundle that holds them all.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StateManifest {
+    pub manifest_version: ManifestVersion,
+    /// Absent exactly when there are no deployments.
+    pub bundle: Option<BundleRef>,
+    pub deployments: Vec<DeploymentRef>,
+}
+
+/// Where the bundle is and what its bytes must be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BundleRef {
+    pub media_type: String,
+    pub digest: Digest,
+    /// Advisory, never a check.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<u64>,
+    pub url: String,
+}
+
+/// Where a deployment is and what its bytes must be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeploymentRef {
+    pub deployment_id: DeploymentId,
+    pub digest: Digest,
+    /// Advisory, never a check.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<u64>,
+    pub url: String,
+}
+
+/// Why a manifest was refused as a whole.
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    #[error("manifest has {found} bytes; at most {limit} are read")]
+    TooLarge { found: usize, limit: usize },
+    #[error("manifest lists {found} deployments; at most {limit} are read")]
+    TooMany { found: usize, limit: usize },
+    #[error("manifest is not JSON of the right form")]
+    Json(#[source] serde_json::Error),
+    #[error("manifest has an invalid version")]
+    Version(#[source] VersionError),
+    #[error("{at} has an invalid digest")]
+    Digest {
+        at: String,
+        #[source]
+        source: DigestError,
+    },
+    #[error("{at} has an invalid deployment id")]
+    DeploymentId {
+        at: String,
+        #[source]
+        source: Invalid,
+    },
+    #[error("manifest lists deployment `{0}` twice")]
+    Duplicate(DeploymentId),
+    #[error("manifest has deployments but no bundle")]
+    BundleMissing,
+    #[error("manifest has a bundle but no deployments")]
+    BundleUnexpected,
+    #[error("bundle has the media type `{0}`; expected `{BUNDLE_MEDIA_TYPE}`")]
+    BundleMediaType(String),
+}
+
+impl ManifestVersion {
+    /// The version of the first manifest.
+    pub const FIRST: ManifestVersion = ManifestVersion(1);
+    const END: u64 = 1 << 53;
+
+    /// A version, if the number can be one.
+    pub fn new(number: u64) -> Result<ManifestVersion, VersionError> {
+        match number {
+            0 => Err(VersionError::Zero),
+            ManifestVersion::END.. => Err(VersionError::TooLarge(number)),
+            _ => Ok(ManifestVersion(number)),
+        }
+    }
+
+    /// The number.
+    pub fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The version after this one.
+    pub fn next(self) -> Result<ManifestVersion, VersionError> {
+        ManifestVersion::new(self.0 + 1)
+    }
+}
+
+impl fmt::Display for ManifestVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for ManifestVersion {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ManifestVersion, D::Error> {
+        let number = u64::deserialize(deserializer)?;
+        ManifestVersion::new(number).map_err(serde::de::Error::custom)
+    }
+}
+
+impl StateManifest {
+    /// Makes the manifest of some deployment documents, and their bundle if
+    /// there are any. Of two documents with one id, the last one counts.
+    pub fn new(
+        version: ManifestVersion,
+        documents: &[(DeploymentId, Vec<u8>)],
+    ) -> (StateManifest, Option<Vec<u8>>) {
+        let documents: BTreeMap<&DeploymentId, &[u8]> =
+            documents.iter().map(|(id, bytes)| (id, bytes.as_slice())).collect();
+        let bundle = (!documents.is_empty())
+            .then(|| bundle::pack(documents.iter().map(|(id, bytes)| (*id, *bytes))));
+        let deployments = documents.iter().map(|(id, bytes)| DeploymentRef::new(id, bytes));
+        let manifest = StateManifest {
+            manifest_version: version,
+            bundle: bundle.as_deref().map(BundleRef::new),
+            deployments: deployments.collect(),
+        };
+        (manifest, bundle)
+    }
+
+    /// The bytes to send: canonical JSON.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        canonical::to_vec(&serde_json::to_value(self).unwrap_or_default())
+    }
+
+    /// The digest of the bytes to send, which is the ETag.
+    pub fn etag(&self) -> Digest {
+        Digest::of(&self.to_bytes())
+    }
+
+    /// Parses a manifest. Unknown fields are passed over.
+    pub fn parse(bytes: &[u8]) -> Result<StateManifest, ManifestError> {
+        if bytes.len() > MAX_BYTES {
+            return Err(ManifestError::TooLarge { found: bytes.len(), limit: MAX_BYTES });
+        }
+        serde_json::from_slice::<Wire>(bytes).map_err(ManifestError::Json)?.check()
+    }
+}
+
+impl BundleRef {
+    fn new(bytes: &[u8]) -> BundleRef {
+        let digest = Digest::of(bytes);
+        let url = format!("/api/v1/bundles/{digest}");
+        let size_bytes = Some(bytes.len() as u64);
+        BundleRef { media_type: BUNDLE_MEDIA_TYPE.to_owned(), digest, size_bytes, url }
+    }
+}
+
+impl DeploymentRef {
+    fn new(id: &DeploymentId, bytes: &[u8]) -> DeploymentRef {
+        let digest = Digest::of(bytes);
+        let url = format!("/api/v1/deployments/{id}/{digest}");
+        let size_bytes = Some(bytes.len() as u64);
+        DeploymentRef { deployment_id: id.clone(), digest, size_bytes, url }
+    }
+}
+
+/// A manifest as sent, before its rules are checked.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Wire {
+    manifest_version: u64,
+    #[serde(deserialize_with = "Option::deserialize")]
+    bundle: Option<WireBundle>,
+    deployments: Vec<WireDeployment>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireBundle {
+    media_type: String,
+    digest: String,
+    #[serde(default)]
+    size_bytes: Option<u64>,
+    url: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireDeployment {
+    deployment_id: String,
+    digest: String,
+    #[serde(default)]
+    size_bytes: Option<u64>,
+    url: String,
+}
+
+impl Wire {
+    fn check(self) -> Result<StateManifest, ManifestError> {
+        let found = self.deployments.len();
+        if found > MAX_DEPLOYMENTS {
+            return Err(ManifestError::TooMany { found, limit: MAX_DEPLOYMENTS });
+        }
+        match (&self.bundle, found) {
+            (None, 1..) => return Err(ManifestError::BundleMissing),
+            (Some(_), 0) => return Err(ManifestError::BundleUnexpected),
+            (None, _) | (Some(_), _) => {}
+        }
+        let version = ManifestVersion::new(self.manifest_version);
+        let manifest_version = version.map_err(ManifestError::Version)?;
+        let bundle = self.bundle.map(WireBundle::check).transpose()?;
+        let deployments = self.deployments.into_iter().enumerate().map(WireDeployment::check);
+        let deployments = deployments.collect::<Result<Vec<_>, _>>()?;
+        refuse_doubles(&deployments)?;
+        Ok(StateManifest { manifest_version, bundle, deployments })
+    }
+}
+
+fn refuse_doubles(deployments: &[DeploymentRef]) -> Result<(), ManifestError> {
+    let mut seen = BTreeSet::new();
+    match deployments.iter().find(|it| !seen.insert(&it.deployment_id)) {
+        Some(double) => Err(ManifestError::Duplicate(double.deployment_id.clone())),
+        None => Ok(()),
+    }
+}
+
+impl WireBundle {
+    fn check(self) -> Result<BundleRef, ManifestError> {
+        if self.media_type != BUNDLE_MEDIA_TYPE {
+            return Err(ManifestError::BundleMediaType(self.media_type));
+        }
+        let digest = digest(&self.digest, || "bundle".to_owned())?;
+        let WireBundle { media_type, size_bytes, url, .. } = self;
+        Ok(BundleRef { media_type, digest, size_bytes, url })
+    }
+}
+
+impl WireDeployment {
+    fn check((index, wire): (usize, WireDeployment)) -> Result<DeploymentRef, ManifestError> {
+        let at = || format!("deployments[{index}]");
+        let deployment_id = wire.deployment_id.parse();
+        let deployment_id =
+            deployment_id.map_err(|source| ManifestError::DeploymentId { at: at(), source })?;
+        let digest = digest(&wire.digest, at)?;
+        let WireDeployment { size_bytes, url, .. } = wire;
+        Ok(DeploymentRef { deployment_id, digest, size_bytes, url })
+    }
+}
+
+fn digest(text: &str, at: impl Fn() -> String) -> Result<Digest, ManifestError> {
+    text.parse().map_err(|source| ManifestError::Digest { at: at(), source })
+}

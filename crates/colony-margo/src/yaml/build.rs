@@ -1,0 +1,282 @@
+//! Builds the tree out of the parser's events, within limits.
+//!
+//! The parser is granit-parser, the event layer below serde-saphyr. Aliases
+//! are expanded here, because only a count of expanded nodes and levels stops
+//! a document that repeats itself without end.
+
+use std::collections::BTreeMap;
+
+use granit_parser::{Event, Parser, ScalarStyle, Span, Tag};
+
+use super::{Key, Limits, Node, Style, Value, flaw, scalar};
+use crate::finding::{Finding, Findings};
+
+type Position = (u32, u32);
+
+/// Parses one YAML document. A syntax error or a broken limit ends the
+/// reading; doubled keys and the like are collected.
+pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Node, Vec<Finding>> {
+    let text = decode(bytes, limits).map_err(|it| vec![it])?;
+    let mut tree = Tree::new(limits);
+    if let Err(fatal) = tree.feed(text) {
+        tree.findings.push(fatal);
+    }
+    if !tree.findings.is_empty() {
+        return Err(tree.findings.into_vec());
+    }
+    Ok(tree.root.unwrap_or(Node { line: 1, column: 1, value: Value::Null }))
+}
+
+/// Checks size and encoding, which JSON documents share.
+pub(super) fn decode<'a>(bytes: &'a [u8], limits: &Limits) -> Result<&'a str, Finding> {
+    if bytes.len() > limits.bytes {
+        let problem = format!("document has {} bytes", bytes.len());
+        return Err(flaw((0, 0), problem, format!("at most {}", limits.bytes)));
+    }
+    std::str::from_utf8(bytes).map_err(|error| {
+        let before = &bytes[..error.valid_up_to()];
+        let line = 1 + before.iter().filter(|it| **it == b'\n').count();
+        flaw((position(line), 1), "line is not UTF-8", "a document encoded as UTF-8")
+    })
+}
+
+/// The tree while it is being built: the open collections, innermost last.
+struct Tree<'l> {
+    limits: &'l Limits,
+    findings: Findings,
+    open: Vec<Open>,
+    anchors: BTreeMap<usize, Anchored>,
+    root: Option<Node>,
+    nodes: usize,
+    aliases: usize,
+    documents: usize,
+}
+
+/// A collection whose end has not come yet.
+struct Open {
+    at: Position,
+    anchor: usize,
+    items: Items,
+    /// Nodes and levels inside, for the limits on aliases.
+    size: usize,
+    height: usize,
+}
+
+enum Items {
+    Seq(Vec<Node>),
+    Map { entries: Vec<(Key, Node)>, lines: BTreeMap<String, u32>, key: Option<Key> },
+}
+
+struct Anchored {
+    node: Node,
+    size: usize,
+    height: usize,
+}
+
+impl<'l> Tree<'l> {
+    fn new(limits: &'l Limits) -> Tree<'l> {
+        Tree {
+            limits,
+            findings: Findings::new(),
+            open: Vec::new(),
+            anchors: BTreeMap::new(),
+            root: None,
+            nodes: 0,
+            aliases: 0,
+            documents: 0,
+        }
+    }
+
+    fn feed(&mut self, text: &str) -> Result<(), Finding> {
+        for next in Parser::new_from_str(text) {
+            let (event, span) = next.map_err(|error| {
+                let at = place(error.marker().line(), error.marker().col());
+                flaw(at, format!("YAML cannot be read here: {}", error.info()), "valid YAML")
+            })?;
+            self.event(event, start(&span))?;
+        }
+        Ok(())
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is open; the rest is no data")]
+    fn event(&mut self, event: Event<'_>, at: Position) -> Result<(), Finding> {
+        match event {
+            Event::DocumentStart(..) => self.document(at),
+            Event::Scalar(text, style, anchor, tag) => {
+                let value = self.scalar(&text, style, tag.as_deref(), at)?;
+                self.leaf(value, anchor, at)
+            }
+            Event::SequenceStart(_, anchor, tag) => {
+                self.begin(Items::Seq(Vec::new()), anchor, tag.as_deref(), at)
+            }
+            Event::MappingStart(_, anchor, tag) => {
+                let items = Items::Map { entries: Vec::new(), lines: BTreeMap::new(), key: None };
+                self.begin(items, anchor, tag.as_deref(), at)
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.end(),
+            Event::Alias(id) => self.alias(id, at),
+            _ => Ok(()),
+        }
+    }
+
+    fn document(&mut self, at: Position) -> Result<(), Finding> {
+        self.documents += 1;
+        match self.documents {
+            1 => Ok(()),
+            _ => Err(flaw(at, "a second document starts here", "one document per file")),
+        }
+    }
+
+    fn scalar(
+        &mut self,
+        text: &str,
+        style: ScalarStyle,
+        tag: Option<&Tag>,
+        at: Position,
+    ) -> Result<Value, Finding> {
+        if text.len() > self.limits.scalar {
+            let problem = format!("value has {} bytes", text.len());
+            return Err(flaw(at, problem, format!("at most {}", self.limits.scalar)));
+        }
+        self.tag(tag, at);
+        let tagged = tag.is_some_and(|it| it.is_yaml_core_schema_tag("str"));
+        let plain = style == ScalarStyle::Plain && !tagged;
+        if plain && scalar::is_null(text) {
+            return Ok(Value::Null);
+        }
+        let style = if plain { Style::Plain } else { Style::Quoted };
+        Ok(Value::Scalar { text: text.to_owned(), style })
+    }
+
+    fn tag(&mut self, tag: Option<&Tag>, at: Position) {
+        if let Some(tag) = tag.filter(|it| !it.is_yaml_core_schema()) {
+            let problem = format!("tag `{}` is not known", tag.original());
+            self.findings.push(flaw(at, problem, "plain values without tags of your own"));
+        }
+    }
+
+    fn leaf(&mut self, value: Value, anchor: usize, at: Position) -> Result<(), Finding> {
+        self.count(1, at)?;
+        let node = Node { line: at.0, column: at.1, value };
+        self.close(Anchored { node, size: 1, height: 0 }, anchor)
+    }
+
+    fn begin(
+        &mut self,
+        items: Items,
+        anchor: usize,
+        tag: Option<&Tag>,
+        at: Position,
+    ) -> Result<(), Finding> {
+        self.tag(tag, at);
+        self.count(1, at)?;
+        self.descend(1, at)?;
+        self.open.push(Open { at, anchor, items, size: 1, height: 0 });
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), Finding> {
+        let Some(open) = self.open.pop() else { return Ok(()) };
+        let value = match open.items {
+            Items::Seq(items) => Value::Seq(items),
+            Items::Map { entries, .. } => Value::Map(entries),
+        };
+        let node = Node { line: open.at.0, column: open.at.1, value };
+        self.close(Anchored { node, size: open.size, height: open.height + 1 }, open.anchor)
+    }
+
+    fn alias(&mut self, id: usize, at: Position) -> Result<(), Finding> {
+        self.aliases += 1;
+        if self.aliases > self.limits.aliases {
+            let expected = format!("at most {}", self.limits.aliases);
+            return Err(flaw(at, "document uses too many aliases", expected));
+        }
+        let Some(target) = self.anchors.get(&id) else {
+            return Err(flaw(at, "alias stands inside its own anchor", "an anchor that has ended"));
+        };
+        let (size, height) = (target.size, target.height);
+        self.count(size, at)?;
+        self.descend(height, at)?;
+        let node = self.anchors[&id].node.clone();
+        self.attach(node, size, height, at)
+    }
+
+    fn close(&mut self, done: Anchored, anchor: usize) -> Result<(), Finding> {
+        let Anchored { node, size, height } = done;
+        if anchor > 0 {
+            self.anchors.insert(anchor, Anchored { node: node.clone(), size, height });
+        }
+        let at = (node.line, node.column);
+        self.attach(node, size, height, at)
+    }
+
+    /// Puts a finished node where it belongs: root, item, key or value.
+    fn attach(
+        &mut self,
+        node: Node,
+        size: usize,
+        height: usize,
+        at: Position,
+    ) -> Result<(), Finding> {
+        let Some(parent) = self.open.last_mut() else {
+            self.root = Some(node);
+            return Ok(());
+        };
+        parent.size += size;
+        parent.height = parent.height.max(height);
+        match &mut parent.items {
+            Items::Seq(items) => items.push(node),
+            Items::Map { entries, lines, key } => match key.take() {
+                Some(key) => entries.push((key, node)),
+                None => *key = Some(new_key(node, lines, at, &self.findings)?),
+            },
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, nodes: usize, at: Position) -> Result<(), Finding> {
+        self.nodes = self.nodes.saturating_add(nodes);
+        if self.nodes > self.limits.nodes {
+            let expected = format!("at most {}", self.limits.nodes);
+            return Err(flaw(at, "document has too many values", expected));
+        }
+        Ok(())
+    }
+
+    fn descend(&self, levels: usize, at: Position) -> Result<(), Finding> {
+        if self.open.len() + levels > self.limits.depth {
+            let expected = format!("at most {} levels", self.limits.depth);
+            return Err(flaw(at, "document is nested too deep", expected));
+        }
+        Ok(())
+    }
+}
+
+fn new_key(
+    node: Node,
+    lines: &mut BTreeMap<String, u32>,
+    at: Position,
+    findings: &Findings,
+) -> Result<Key, Finding> {
+    let Value::Scalar { text, .. } = node.value else {
+        return Err(flaw(at, format!("key is {}", node.kind()), "a text as key"));
+    };
+    if let Some(line) = lines.get(&text) {
+        let problem = format!("key `{text}` is given twice, first in line {line}");
+        findings.push(flaw(at, problem, "each key once"));
+    }
+    lines.entry(text.clone()).or_insert(at.0);
+    Ok(Key { text, line: at.0, column: at.1 })
+}
+
+fn start(span: &Span) -> Position {
+    place(span.start.line(), span.start.col())
+}
+
+fn place(line: usize, column: usize) -> Position {
+    (position(line), position(column.saturating_add(1)))
+}
+
+fn position(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

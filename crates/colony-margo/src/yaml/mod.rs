@@ -1,0 +1,160 @@
+//! YAML and JSON as a tree of nodes that know their position.
+//!
+//! The text of a plain scalar is kept as written, so `1.10` stays `1.10` where
+//! a text is expected; only [`Node::to_json`] and the typed readers of
+//! [`Cursor`] give it a type, by the YAML 1.2 core schema. Merge keys and
+//! custom tags are left out.
+
+mod build;
+mod cursor;
+mod emit;
+mod hint;
+mod json;
+mod scalar;
+
+pub use build::parse;
+pub use cursor::{Cursor, Entry};
+pub use emit::emit;
+pub use json::parse_json;
+pub use scalar::duration;
+
+use crate::Json;
+use crate::finding::{Finding, Findings, Parsed, Severity};
+
+/// One value of a document. Line and column count from 1; both are 0 in a
+/// tree that was read from JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    pub line: u32,
+    pub column: u32,
+    pub value: Value,
+}
+
+/// What a node holds. The entries of a map keep the order of the document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    Null,
+    Scalar { text: String, style: Style },
+    Seq(Vec<Node>),
+    Map(Vec<(Key, Node)>),
+}
+
+/// How a scalar was written, which decides what it can be read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// A plain YAML scalar: a text, or a number or boolean if it looks like one.
+    Plain,
+    /// A quoted or block scalar: always a text.
+    Quoted,
+    /// A number or boolean of JSON: never a text.
+    Literal,
+}
+
+/// The key of a map entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    pub text: String,
+    pub line: u32,
+    pub column: u32,
+}
+
+/// What a document may cost to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of the whole document.
+    pub bytes: usize,
+    /// Levels of nesting.
+    pub depth: usize,
+    /// Nodes, counting those that aliases repeat.
+    pub nodes: usize,
+    /// Uses of an alias.
+    pub aliases: usize,
+    /// Bytes of one scalar.
+    pub scalar: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { bytes: 1024 * 1024, depth: 64, nodes: 100_000, aliases: 1_000, scalar: 256 * 1024 }
+    }
+}
+
+impl Node {
+    /// The value under `key`, if this is a map that has it.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        match &self.value {
+            Value::Map(entries) => entries.iter().find(|it| it.0.text == key).map(|it| &it.1),
+            Value::Null | Value::Scalar { .. } | Value::Seq(_) => None,
+        }
+    }
+
+    /// The value as JSON, with scalars typed by the YAML 1.2 core schema.
+    /// Infinities and NaN, which JSON lacks, stay texts.
+    pub fn to_json(&self) -> Json {
+        match &self.value {
+            Value::Null => Json::Null,
+            Value::Scalar { text, style: Style::Quoted } => Json::String(text.clone()),
+            Value::Scalar { text, .. } => scalar::resolve(text),
+            Value::Seq(items) => Json::Array(items.iter().map(Node::to_json).collect()),
+            Value::Map(entries) => Json::Object(
+                entries.iter().map(|(key, node)| (key.text.clone(), node.to_json())).collect(),
+            ),
+        }
+    }
+
+    /// What kind of value this is, for people.
+    pub fn kind(&self) -> &'static str {
+        match &self.value {
+            Value::Null => "empty",
+            Value::Scalar { style: Style::Quoted, .. } => "a text",
+            Value::Scalar { text, .. } => scalar::kind(text),
+            Value::Seq(_) => "a list",
+            Value::Map(_) => "a mapping",
+        }
+    }
+}
+
+/// Parses a YAML document and reads it with `read`, collecting all findings.
+pub fn read<T>(
+    bytes: &[u8],
+    limits: &Limits,
+    read: impl FnOnce(&Cursor<'_>) -> Option<T>,
+) -> Result<Parsed<T>, Vec<Finding>> {
+    read_node(&parse(bytes, limits)?, read)
+}
+
+/// Parses a JSON document and reads it with `read`, collecting all findings.
+pub fn read_json<T>(
+    bytes: &[u8],
+    limits: &Limits,
+    read: impl FnOnce(&Cursor<'_>) -> Option<T>,
+) -> Result<Parsed<T>, Vec<Finding>> {
+    read_node(&parse_json(bytes, limits)?, read)
+}
+
+/// Reads a parsed document with `read`, collecting all findings.
+pub fn read_node<T>(
+    node: &Node,
+    read: impl FnOnce(&Cursor<'_>) -> Option<T>,
+) -> Result<Parsed<T>, Vec<Finding>> {
+    let findings = Findings::new();
+    let value = read(&Cursor::root(node, &findings));
+    findings.finish(value)
+}
+
+/// A finding about the document as such, not about one of its fields.
+fn flaw(
+    (line, column): (u32, u32),
+    problem: impl Into<String>,
+    expected: impl Into<String>,
+) -> Finding {
+    Finding {
+        file: None,
+        line,
+        column,
+        path: String::new(),
+        severity: Severity::Error,
+        problem: problem.into(),
+        expected: expected.into(),
+    }
+}

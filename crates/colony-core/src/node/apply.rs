@@ -170,18 +170,14 @@ pub(super) fn next_after_failure(held: &mut Held, scene: &Scene<'_>) -> Next {
 }
 
 fn recovers_at(held: &Held, scene: &Scene<'_>) -> Option<Mono> {
-    let plan = held.plan.as_ref().ok()?;
-    let clean = vanished(plan, scene).is_none();
-    let sights = held.sights(plan, scene);
-    let settle = |_: &Container| scene.policy.settle;
-    let each = sights.iter().map(|it| {
-        it.well_at(&held.memory.steady, settle).filter(|_| !it.has_strangers())
-    });
-    let all = each.collect::<Option<Vec<Mono>>>().filter(|_| clean)?;
-    Some(all.into_iter().max().unwrap_or_default())
+    let refused = matches!(&held.record.phase, Phase::Failed { failure, .. } if failure.code == Code::NotEligible);
+    let plan = held.plan.as_ref().ok().filter(|it| !refused && vanished(it, scene).is_none())?;
+    let strangers = held.sights(plan, scene).iter().any(Sight::has_strangers);
+    held.settled_at(plan, scene).filter(|_| !strangers)
 }
 
 fn runs_nothing_new(held: &Held, scene: &Scene<'_>) -> bool {
-    let old = |it: &Digest| held.previous.as_ref().is_some_and(|plan| plan.fingerprints().contains(it));
+    let old =
+        |it: &Digest| held.previous.as_ref().is_some_and(|plan| plan.fingerprints().contains(it));
     scene.containers.iter().all(|it| old(&it.fingerprint))
 }

@@ -223,7 +223,9 @@ impl Held {
                 let turn = Turn { since: scene.now.mono, started: true };
                 turns.entry(component.clone()).or_insert(turn).started = true;
             }
-            Phase::Installed { .. } | Phase::Failed { .. } => repair::started(self, component, scene),
+            Phase::Installed { .. } | Phase::Failed { .. } => {
+                repair::started(self, component, scene)
+            }
             Phase::Applying { .. } | Phase::Removing { .. } | Phase::Removed { .. } => {}
         }
     }
@@ -231,6 +233,14 @@ impl Held {
     pub(super) fn sights<'a>(&'a self, plan: &'a Plan, scene: &Scene<'a>) -> Vec<Sight<'a>> {
         let services = &self.record.services;
         plan.parts.iter().map(|it| Sight::of(it, services, scene.containers)).collect()
+    }
+
+    /// When all components have been well for the settle time, if they stay so.
+    pub(super) fn settled_at(&self, plan: &Plan, scene: &Scene<'_>) -> Option<Mono> {
+        let sights = self.sights(plan, scene);
+        let settle = |_: &Container| scene.policy.settle;
+        let each = sights.iter().map(|it| it.well_at(&self.memory.steady, settle));
+        each.collect::<Option<Vec<Mono>>>().map(|it| it.into_iter().max().unwrap_or_default())
     }
 
     pub(super) fn prepare(&self, part: &Part) -> Action {

@@ -33,9 +33,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use colony_margo::{
-    Capabilities, Component, DeploymentId, DeviceId, Digest, ManifestVersion,
-};
+use colony_margo::{Capabilities, Component, DeploymentId, DeviceId, Digest, ManifestVersion};
 
 pub use engine::{Action, Container, Health, Prepared, Status};
 pub use manifest::{Fetch, Rejection};
@@ -72,7 +70,7 @@ impl Node {
             match row {
                 Row::Meta(it) => meta = it,
                 Row::Deployment(record) => {
-                    deployments.insert(record.id.clone(), Held::restore(record, &id));
+                    deployments.insert(record.id.clone(), Held::restore(*record, &id));
                 }
             }
         }
@@ -95,7 +93,7 @@ impl Node {
         match key {
             Key::Meta => Some(Row::Meta(self.meta.clone())),
             Key::Deployment(id) => {
-                self.deployments.get(id).map(|it| Row::Deployment(it.record.clone()))
+                self.deployments.get(id).map(|it| Row::Deployment(Box::new(it.record.clone())))
             }
         }
     }
@@ -142,9 +140,11 @@ impl Node {
             Action::Clear { .. } | Action::Remove { .. } => return None,
         };
         let held = self.deployments.get(action.deployment())?;
-        let plan = held.plan.iter().chain(&held.previous).find(|it| {
-            it.parts.iter().any(|it| it.fingerprint == *fingerprint)
-        })?;
+        let plan = held
+            .plan
+            .iter()
+            .chain(&held.previous)
+            .find(|it| it.parts.iter().any(|it| it.fingerprint == *fingerprint))?;
         Some((plan, plan.document.component(action.component()?)?))
     }
 }

@@ -51,7 +51,9 @@ impl Plan {
         let components = &document.spec.profile.components;
         if components.len() > COMPONENT_LIMIT {
             let count = components.len();
-            return Err(invalid(format!("{count} components, at most {COMPONENT_LIMIT} are taken")));
+            return Err(invalid(format!(
+                "{count} components, at most {COMPONENT_LIMIT} are taken"
+            )));
         }
         let own = document.spec.extensions.get(EXTENSION);
         let attempt = own.and_then(|it| it.get("attempt")).and_then(Value::as_u64);

@@ -7,7 +7,7 @@
 
 use colony_margo::{ComponentName, Digest};
 
-use super::engine::{Action, Container};
+use super::engine::Action;
 use super::held::{Held, Next, Scene, sooner, vanished};
 use super::plan::Plan;
 use super::row::{Phase, Restarts, Retry};
@@ -68,10 +68,7 @@ fn repair(held: &Held, sight: &Sight<'_>) -> Option<Action> {
 /// Says whether the deployment counts as lost, and when it would count as well.
 fn judge(held: &mut Held, plan: &Plan, scene: &Scene<'_>) -> Option<Mono> {
     let worst = held.sights(plan, scene).iter().find_map(|it| hopeless(held, it, scene));
-    let well = held.sights(plan, scene).iter().map(|it| {
-        it.well_at(&held.memory.steady, |_: &Container| scene.policy.settle)
-    });
-    let well = well.collect::<Option<Vec<Mono>>>().and_then(|it| it.into_iter().max());
+    let well = held.settled_at(plan, scene);
     let Phase::Installed { lost, .. } = &mut held.record.phase else { return None };
     if lost.is_none() {
         *lost = worst;
@@ -126,7 +123,9 @@ pub(super) fn missed(held: &mut Held, action: &Action, failure: &Failure, scene:
 
 fn fingerprint(action: &Action) -> Option<Digest> {
     match action {
-        Action::Prepare { fingerprint, .. } | Action::Start { fingerprint, .. } => Some(*fingerprint),
+        Action::Prepare { fingerprint, .. } | Action::Start { fingerprint, .. } => {
+            Some(*fingerprint)
+        }
         Action::Clear { .. } | Action::Remove { .. } => None,
     }
 }
@@ -159,9 +158,10 @@ impl Restarts {
     fn rest(&mut self, needed: bool, scene: &Scene<'_>) -> bool {
         if !needed {
             self.retry.due = None;
-            let calm = self.times.last().is_none_or(|it| {
-                scene.now.mono.since(*it) >= scene.policy.backoff.longest
-            });
+            let calm = self
+                .times
+                .last()
+                .is_none_or(|it| scene.now.mono.since(*it) >= scene.policy.backoff.longest);
             if calm {
                 self.retry.tries = 0;
             }

@@ -35,7 +35,7 @@ impl fmt::Display for Key {
 #[serde(tag = "row", rename_all = "lowercase")]
 pub enum Row {
     Meta(Meta),
-    Deployment(Record),
+    Deployment(Box<Record>),
 }
 
 /// What concerns the whole node.

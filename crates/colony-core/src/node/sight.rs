@@ -112,7 +112,8 @@ impl<'a> Sight<'a> {
     /// What a component that is not ready is waiting for.
     pub(super) fn lacks(&self) -> String {
         let each = self.services().filter_map(|it| Some((it, self.lack(it)?)));
-        let texts: Vec<String> = each.map(|(name, lack)| format!("service `{name}` {lack}")).collect();
+        let texts: Vec<String> =
+            each.map(|(name, lack)| format!("service `{name}` {lack}")).collect();
         texts.join(", ")
     }
 

@@ -203,9 +203,8 @@ impl Node {
         step: &mut Step,
     ) {
         let ids: BTreeSet<&DeploymentId> = self.deployments.keys().chain(records.keys()).collect();
-        let differs = |id: &DeploymentId| {
-            self.deployments.get(id).map(|it| &it.record) != records.get(id)
-        };
+        let differs =
+            |id: &DeploymentId| self.deployments.get(id).map(|it| &it.record) != records.get(id);
         let changed = ids.into_iter().filter(|it| differs(it));
         step.changed.extend(changed.cloned().map(Key::Deployment));
         let lags = now.mono.since(self.meta.clock) >= self.policy.clock_lag;

@@ -6,14 +6,16 @@
 //! rising. The adopted version is not content: a manifest that changes nothing
 //! here is no news.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 
 use colony_margo::status::{ColonyStatus, ComponentStatus, DeploymentStatus, Overall, StatusError};
-use colony_margo::{ComponentName, Digest, ManifestVersion, State, canonical};
+use colony_margo::{ComponentName, DeploymentId, Digest, ManifestVersion, State, canonical};
 
 use super::Node;
 use super::held::Held;
-use super::row::Phase;
+use super::row::{Phase, Record};
 use crate::attempt::Failure;
 use crate::time::Now;
 
@@ -28,9 +30,17 @@ impl Node {
         open.map(|it| self.status(it)).collect()
     }
 
-    pub(super) fn number_reports(&mut self, now: Now) {
+    /// Numbers what is news since `before`, when `records` were as given.
+    pub(super) fn number_reports(
+        &mut self,
+        before: Option<u64>,
+        records: &BTreeMap<DeploymentId, Record>,
+        now: Now,
+    ) {
         let incarnation = self.meta.incarnation();
-        for held in self.deployments.values_mut() {
+        let same =
+            |it: &Held| before == incarnation && records.get(&it.record.id) == Some(&it.record);
+        for held in self.deployments.values_mut().filter(|it| !same(it)) {
             let content = content(held, incarnation);
             let report = &mut held.record.report;
             if report.content != content {

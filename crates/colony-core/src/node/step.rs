@@ -76,7 +76,7 @@ impl Node {
             Input::Tick => {}
         }
         self.decide(now, &mut step);
-        self.number_reports(now);
+        self.number_reports(meta.incarnation(), &records, now);
         self.note_changes(&meta, &records, now, &mut step);
         step
     }

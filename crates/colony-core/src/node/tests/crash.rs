@@ -6,13 +6,14 @@ use crate::node::Status;
 
 #[test]
 fn crash_anywhere_changes_nothing_in_the_end() {
-    check("deploy a db@1 web@1; run 30");
-    check("deploy a db@1 web@1; run 30; deploy a db@1 web@2; run 30");
-    check("deploy a web@1; run 30; deploy a web@2; run 3; deploy a web@3; run 30");
-    check("deploy a web@1; run 30; web@2 is exiting; deploy a web@2; run 30; deploy a web@1 attempt=2; run 30");
-    check("deploy a web@1; run 30; undeploy a; run 30");
-    check("deploy a web@1; run 30; undeploy a; run 0; deploy a web@1 attempt=2; run 30");
-    check("deploy a web@1; run 30; web@1 becomes exited; run 30");
+    check("deploy a db@1 web@1; run 20");
+    check("deploy a db@1 web@1; run 20; deploy a db@1 web@2; run 12");
+    check("deploy a web@1; run 7; deploy a web@2; run 3; deploy a web@3; run 12");
+    let attempts = "web@2 is exiting; deploy a web@2; run 3; deploy a web@1 attempt=2";
+    check(&format!("deploy a web@1; run 7; {attempts}; run 12"));
+    check("deploy a web@1; run 7; undeploy a; run 7");
+    check("deploy a web@1; run 7; undeploy a; run 0; deploy a web@1 attempt=2; run 12");
+    check("deploy a web@1; run 12; web@1 becomes exited; run 12");
 }
 
 /// Runs a script once undisturbed and once with a death at each moment.

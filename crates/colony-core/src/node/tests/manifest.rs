@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use colony_margo::{DeploymentId, Digest, ManifestVersion, StateManifest};
 
+use super::check;
 use super::script::{document, id_of};
 use super::world::World;
-use super::check;
 use crate::node::Input;
 
 #[test]
@@ -61,7 +61,13 @@ fn etag_that_is_not_the_digest_is_only_told() {
 #[test]
 fn bad_document_fails_alone() {
     let fine = "a: installing, pull web@1, start web@1, a: installed";
-    check("also b broken; deploy a web@1; run 9", &format!("b: failed invalid-config , {fine}").replace("b: failed invalid-config , a: installing", "a: installing, b: failed invalid-config "));
+    check(
+        "also b broken; deploy a web@1; run 9",
+        &format!("b: failed invalid-config , {fine}").replace(
+            "b: failed invalid-config , a: installing",
+            "a: installing, b: failed invalid-config ",
+        ),
+    );
     check("deploy b stolen; run 9", "b: failed invalid-config ");
     check("deploy b web@1 type=helm; run 9", "b: failed not-eligible pumps");
     check("deploy b web@1 hall=south; run 9", "b: failed not-eligible pumps");
@@ -72,7 +78,10 @@ fn bad_document_fails_alone() {
 #[test]
 fn bad_document_leaves_what_runs() {
     check("deploy a web@1; run 9; deploy a broken; run 60", "a: failed invalid-config ");
-    check("deploy a web@1; run 9; deploy a broken; run 9; deploy a web@1 attempt=2; run 9", "a: installed");
+    check(
+        "deploy a web@1; run 9; deploy a broken; run 9; deploy a web@1 attempt=2; run 9",
+        "a: installed",
+    );
 }
 
 /// Offers a manifest to a node that has accepted version 7 with deployment a.

@@ -12,12 +12,14 @@ fn report_is_repeated_until_it_is_heard() {
 #[test]
 fn new_incarnation_hears_everything_again() {
     check("deploy a web@1; run 9; incarnation 1; run 9", "a: installed");
-    check("deploy a web@1; run 9; deploy b web@1; run 0", "b: installing, pull web@1, start web@1");
+    check("deploy a web@1; run 9; deploy b web@1; run 0", "b: installing, find web@1, start web@1");
 }
 
 #[test]
 fn numbers_rise_though_the_wall_clock_goes_back() {
-    let numbers = after("deploy a web@1; run 9; wall 5; deploy a web@2; run 9; reboot; undeploy a; run 9").numbers;
+    let numbers =
+        after("deploy a web@1; run 9; wall 5; deploy a web@2; run 9; reboot; undeploy a; run 9")
+            .numbers;
     assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
     assert!(numbers.len() >= 6, "{numbers:?}");
 }

@@ -10,9 +10,7 @@ use serde_json::json;
 
 use crate::attempt::Failure;
 use crate::code::Code;
-use crate::node::{
-    Action, Container, Health, Input, Node, Policy, Prepared, Row, Status, Step,
-};
+use crate::node::{Action, Container, Health, Input, Node, Policy, Prepared, Row, Status, Step};
 use crate::time::{Mono, Now, Wall};
 
 pub(super) type Place = (DeploymentId, ComponentName, Digest, String);
@@ -57,7 +55,8 @@ pub(super) struct World {
     pub(super) manifest: Vec<u8>,
     pub(super) version: u64,
     pub(super) now: Now,
-    pub(super) queue: BTreeMap<DeploymentId, Action>,
+    /// Actions that were begun, with the title of what they are about.
+    pub(super) queue: BTreeMap<DeploymentId, (Action, String)>,
     pub(super) trace: Vec<String>,
     /// The last report heard of each deployment.
     pub(super) heard: BTreeMap<String, String>,
@@ -117,7 +116,8 @@ impl World {
         }
         self.store(&step);
         for action in step.actions {
-            self.queue.insert(action.deployment().clone(), action);
+            let title = self.title(&action);
+            self.queue.insert(action.deployment().clone(), (action, title));
         }
         !self.dies()
     }
@@ -172,8 +172,8 @@ impl World {
             if self.hung {
                 return;
             }
-            let Some((_, action)) = self.queue.pop_first() else { return };
-            self.act(action);
+            let Some((_, (action, title))) = self.queue.pop_first() else { return };
+            self.act(action, &title);
             self.poll();
             self.report();
         }
@@ -219,6 +219,10 @@ impl World {
             self.feed(Input::Tick);
             return;
         }
+        if self.node.version().is_some() {
+            let needed = self.node.needed();
+            self.images.retain(|it| needed.contains(it));
+        }
         let containers = self.containers();
         self.feed(Input::Observed { taken: self.now.mono, containers });
     }
@@ -238,19 +242,19 @@ impl World {
     }
 
     /// Carries out an action, tells of its end, and looks again.
-    fn act(&mut self, action: Action) {
-        let result = self.perform(&action);
+    fn act(&mut self, action: Action, title: &str) {
+        let result = self.perform(&action, title);
         if self.dies() || !self.feed(Input::Done { action, result }) {
             return;
         }
         self.look();
     }
 
-    fn perform(&mut self, action: &Action) -> Result<Prepared, Failure> {
+    fn perform(&mut self, action: &Action, title: &str) -> Result<Prepared, Failure> {
         let down = self.engine_down.then(|| Failure::new(Code::EngineUnavailable, "no answer"));
         match action {
-            Action::Prepare { fingerprint, .. } => self.prepare(action, *fingerprint),
-            Action::Start { .. } => down.map_or_else(|| self.start(action), Err),
+            Action::Prepare { fingerprint, .. } => self.prepare(title, *fingerprint),
+            Action::Start { .. } => down.map_or_else(|| self.start(action, title), Err),
             Action::Clear { component, keep, .. } => {
                 self.trace.push(format!("clear {component}"));
                 self.sweep(action, |it| it.1 != *component || Some(it.2) == *keep);
@@ -283,30 +287,26 @@ impl World {
         });
     }
 
-    fn prepare(&mut self, action: &Action, fingerprint: Digest) -> Result<Prepared, Failure> {
-        let title = self.title(action);
+    fn prepare(&mut self, title: &str, fingerprint: Digest) -> Result<Prepared, Failure> {
         let local = self.images.contains(&fingerprint);
         self.trace.push(format!("{} {title}", if local { "find" } else { "pull" }));
-        if self.behaviour(&title) == Behaviour::NoImage {
+        if self.behaviour(title) == Behaviour::NoImage {
             return Err(Failure::new(Code::ImageMissing, "no such image"));
         }
         if !local && self.registry_down {
             return Err(Failure::new(Code::RegistryUnavailable, "no route"));
         }
         self.images.insert(fingerprint);
-        let needed = self.node.needed();
-        self.images.retain(|it| needed.contains(it));
         Ok(Prepared { services: BTreeSet::from(["main".to_owned()]) })
     }
 
-    fn start(&mut self, action: &Action) -> Result<Prepared, Failure> {
+    fn start(&mut self, action: &Action, title: &str) -> Result<Prepared, Failure> {
         let Action::Start { deployment, component, fingerprint } = action else {
             unreachable!("only starts are started")
         };
-        let title = self.title(action);
         self.trace.push(format!("start {title}"));
         assert!(self.images.contains(fingerprint), "{title} was not prepared");
-        let behaviour = self.behaviour(&title);
+        let behaviour = self.behaviour(title);
         if behaviour == Behaviour::NoStart {
             return Err(Failure::new(Code::PortInUse, "port 80 is taken"));
         }
@@ -314,14 +314,14 @@ impl World {
         let runs = self.engine.get(&place).is_some_and(|it| it.status == Status::Running);
         if !runs {
             self.runs += 1;
-            let fake = started(title, self.runs, behaviour);
+            let fake = started(title.to_owned(), self.runs, behaviour);
             self.engine.insert(place, fake);
         }
         Ok(Prepared::default())
     }
 
     fn title(&self, action: &Action) -> String {
-        let (_, component) = self.node.subject(action).expect("an action has a subject");
+        let Some((_, component)) = self.node.subject(action) else { return String::new() };
         let revision = component.properties.revision.as_str();
         format!("{}@{}", component.name, revision.trim_end_matches(".0.0"))
     }

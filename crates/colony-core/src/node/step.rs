@@ -1,0 +1,229 @@
+//! One step of a node: an input, what it changes, and what is to be done.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use colony_margo::{Capabilities, DeploymentId, Digest};
+
+use super::Node;
+use super::engine::{Action, Container, Prepared};
+use super::held::{Held, Next, Scene, sooner};
+use super::manifest::Rejection;
+use super::row::{Key, Meta, Phase, Record, Retry};
+use super::sight::update_steady;
+use crate::attempt::Failure;
+use crate::time::{Mono, Now};
+
+/// What a node can be told.
+#[derive(Debug, Clone)]
+pub enum Input {
+    /// A manifest with every document `Node::check` asked for.
+    Manifest { bytes: Vec<u8>, etag: Option<String>, documents: BTreeMap<Digest, Vec<u8>> },
+    /// All containers of this node, from a listing that was begun at `taken`.
+    Observed { taken: Mono, containers: Vec<Container> },
+    /// An action has ended.
+    Done { action: Action, result: Result<Prepared, Failure> },
+    /// The manager has taken the report of this number.
+    Acked { deployment: DeploymentId, report: u64 },
+    /// What this device can do; nothing new is begun before this is known.
+    Capabilities(Box<Capabilities>),
+    /// Time has passed.
+    Tick,
+}
+
+/// What follows from an input.
+#[derive(Debug, Default, PartialEq)]
+pub struct Step {
+    /// Rows to store, all at once, before anything else is done.
+    pub changed: BTreeSet<Key>,
+    /// To be started. One of a deployment with a `Prepare` under way replaces it.
+    pub actions: Vec<Action>,
+    /// The engine is to be looked at again, at once.
+    pub observe: bool,
+    /// When to tick, if nothing happens before.
+    pub wake: Option<Mono>,
+    /// Why the manifest of this input was refused.
+    pub rejection: Option<Rejection>,
+}
+
+/// An action under way, and the document it was begun for.
+#[derive(Debug, Clone)]
+pub(super) struct Busy {
+    action: Action,
+    wire: Option<Digest>,
+}
+
+/// Containers of a deployment nobody asked for.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stray {
+    stale: bool,
+    retry: Retry,
+}
+
+impl Node {
+    /// Takes an input. The shell stores what changed, then acts.
+    pub fn step(&mut self, input: Input, now: Now) -> Step {
+        let meta = self.meta.clone();
+        let records = self.records();
+        let mut step = Step::default();
+        match input {
+            Input::Manifest { bytes, etag, documents } => {
+                step.rejection = self.accept(&bytes, etag, &documents).err();
+            }
+            Input::Observed { taken, containers } => self.observe(taken, containers, now),
+            Input::Done { action, result } => self.done(&action, result, now),
+            Input::Acked { deployment, report } => self.acked(&deployment, report),
+            Input::Capabilities(capabilities) => self.capabilities = Some(*capabilities),
+            Input::Tick => {}
+        }
+        self.decide(now, &mut step);
+        self.number_reports(meta.incarnation(), &records, now);
+        self.note_changes(&meta, &records, now, &mut step);
+        step
+    }
+
+    fn records(&self) -> BTreeMap<DeploymentId, Record> {
+        self.deployments.iter().map(|(id, it)| (id.clone(), it.record.clone())).collect()
+    }
+
+    fn observe(&mut self, taken: Mono, containers: Vec<Container>, now: Now) {
+        let mut seen: BTreeMap<DeploymentId, Vec<Container>> = BTreeMap::new();
+        for container in containers {
+            seen.entry(container.deployment.clone()).or_default().push(container);
+        }
+        for (id, held) in &mut self.deployments {
+            let own = seen.get(id).map_or(&[][..], Vec::as_slice);
+            update_steady(&mut held.memory.steady, own, now.mono);
+            held.memory.stale &= taken < held.memory.acted;
+        }
+        self.strays.retain(|id, _| seen.contains_key(id));
+        self.strays.values_mut().for_each(|it| it.stale = false);
+        self.containers = Some(seen);
+    }
+
+    fn done(&mut self, action: &Action, result: Result<Prepared, Failure>, now: Now) {
+        let id = action.deployment();
+        // A result nobody waits for belongs to an action that was replaced.
+        let Some(busy) = self.busy.remove(id) else { return };
+        if busy.action != *action {
+            self.busy.insert(id.clone(), busy);
+            return;
+        }
+        let scene = Scene { containers: &[], policy: &self.policy, now };
+        if let Some(stray) = self.strays.get_mut(id) {
+            stray.stale = true;
+            stray.retry.again(&scene);
+        }
+        if let Some(held) = self.deployments.get_mut(id) {
+            let current = busy.is_for(held);
+            held.done(action, result, current, &scene);
+        }
+    }
+
+    fn acked(&mut self, id: &DeploymentId, report: u64) {
+        let Some(held) = self.deployments.get_mut(id) else { return };
+        held.record.report.acked |= held.record.report.number == report;
+        if held.record.report.acked && matches!(held.record.phase, Phase::Removed { .. }) {
+            self.deployments.remove(id);
+        }
+    }
+
+    fn decide(&mut self, now: Now, step: &mut Step) {
+        let ids: Vec<DeploymentId> = self.deployments.keys().cloned().collect();
+        for id in &ids {
+            self.decide_one(id, now, step);
+        }
+        self.remove_strays(now, step);
+        let wakes = self.deployments.values().filter_map(|it| it.memory.wake);
+        step.wake = sooner(step.wake, wakes.min());
+    }
+
+    fn decide_one(&mut self, id: &DeploymentId, now: Now, step: &mut Step) {
+        let Some(held) = self.deployments.get_mut(id) else { return };
+        held.memory.wake = None;
+        held.admit(self.capabilities.as_ref());
+        if self.busy.get(id).is_some_and(|it| it.blocks(held)) {
+            return;
+        }
+        let Some(seen) = self.containers.as_ref().filter(|_| !held.memory.stale) else {
+            step.observe = true;
+            return;
+        };
+        let undecided = matches!(held.record.phase, Phase::Applying { .. });
+        if undecided && self.capabilities.is_none() {
+            return;
+        }
+        let containers = seen.get(id).map_or(&[][..], Vec::as_slice);
+        match held.decide(&Scene { containers, policy: &self.policy, now }) {
+            Next::Act(action) => {
+                let wire = Some(held.record.wire);
+                self.begin(Busy { action, wire }, step);
+            }
+            Next::Wait(wake) => {
+                held.memory.wake = wake;
+                self.busy.remove(id);
+            }
+        }
+    }
+
+    /// Starts an action, unless the very same is under way already.
+    fn begin(&mut self, next: Busy, step: &mut Step) {
+        let (id, action) = (next.action.deployment().clone(), next.action.clone());
+        let before = self.busy.insert(id, next);
+        if before.is_none_or(|it| it.action != action) {
+            step.actions.push(action);
+        }
+    }
+
+    /// Removes what nobody asked for, once it is known what is asked for.
+    fn remove_strays(&mut self, now: Now, step: &mut Step) {
+        let Some(seen) = self.containers.as_ref().filter(|_| self.meta.accepted.is_some()) else {
+            return;
+        };
+        let kept = |it: &DeploymentId| {
+            let held = self.deployments.get(it);
+            held.is_some_and(|it| !matches!(it.record.phase, Phase::Removed { .. }))
+        };
+        let unwanted = seen.keys().filter(|it| !kept(it) && !self.busy.contains_key(it));
+        for id in unwanted.cloned().collect::<Vec<_>>() {
+            let stray = self.strays.entry(id.clone()).or_default();
+            let due = stray.retry.due.filter(|it| now.mono < *it);
+            step.observe |= stray.stale;
+            step.wake = sooner(step.wake, due);
+            if due.is_none() && !stray.stale {
+                self.begin(Busy { action: Action::Remove { deployment: id }, wire: None }, step);
+            }
+        }
+    }
+
+    fn note_changes(
+        &mut self,
+        meta: &Meta,
+        records: &BTreeMap<DeploymentId, Record>,
+        now: Now,
+        step: &mut Step,
+    ) {
+        let ids: BTreeSet<&DeploymentId> = self.deployments.keys().chain(records.keys()).collect();
+        let differs =
+            |id: &DeploymentId| self.deployments.get(id).map(|it| &it.record) != records.get(id);
+        let changed = ids.into_iter().filter(|it| differs(it));
+        step.changed.extend(changed.cloned().map(Key::Deployment));
+        let lags = now.mono.since(self.meta.clock) >= self.policy.clock_lag;
+        if *meta != self.meta || (lags && step.wake.is_some()) {
+            self.meta.clock = now.mono.max(self.meta.clock);
+            step.changed.insert(Key::Meta);
+        }
+    }
+}
+
+impl Busy {
+    /// It was begun for what is wanted at the moment.
+    fn is_for(&self, held: &Held) -> bool {
+        self.wire == Some(held.record.wire) && held.record.phase.is_wanted()
+    }
+
+    /// It must end before anything else is begun. Fetching for a document
+    /// nobody wants any more holds up nothing.
+    fn blocks(&self, held: &Held) -> bool {
+        !matches!(self.action, Action::Prepare { .. }) || self.is_for(held)
+    }
+}

@@ -1,0 +1,363 @@
+//! The world around a node: manager, shell, disk and a scripted engine.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use colony_margo::{
+    Capabilities, ComponentName, DeploymentId, Digest, ManifestVersion, StateManifest,
+};
+use serde_json::json;
+
+use crate::attempt::Failure;
+use crate::code::Code;
+use crate::node::{Action, Container, Health, Input, Node, Policy, Prepared, Row, Status, Step};
+use crate::time::{Mono, Now, Wall};
+
+pub(super) type Place = (DeploymentId, ComponentName, Digest, String);
+
+/// How a revision of a component behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Behaviour {
+    Fine,
+    /// Has a health check that passes.
+    Checked,
+    /// Has a health check that fails.
+    Unhealthy,
+    /// Has a health check that never says anything.
+    Slow,
+    Exits,
+    /// Its image does not exist.
+    NoImage,
+    /// The engine cannot start it.
+    NoStart,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fake {
+    pub(super) title: String,
+    pub(super) run: u32,
+    pub(super) status: Status,
+    pub(super) health: Health,
+}
+
+pub(super) struct World {
+    pub(super) node: Node,
+    pub(super) disk: BTreeMap<String, String>,
+    pub(super) engine: BTreeMap<Place, Fake>,
+    pub(super) images: BTreeSet<Digest>,
+    pub(super) behaviours: BTreeMap<String, Behaviour>,
+    pub(super) registry_down: bool,
+    pub(super) engine_down: bool,
+    pub(super) removal_fails: bool,
+    /// Actions are taken but not carried out.
+    pub(super) hung: bool,
+    pub(super) desired: BTreeMap<DeploymentId, Vec<u8>>,
+    pub(super) manifest: Vec<u8>,
+    pub(super) version: u64,
+    pub(super) now: Now,
+    /// Actions that were begun, with the title of what they are about.
+    pub(super) queue: BTreeMap<DeploymentId, (Action, String)>,
+    pub(super) trace: Vec<String>,
+    /// The last report heard of each deployment.
+    pub(super) heard: BTreeMap<String, String>,
+    pub(super) numbers: Vec<u64>,
+    pub(super) deaf: bool,
+    /// Points at which the process may die, and at which one it does.
+    pub(super) moments: usize,
+    pub(super) dies_at: Option<usize>,
+    runs: u32,
+}
+
+impl World {
+    pub(super) fn new() -> World {
+        let mut world = World {
+            node: fresh([]),
+            disk: BTreeMap::new(),
+            engine: BTreeMap::new(),
+            images: BTreeSet::new(),
+            behaviours: BTreeMap::new(),
+            registry_down: false,
+            engine_down: false,
+            removal_fails: false,
+            hung: false,
+            desired: BTreeMap::new(),
+            manifest: Vec::new(),
+            version: 0,
+            now: Now { mono: Mono(0), wall: Wall(1_000_000), entropy: 0 },
+            queue: BTreeMap::new(),
+            trace: Vec::new(),
+            heard: BTreeMap::new(),
+            numbers: Vec::new(),
+            deaf: false,
+            moments: 0,
+            dies_at: None,
+            runs: 0,
+        };
+        world.boot();
+        world
+    }
+
+    /// The process starts from what is on disk.
+    pub(super) fn boot(&mut self) {
+        let rows = self.disk.values().map(|it| serde_json::from_str::<Row>(it).expect("a row"));
+        self.node = fresh(rows.collect::<Vec<_>>());
+        self.queue.clear();
+        self.now.mono = self.now.mono.max(self.node.clock());
+        self.feed(Input::Capabilities(Box::new(capabilities())));
+        self.look();
+    }
+
+    /// Gives an input and stores what changed. Returns whether that survived.
+    pub(super) fn feed(&mut self, input: Input) -> bool {
+        let step = self.node.step(input, self.now);
+        assert_eq!(step.rejection, None);
+        if self.dies() {
+            return false;
+        }
+        self.store(&step);
+        for action in step.actions {
+            let title = self.title(&action);
+            self.queue.insert(action.deployment().clone(), (action, title));
+        }
+        !self.dies()
+    }
+
+    fn store(&mut self, step: &Step) {
+        for key in &step.changed {
+            match self.node.row(key) {
+                Some(row) => {
+                    let text = serde_json::to_string(&row).expect("rows are JSON");
+                    self.disk.insert(key.to_string(), text);
+                }
+                None => _ = self.disk.remove(&key.to_string()),
+            }
+        }
+    }
+
+    /// One more moment has passed; at the chosen one everything in memory is lost.
+    fn dies(&mut self) -> bool {
+        self.moments += 1;
+        let dies = self.dies_at.is_some_and(|it| it < self.moments);
+        if dies {
+            self.dies_at = None;
+            self.boot();
+        }
+        dies
+    }
+
+    /// What the manager offers changes.
+    pub(super) fn publish(&mut self) {
+        self.version += 1;
+        let version = ManifestVersion::new(self.version).expect("a version");
+        let documents: Vec<(DeploymentId, Vec<u8>)> =
+            self.desired.iter().map(|(id, it)| (id.clone(), it.clone())).collect();
+        self.manifest = StateManifest::new(version, &documents).0.to_bytes();
+    }
+
+    /// Lets this many seconds pass, with everything that happens in them.
+    pub(super) fn run(&mut self, seconds: u64) {
+        for _ in 0..=seconds {
+            self.work();
+            self.now.mono = self.now.mono.after(Duration::from_secs(1));
+            self.now.wall = self.now.wall.after(Duration::from_secs(1));
+            self.look();
+        }
+    }
+
+    /// Does everything that can be done without time passing.
+    pub(super) fn work(&mut self) {
+        self.poll();
+        self.report();
+        for _ in 0..200 {
+            if self.hung {
+                return;
+            }
+            let Some((_, (action, title))) = self.queue.pop_first() else { return };
+            self.act(action, &title);
+            self.poll();
+            self.report();
+        }
+        panic!("the node never rests: {:?}", self.trace);
+    }
+
+    pub(super) fn poll(&mut self) {
+        if self.manifest.is_empty() {
+            return;
+        }
+        let etag = Some(format!("\"{}\"", Digest::of(&self.manifest)));
+        let fetch = self.node.check(&self.manifest, etag.as_deref()).expect("a good manifest");
+        let Some(fetch) = fetch else { return };
+        let wanted = fetch.missing.iter().map(|(id, it)| (*it, self.desired[id].clone()));
+        let documents = wanted.collect();
+        self.feed(Input::Manifest { bytes: self.manifest.clone(), etag, documents });
+    }
+
+    fn report(&mut self) {
+        for status in self.node.reports() {
+            let number = status.colony.as_ref().and_then(|it| it.report).expect("a number");
+            let id: DeploymentId = status.deployment_id.parse().expect("an id");
+            let name = super::script::name_of(&id);
+            let error = status.status.error.as_ref();
+            let error = error.map(|it| format!(" {} {}", it.code, it.source)).unwrap_or_default();
+            let text = format!("{name}: {}{error}", status.status.state);
+            if self.deaf {
+                continue;
+            }
+            let repeated = self.heard.get(&name) == Some(&text) && text.ends_with("installing");
+            if !repeated && self.numbers.last() != Some(&number) {
+                self.trace.push(text.clone());
+            }
+            self.heard.insert(name, text);
+            self.numbers.push(number);
+            self.feed(Input::Acked { deployment: id, report: number });
+        }
+    }
+
+    /// Looks at the engine.
+    pub(super) fn look(&mut self) {
+        if self.engine_down {
+            self.feed(Input::Tick);
+            return;
+        }
+        if self.node.version().is_some() {
+            let needed = self.node.needed();
+            self.images.retain(|it| needed.contains(it));
+        }
+        let containers = self.containers();
+        self.feed(Input::Observed { taken: self.now.mono, containers });
+    }
+
+    pub(super) fn containers(&self) -> Vec<Container> {
+        let container = |(place, fake): (&Place, &Fake)| Container {
+            deployment: place.0.clone(),
+            component: place.1.clone(),
+            fingerprint: place.2,
+            service: place.3.clone(),
+            run: fake.run.to_string(),
+            status: fake.status,
+            health: fake.health.clone(),
+            log: vec![format!("last words of {}", fake.title)],
+        };
+        self.engine.iter().map(container).collect()
+    }
+
+    /// Carries out an action, tells of its end, and looks again.
+    fn act(&mut self, action: Action, title: &str) {
+        let result = self.perform(&action, title);
+        if self.dies() || !self.feed(Input::Done { action, result }) {
+            return;
+        }
+        self.look();
+    }
+
+    fn perform(&mut self, action: &Action, title: &str) -> Result<Prepared, Failure> {
+        let down = self.engine_down.then(|| Failure::new(Code::EngineUnavailable, "no answer"));
+        match action {
+            Action::Prepare { fingerprint, .. } => self.prepare(title, *fingerprint),
+            Action::Start { .. } => down.map_or_else(|| self.start(action, title), Err),
+            Action::Clear { component, keep, .. } => {
+                self.trace.push(format!("clear {component}"));
+                self.sweep(action, |it| it.1 != *component || Some(it.2) == *keep);
+                Ok(Prepared::default())
+            }
+            Action::Remove { deployment } => {
+                self.trace.push(format!("remove {}", super::script::name_of(deployment)));
+                if self.removal_fails {
+                    return Err(Failure::new(Code::EngineError, "device is busy"));
+                }
+                self.sweep(action, |_| false);
+                Ok(Prepared::default())
+            }
+        }
+    }
+
+    /// Removes the deployment's containers but those to keep. None of them may
+    /// be what the node wants.
+    fn sweep(&mut self, action: &Action, keep: impl Fn(&Place) -> bool) {
+        let id = action.deployment();
+        let held = self.node.deployments.get(id);
+        let held = held.filter(|it| it.record.phase.is_wanted() && action.component().is_some());
+        let wanted = held.and_then(|it| it.plan.as_ref().ok()).map(|it| it.fingerprints());
+        let wanted = wanted.unwrap_or_default();
+        self.engine.retain(|place, fake| {
+            let stays = place.0 != *id || keep(place);
+            let sound = fake.status == Status::Running && wanted.contains(&place.2);
+            assert!(stays || !sound, "{} was stopped", fake.title);
+            stays
+        });
+    }
+
+    fn prepare(&mut self, title: &str, fingerprint: Digest) -> Result<Prepared, Failure> {
+        let local = self.images.contains(&fingerprint);
+        self.trace.push(format!("{} {title}", if local { "find" } else { "pull" }));
+        if self.behaviour(title) == Behaviour::NoImage {
+            return Err(Failure::new(Code::ImageMissing, "no such image"));
+        }
+        if !local && self.registry_down {
+            return Err(Failure::new(Code::RegistryUnavailable, "no route"));
+        }
+        self.images.insert(fingerprint);
+        Ok(Prepared { services: BTreeSet::from(["main".to_owned()]) })
+    }
+
+    fn start(&mut self, action: &Action, title: &str) -> Result<Prepared, Failure> {
+        let Action::Start { deployment, component, fingerprint } = action else {
+            unreachable!("only starts are started")
+        };
+        self.trace.push(format!("start {title}"));
+        assert!(self.images.contains(fingerprint), "{title} was not prepared");
+        let behaviour = self.behaviour(title);
+        if behaviour == Behaviour::NoStart {
+            return Err(Failure::new(Code::PortInUse, "port 80 is taken"));
+        }
+        let place = (deployment.clone(), component.clone(), *fingerprint, "main".to_owned());
+        let runs = self.engine.get(&place).is_some_and(|it| it.status == Status::Running);
+        if !runs {
+            self.runs += 1;
+            let fake = started(title.to_owned(), self.runs, behaviour);
+            self.engine.insert(place, fake);
+        }
+        Ok(Prepared::default())
+    }
+
+    fn title(&self, action: &Action) -> String {
+        let Some((_, component)) = self.node.subject(action) else { return String::new() };
+        let revision = component.properties.revision.as_str();
+        format!("{}@{}", component.name, revision.trim_end_matches(".0.0"))
+    }
+
+    fn behaviour(&self, title: &str) -> Behaviour {
+        self.behaviours.get(title).copied().unwrap_or(Behaviour::Fine)
+    }
+}
+
+fn started(title: String, run: u32, behaviour: Behaviour) -> Fake {
+    let status = match behaviour {
+        Behaviour::Exits => Status::Exited { code: 1 },
+        _ => Status::Running,
+    };
+    let health = match behaviour {
+        Behaviour::Checked => Health::Healthy,
+        Behaviour::Unhealthy => Health::Unhealthy { detail: "503".to_owned() },
+        Behaviour::Slow => Health::Starting,
+        _ => Health::None,
+    };
+    Fake { title, run, status, health }
+}
+
+fn fresh(rows: impl IntoIterator<Item = Row>) -> Node {
+    Node::restore("press-1".parse().expect("an id"), Policy::default(), rows)
+}
+
+pub(super) fn capabilities() -> Capabilities {
+    let text = json!({
+        "properties": {
+            "id": "press-1", "vendor": "v", "modelNumber": "m", "serialNumber": "s",
+            "cpus": [{ "cores": 4, "architecture": "amd64" }],
+            "memory": "4Gi", "storage": "10Gi", "otelCollector": true,
+            "supportedRuntimes": ["oci"], "supportedDeploymentTypes": ["compose"],
+        },
+        "labels": { "hall": "north" },
+    });
+    Capabilities::parse(text.to_string().as_bytes()).expect("good capabilities").value
+}

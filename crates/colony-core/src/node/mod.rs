@@ -17,6 +17,7 @@
 //! whether a failed document is tried again (the manager's business).
 
 mod apply;
+mod asked;
 mod engine;
 mod held;
 mod manifest;

@@ -25,6 +25,7 @@ mod seed;
 mod settings;
 mod timer;
 mod turn;
+pub(crate) mod view;
 mod want;
 mod wave;
 

@@ -57,6 +57,7 @@ impl World {
             match self.unfinished() {
                 None => break,
                 Some(what) if at - start > PATIENCE => {
+                    self.note_standing();
                     self.violate(format!("no convergence: {what}"));
                     return at;
                 }
@@ -121,7 +122,7 @@ impl World {
                 let target = placement.revisions.target.as_ref().map(|it| it.workload);
                 let back = placement.revisions.last_good.as_ref().map(|it| it.workload);
                 deployment.effective().map(|it| it.workload) == target
-                    || deployment.rejected_on(&placement.id.node).is_some_and(|it| Some(it) != target)
+                    || deployment.workload_rejected_on(&placement.id.node).is_some_and(|it| Some(it) != target)
                     || (deployment.is_stopped() && back != target)
             }
             State::Pending => deployment.is_stopped(),
@@ -187,5 +188,28 @@ impl World {
             all.extend(own.map(|(id, run)| format!("{}:{id}:{run}", edge.name)));
         }
         all
+    }
+}
+
+impl World {
+    /// Where everybody stands, for the trace of a story that ends badly.
+    pub(crate) fn note_standing(&mut self) {
+        for node in 0..self.nodes.len() {
+            self.note(|w| {
+                let edge = &w.nodes[node];
+                let core = &w.sites[edge.site].core;
+                let wanted: Vec<String> = edge.core.wanted().keys().map(|it| {
+                    format!("{} {:?}", &it.to_string()[..8], edge.core.phase(it))
+                }).collect();
+                format!(
+                    "EN {} at version {:?} of {}, listed {:?}, wants {wanted:?}, reports {}",
+                    edge.name,
+                    edge.core.version().map(|it| it.get()),
+                    core.member(&edge.name).map_or(0, |it| it.version()),
+                    core.member(&edge.name).map(|it| it.listed().len()),
+                    edge.core.reports().len(),
+                )
+            });
+        }
     }
 }

@@ -127,7 +127,7 @@ impl Deployment {
     }
 
     /// The revision `node` gave up on its own.
-    pub fn rejected_on(&self, node: &NodeName) -> Option<Digest> {
+    pub fn workload_rejected_on(&self, node: &NodeName) -> Option<Digest> {
         self.rejected.get(node).map(|it| it.workload)
     }
 

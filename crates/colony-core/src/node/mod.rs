@@ -20,6 +20,7 @@ mod apply;
 mod engine;
 mod held;
 mod manifest;
+mod outcome;
 mod plan;
 mod policy;
 mod remove;

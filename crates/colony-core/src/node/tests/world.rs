@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use colony_margo::{
-    Capabilities, ComponentName, DeploymentId, Digest, ManifestVersion, StateManifest,
+    Capabilities, ComponentName, DeploymentId, DeploymentStatus, Digest, ManifestVersion,
+    StateManifest,
 };
 use serde_json::json;
 
@@ -197,9 +198,7 @@ impl World {
             let number = status.colony.as_ref().and_then(|it| it.report).expect("a number");
             let id: DeploymentId = status.deployment_id.parse().expect("an id");
             let name = super::script::name_of(&id);
-            let error = status.status.error.as_ref();
-            let error = error.map(|it| format!(" {} {}", it.code, it.source)).unwrap_or_default();
-            let text = format!("{name}: {}{error}", status.status.state);
+            let text = heard(&name, &status);
             if self.deaf {
                 continue;
             }
@@ -331,16 +330,33 @@ impl World {
     }
 }
 
+/// A report as one line; what concerns no component names no source.
+fn heard(name: &str, status: &DeploymentStatus) -> String {
+    let state = status.status.state;
+    let Some(error) = &status.status.error else { return format!("{name}: {state}") };
+    if error.source == status.deployment_id {
+        return format!("{name}: {state} {}", error.code);
+    }
+    format!("{name}: {state} {} {}", error.code, error.source)
+}
+
 fn started(title: String, run: u32, behaviour: Behaviour) -> Fake {
     let status = match behaviour {
         Behaviour::Exits => Status::Exited { code: 1 },
-        _ => Status::Running,
+        Behaviour::Fine
+        | Behaviour::Checked
+        | Behaviour::Unhealthy
+        | Behaviour::Slow
+        | Behaviour::NoImage
+        | Behaviour::NoStart => Status::Running,
     };
     let health = match behaviour {
         Behaviour::Checked => Health::Healthy,
         Behaviour::Unhealthy => Health::Unhealthy { detail: "503".to_owned() },
         Behaviour::Slow => Health::Starting,
-        _ => Health::None,
+        Behaviour::Fine | Behaviour::Exits | Behaviour::NoImage | Behaviour::NoStart => {
+            Health::None
+        }
     };
     Fake { title, run, status, health }
 }

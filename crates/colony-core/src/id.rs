@@ -16,7 +16,9 @@ pub use colony_margo::DeploymentId;
 pub enum NameError {
     #[error("a {kind} has 1 to {limit} characters, `{text}` has {length}")]
     Length { kind: &'static str, text: String, length: usize, limit: usize },
-    #[error("a {kind} has lower-case letters, digits and inner dashes only, `{text}` has `{found}`")]
+    #[error(
+        "a {kind} has lower-case letters, digits and inner dashes only, `{text}` has `{found}`"
+    )]
     Character { kind: &'static str, text: String, found: char },
     #[error("a {kind} is 40 or 64 lower-case hex digits, `{text}` is not")]
     Hex { kind: &'static str, text: String },
@@ -160,7 +162,10 @@ mod tests {
     #[test]
     fn commit_ids_are_hex_of_either_hash() {
         check::<GitRevision>("3f2a1c0000000000000000000000000000000000", "ok");
-        check::<GitRevision>("HEAD", "a commit id is 40 or 64 lower-case hex digits, `HEAD` is not");
+        check::<GitRevision>(
+            "HEAD",
+            "a commit id is 40 or 64 lower-case hex digits, `HEAD` is not",
+        );
     }
 
     #[test]

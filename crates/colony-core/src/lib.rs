@@ -12,6 +12,7 @@ pub mod event;
 pub mod id;
 pub mod node;
 pub mod rollup;
+pub mod site;
 pub mod state;
 pub mod time;
 pub mod transition;

@@ -60,7 +60,15 @@ impl Document {
             let revision = Revision { blob: blob.clone(), workload: workload(&spec) };
             let text = String::from_utf8_lossy(text).into_owned();
             let warnings = findings.into_vec();
-            return Ok(Document { name: name.clone(), revision, target, settings, spec, text, warnings });
+            return Ok(Document {
+                name: name.clone(),
+                revision,
+                target,
+                settings,
+                spec,
+                text,
+                warnings,
+            });
         }
         Err(findings.into_vec())
     }
@@ -121,4 +129,3 @@ fn target(site: &SiteName, spec: &ApplicationDeployment, root: &Cursor<'_>) -> O
 fn device_target(node: &NodeName) -> DeviceTarget {
     node.as_str().parse().unwrap_or_else(|_| unreachable!("a node name is a device id"))
 }
-

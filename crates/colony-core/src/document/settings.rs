@@ -76,7 +76,14 @@ impl Unavailable {
 }
 
 const KEYS: &[&str] = &[
-    "strategy", "onFailure", "selector", "replicas", "retry", "progressDeadline", "soak", "follow",
+    "strategy",
+    "onFailure",
+    "selector",
+    "replicas",
+    "retry",
+    "progressDeadline",
+    "soak",
+    "follow",
 ];
 const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
 

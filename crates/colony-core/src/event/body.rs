@@ -18,13 +18,28 @@ pub enum Body {
     /// A placement changed its state.
     StateTransition(Transition),
     /// A report of an attempt that is over; it moves nothing.
-    StaleReport { deployment: DeploymentId, node: NodeName, adopted: u64, state: String },
+    StaleReport {
+        deployment: DeploymentId,
+        node: NodeName,
+        adopted: u64,
+        state: String,
+    },
     /// The LO took a revision from Git as the wanted one.
-    DeploymentAccepted { deployment: DeploymentId, name: DeploymentName, revision: Revision },
+    DeploymentAccepted {
+        deployment: DeploymentId,
+        name: DeploymentName,
+        revision: Revision,
+    },
     /// The file is gone from Git.
-    DeploymentWithdrawn { deployment: DeploymentId, name: DeploymentName },
+    DeploymentWithdrawn {
+        deployment: DeploymentId,
+        name: DeploymentName,
+    },
     /// Every node that could be reached runs this revision.
-    DeploymentConverged { deployment: DeploymentId, revision: Revision },
+    DeploymentConverged {
+        deployment: DeploymentId,
+        revision: Revision,
+    },
     /// A revision is refused at this site until it is released.
     Quarantined {
         deployment: DeploymentId,
@@ -33,34 +48,87 @@ pub enum Body {
         node: Option<NodeName>,
         failure: Failure,
     },
-    QuarantineReleased { deployment: DeploymentId, workload: Digest },
+    QuarantineReleased {
+        deployment: DeploymentId,
+        workload: Digest,
+    },
     /// No reachable node runs the quarantined revision any more.
-    RolledBack { deployment: DeploymentId, bad: Revision, good: Option<Revision> },
+    RolledBack {
+        deployment: DeploymentId,
+        bad: Revision,
+        good: Option<Revision>,
+    },
     /// The rollout of a revision stopped and waits for an operator.
-    RolloutStopped { deployment: DeploymentId, revision: Revision, node: NodeName, failure: Failure },
+    RolloutStopped {
+        deployment: DeploymentId,
+        revision: Revision,
+        node: NodeName,
+        failure: Failure,
+    },
     /// One node gave a revision up for the one before.
-    RevisionRejected { deployment: DeploymentId, node: NodeName, workload: Digest },
+    RevisionRejected {
+        deployment: DeploymentId,
+        node: NodeName,
+        workload: Digest,
+    },
     /// A file in Git that cannot be used, with all its faults.
-    FileRefused { path: String, findings: Vec<Finding> },
+    FileRefused {
+        path: String,
+        findings: Vec<Finding>,
+    },
     /// The file is usable again, or gone.
-    FileAccepted { path: String },
+    FileAccepted {
+        path: String,
+    },
     /// A commit removes too much at once; its removals wait for a release.
-    RemovalHeld { commit: GitRevision, deployments: Vec<DeploymentId> },
+    RemovalHeld {
+        commit: GitRevision,
+        deployments: Vec<DeploymentId>,
+    },
     RemovalReleased,
     /// Git's history was rewritten; its content waits to be accepted.
-    HistoryHeld { commit: GitRevision },
-    HistoryAccepted { commit: GitRevision },
-    Held { scope: HoldScope, note: String },
-    HoldReleased { scope: HoldScope },
-    NodeJoined { node: NodeName },
-    NodeCapable { node: NodeName, capabilities: Digest },
-    NodePresence { node: NodeName, presence: Presence },
-    NodeCordoned { node: NodeName, cordoned: bool },
-    NodeRetired { node: NodeName },
+    HistoryHeld {
+        commit: GitRevision,
+    },
+    HistoryAccepted {
+        commit: GitRevision,
+    },
+    Held {
+        scope: HoldScope,
+        note: String,
+    },
+    HoldReleased {
+        scope: HoldScope,
+    },
+    NodeJoined {
+        node: NodeName,
+    },
+    NodeCapable {
+        node: NodeName,
+        capabilities: Digest,
+    },
+    NodePresence {
+        node: NodeName,
+        presence: Presence,
+    },
+    NodeCordoned {
+        node: NodeName,
+        cordoned: bool,
+    },
+    NodeRetired {
+        node: NodeName,
+    },
     /// A node had seen versions this LO has no memory of.
-    VersionRaised { node: NodeName, version: u64 },
+    VersionRaised {
+        node: NodeName,
+        version: u64,
+    },
     /// An operator's command was executed, or refused with a reason.
-    CommandDone { number: Option<u64>, command: String, refusal: Option<String> },
+    CommandDone {
+        number: Option<u64>,
+        command: String,
+        refusal: Option<String>,
+    },
 }
 
 /// A change of state, with the attempt it belongs to.

@@ -117,9 +117,8 @@ mod tests {
     fn check(tamper: impl FnOnce(&mut Vec<Event>), expected: &str) {
         let start = Log::new("plant-a".parse().expect("a name"), 0);
         let mut log = start.clone();
-        let mut events: Vec<Event> = (0..3)
-            .map(|at| log.append(Wall(at), Actor::Local, None, Body::Ready))
-            .collect();
+        let mut events: Vec<Event> =
+            (0..3).map(|at| log.append(Wall(at), Actor::Local, None, Body::Ready)).collect();
 
         tamper(&mut events);
 

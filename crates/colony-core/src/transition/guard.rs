@@ -72,25 +72,73 @@ impl Facts for NoFacts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Reason {
-    NoSuchRow { from: Option<State>, trigger: Trigger },
-    NodeOffline { node: NodeName, last_heard: Wall },
-    NodeNeverHeard { node: NodeName },
-    NodeRetired { node: NodeName },
-    WaveFull { busy: Vec<NodeName>, limit: u32 },
-    WaveStopped { node: NodeName, code: Code },
-    HeldSite { by: String, note: String, since: Wall },
-    HeldDeployment { by: String, note: String, since: Wall },
-    WindowClosed { opens: Wall },
-    Quarantined { workload: Digest, code: Code, node: Option<NodeName>, since: Wall },
-    RejectedHere { workload: Digest, code: Code },
+    NoSuchRow {
+        from: Option<State>,
+        trigger: Trigger,
+    },
+    NodeOffline {
+        node: NodeName,
+        last_heard: Wall,
+    },
+    NodeNeverHeard {
+        node: NodeName,
+    },
+    NodeRetired {
+        node: NodeName,
+    },
+    /// `busy` names a few of the `taken`.
+    WaveFull {
+        busy: Vec<NodeName>,
+        taken: usize,
+        limit: u32,
+    },
+    WaveStopped {
+        node: NodeName,
+        code: Code,
+    },
+    HeldSite {
+        by: String,
+        note: String,
+        since: Wall,
+    },
+    HeldDeployment {
+        by: String,
+        note: String,
+        since: Wall,
+    },
+    WindowClosed {
+        opens: Wall,
+    },
+    Quarantined {
+        workload: Digest,
+        code: Code,
+        node: Option<NodeName>,
+        since: Wall,
+    },
+    RejectedHere {
+        workload: Digest,
+        code: Code,
+    },
     NoLastGood,
-    TriesLeft { left: u32 },
+    TriesLeft {
+        left: u32,
+    },
     PolicyStops,
-    EnvironmentError { code: Code },
+    EnvironmentError {
+        code: Code,
+    },
     HealthLostAfterSoak,
-    Backoff { until: Wall },
-    TriesUsedUp { tries: u32, code: Code },
-    OtherRevision { wanted: Digest, reported: Digest },
+    Backoff {
+        until: Wall,
+    },
+    TriesUsedUp {
+        tries: u32,
+        code: Code,
+    },
+    OtherRevision {
+        wanted: Digest,
+        reported: Digest,
+    },
     UnknownNeedsForce,
     WasDelivered,
 }
@@ -107,8 +155,8 @@ impl fmt::Display for Reason {
             Reason::NodeOffline { node, .. } => write!(f, "node {node} is offline"),
             Reason::NodeNeverHeard { node } => write!(f, "node {node} has not been heard yet"),
             Reason::NodeRetired { node } => write!(f, "node {node} is retired"),
-            Reason::WaveFull { busy, limit } => {
-                write!(f, "{} of {limit} rollout slots taken by {}", busy.len(), list(busy))
+            Reason::WaveFull { busy, taken, limit } => {
+                write!(f, "{taken} of {limit} rollout slots taken by {}", list(busy, *taken))
             }
             Reason::WaveStopped { node, code } => {
                 write!(f, "the rollout stopped when node {node} failed with {code}")
@@ -129,7 +177,9 @@ impl fmt::Display for Reason {
             }
             Reason::NoLastGood => write!(f, "no revision was ever installed to go back to"),
             Reason::TriesLeft { left } => write!(f, "{left} tries are left"),
-            Reason::PolicyStops => write!(f, "`onFailure: stop` leaves the decision to an operator"),
+            Reason::PolicyStops => {
+                write!(f, "`onFailure: stop` leaves the decision to an operator")
+            }
             Reason::EnvironmentError { code } => {
                 write!(f, "{code} is a fault of the environment, not of the revision")
             }
@@ -184,9 +234,9 @@ fn said(note: &str) -> String {
     if note.is_empty() { String::new() } else { format!(": {note}") }
 }
 
-fn list(nodes: &[NodeName]) -> String {
+fn list(nodes: &[NodeName], total: usize) -> String {
     let names: Vec<&str> = nodes.iter().take(3).map(NodeName::as_str).collect();
-    match nodes.len().saturating_sub(3) {
+    match total.saturating_sub(names.len()) {
         0 => names.join(", "),
         more => format!("{} and {more} more", names.join(", ")),
     }

@@ -76,9 +76,9 @@ pub static TABLE: &[Row] = &[
     Row { id: "T06",  from: &[Only(State::Installing), Only(State::Updating)], trigger: T::Superseded, to: InFlight,     role: LO, guards: &[NotHeld, NotQuarantined, WindowOpen] },
     Row { id: "T07",  from: &[Only(State::RollingBack)],    trigger: T::Superseded,     to: Exactly(State::Updating),    role: LO, guards: &[NotHeld, NotQuarantined, WindowOpen] },
     Row { id: "T08",  from: &[Only(State::Installed)],      trigger: T::Revised,        to: Exactly(State::Updating),    role: LO, guards: START },
-    Row { id: "T09",  from: &[Only(State::Installed), Only(State::Updating)], trigger: T::Rollback, to: Exactly(State::RollingBack), role: LO, guards: &[NodeOnline, LastGoodKnown] },
+    Row { id: "T09",  from: &[Only(State::Installed), Only(State::Updating)], trigger: T::Rollback, to: Exactly(State::RollingBack), role: LO, guards: &[NodeOnline, LastGoodKnown, WaveOpen] },
     Row { id: "T10",  from: &[Only(State::Installed)],      trigger: T::HealthLost,     to: Exactly(State::Failed(Op::Update)), role: EN, guards: &[] },
-    Row { id: "T11",  from: &[AnyFailed],                   trigger: T::Retry,          to: InFlight,                    role: LO, guards: &[NodeOnline, NotHeld, Due] },
+    Row { id: "T11",  from: &[AnyFailed],                   trigger: T::Retry,          to: InFlight,                    role: LO, guards: &[NodeOnline, NotHeld, Due, WaveOpen] },
     Row { id: "T12",  from: &[FailedButDelete],             trigger: T::Revised,        to: Renewed,                     role: LO, guards: START },
     Row { id: "T13",  from: &[Only(State::Failed(Op::Update))], trigger: T::Rollback,   to: Exactly(State::RollingBack), role: LO, guards: &[NodeOnline, PolicyRollsBack, TriesSpent, LastGoodKnown] },
     Row { id: "T14",  from: &[FailedButDelete],             trigger: T::Healthy,        to: Exactly(State::Installed),   role: EN, guards: &[RevisionMatches] },
@@ -154,7 +154,8 @@ impl To {
 
 /// The table as `docs/state-machine.md` prints it.
 pub fn markdown() -> String {
-    let head = "| row | from | to | trigger | by | guards |\n| --- | --- | --- | --- | --- | --- |\n";
+    let head =
+        "| row | from | to | trigger | by | guards |\n| --- | --- | --- | --- | --- | --- |\n";
     TABLE.iter().fold(head.to_owned(), |text, row| text + &markdown_row(row))
 }
 

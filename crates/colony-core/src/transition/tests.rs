@@ -89,9 +89,10 @@ fn every_state_but_deleted_can_be_left_and_reached() {
         assert!(TABLE.iter().any(|it| it.starts_at(Some(state))), "{state} cannot be left");
     }
     for state in State::all() {
-        let reached = State::all().map(Some).chain([None]).any(|from| {
-            TABLE.iter().any(|row| row.starts_at(from) && row.target(from) == state)
-        });
+        let reached = State::all()
+            .map(Some)
+            .chain([None])
+            .any(|from| TABLE.iter().any(|row| row.starts_at(from) && row.target(from) == state));
         assert!(reached, "{state} cannot be reached");
     }
 }

@@ -1,0 +1,142 @@
+//! One deployment at this site: what Git wants, what was good, what is refused.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use colony_margo::Digest;
+
+use crate::attempt::{Failure, Revision};
+use crate::document::Document;
+use crate::id::{BlobId, DeploymentId, DeploymentName, NodeName};
+use crate::site::lanes::Lanes;
+use crate::time::Wall;
+
+/// What a site knows of a deployment.
+#[derive(Debug, Clone)]
+pub struct Deployment {
+    pub id: DeploymentId,
+    pub name: DeploymentName,
+    /// The file's content in Git; what it was last if it is gone.
+    pub(super) wanted: Revision,
+    /// Gone from Git.
+    pub(super) withdrawn: bool,
+    /// The last revision every reachable node ran.
+    pub(super) good: Option<Revision>,
+    pub(super) quarantine: BTreeMap<Digest, Quarantine>,
+    /// Nodes that gave a revision up on their own.
+    pub(super) rejected: BTreeMap<NodeName, Rejected>,
+    /// Why the rollout of the wanted revision stands still.
+    pub(super) stopped: Option<Stopped>,
+    /// The bad revision whose rollback was reported as done.
+    pub(super) rolled_back: Option<Digest>,
+    /// Where it should run.
+    pub(super) nodes: BTreeSet<NodeName>,
+    pub(super) since: Wall,
+    /// Every revision that something here still refers to.
+    pub(super) documents: BTreeMap<BlobId, Arc<Document>>,
+    /// Nodes that have a placement, also one that is leaving: rebuilt.
+    pub(super) placed: BTreeSet<NodeName>,
+    pub(super) lanes: Lanes,
+}
+
+/// Why a revision is refused at this site.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quarantine {
+    pub revision: Revision,
+    pub node: Option<NodeName>,
+    pub failure: Failure,
+    pub since: Wall,
+}
+
+/// A revision one node rolled back from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Rejected {
+    pub workload: Digest,
+    pub failure: Failure,
+}
+
+/// The failure that stopped a rollout.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Stopped {
+    pub workload: Digest,
+    pub node: NodeName,
+    pub failure: Failure,
+    pub since: Wall,
+}
+
+impl Deployment {
+    pub(super) fn new(document: Arc<Document>, since: Wall) -> Deployment {
+        let blob = document.revision.blob.clone();
+        Deployment {
+            id: document.id().clone(),
+            name: document.name.clone(),
+            wanted: document.revision.clone(),
+            withdrawn: false,
+            good: None,
+            quarantine: BTreeMap::new(),
+            rejected: BTreeMap::new(),
+            stopped: None,
+            rolled_back: None,
+            nodes: BTreeSet::new(),
+            since,
+            documents: BTreeMap::from([(blob, document)]),
+            placed: BTreeSet::new(),
+            lanes: Lanes::default(),
+        }
+    }
+
+    /// The revision Git holds.
+    pub fn wanted(&self) -> &Revision {
+        &self.wanted
+    }
+
+    pub fn is_withdrawn(&self) -> bool {
+        self.withdrawn
+    }
+
+    pub fn good(&self) -> Option<&Revision> {
+        self.good.as_ref()
+    }
+
+    pub fn quarantine(&self) -> &BTreeMap<Digest, Quarantine> {
+        &self.quarantine
+    }
+
+    /// The nodes it is placed on.
+    pub fn nodes(&self) -> &BTreeSet<NodeName> {
+        &self.nodes
+    }
+
+    pub fn document(&self, revision: &Revision) -> Option<&Arc<Document>> {
+        self.documents.get(&revision.blob)
+    }
+
+    /// The document whose policy is in force: always the one in Git.
+    pub fn policy(&self) -> Option<&Arc<Document>> {
+        self.documents.get(&self.wanted.blob)
+    }
+
+    /// Git's revision, or the last good one while Git holds a quarantined one.
+    pub fn effective(&self) -> Option<&Revision> {
+        if !self.is_quarantined() {
+            return Some(&self.wanted);
+        }
+        self.good.as_ref().filter(|it| !self.quarantine.contains_key(&it.workload))
+    }
+
+    /// Git holds a revision that is refused here.
+    pub fn is_quarantined(&self) -> bool {
+        self.quarantine.contains_key(&self.wanted.workload)
+    }
+
+    /// Forgets documents that neither this nor a placement in `used` refers to.
+    pub(super) fn forget_documents(&mut self, used: &BTreeSet<BlobId>) {
+        let (wanted, good) =
+            (self.wanted.blob.clone(), self.good.as_ref().map(|it| it.blob.clone()));
+        self.documents.retain(|blob, _| {
+            *blob == wanted || Some(blob) == good.as_ref() || used.contains(blob)
+        });
+    }
+}

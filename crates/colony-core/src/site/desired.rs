@@ -1,0 +1,333 @@
+//! Git has moved: which deployments are wanted, changed, gone or broken.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use colony_margo::{Finding, Severity};
+
+use crate::document::Document;
+use crate::event::{Actor, Body};
+use crate::id::{BlobId, DeploymentId, DeploymentName, GitRevision, SiteName};
+use crate::site::turn::Turn;
+use crate::site::{Deployment, Phase, Refused, SiteSettings};
+
+/// From so many deployments on, and more than half, a removal is held.
+const MASS_REMOVAL: usize = 3;
+
+/// The site's part of a commit.
+#[derive(Debug, Clone)]
+pub struct Commit {
+    pub revision: GitRevision,
+    /// The commit `files` is the difference to; `None` if it lists everything.
+    pub base: Option<GitRevision>,
+    /// The commit does not descend from the one before.
+    pub rewritten: bool,
+    pub files: Vec<File>,
+}
+
+/// One file of the site's part.
+#[derive(Debug, Clone)]
+pub struct File {
+    pub path: String,
+    pub content: Content,
+}
+
+#[derive(Debug, Clone)]
+pub enum Content {
+    Deployment(Arc<Document>),
+    Site(SiteSettings),
+    Refused(Vec<Finding>),
+    Gone,
+}
+
+impl File {
+    /// Reads `deployments/<site>/<name>.yaml` or `sites/<site>.yaml`.
+    pub fn read(site: &SiteName, path: &str, blob: &BlobId, text: &[u8]) -> File {
+        let content = if path == site_path(site) {
+            SiteSettings::parse(text).map(Content::Site)
+        } else {
+            read_deployment(site, path, blob, text)
+        };
+        let named = |it: Vec<Finding>| it.into_iter().map(|it| it.in_file(path)).collect();
+        let content = content.unwrap_or_else(|it| Content::Refused(named(it)));
+        File { path: path.to_owned(), content }
+    }
+
+    pub fn gone(path: &str) -> File {
+        File { path: path.to_owned(), content: Content::Gone }
+    }
+}
+
+fn read_deployment(
+    site: &SiteName,
+    path: &str,
+    blob: &BlobId,
+    text: &[u8],
+) -> Result<Content, Vec<Finding>> {
+    let name = name_of(site, path).map_err(|it| vec![it])?;
+    let document = Document::parse(site, &name, blob, text)?;
+    Ok(Content::Deployment(Arc::new(document)))
+}
+
+/// The path of a deployment's file.
+pub(crate) fn deployment_path(site: &SiteName, name: &DeploymentName) -> String {
+    format!("deployments/{site}/{name}.yaml")
+}
+
+fn site_path(site: &SiteName) -> String {
+    format!("sites/{site}.yaml")
+}
+
+fn name_of(site: &SiteName, path: &str) -> Result<DeploymentName, Finding> {
+    let expected = format!("deployments/{site}/<name>.yaml");
+    let stem =
+        path.strip_prefix(&format!("deployments/{site}/")).and_then(|it| it.strip_suffix(".yaml"));
+    let problem = match stem.map(str::parse::<DeploymentName>) {
+        Some(Ok(name)) => return Ok(name),
+        Some(Err(error)) => error.to_string(),
+        None => "the path is not that of a deployment".to_owned(),
+    };
+    Err(finding(problem, expected))
+}
+
+fn finding(problem: String, expected: String) -> Finding {
+    let (file, path) = (None, String::new());
+    Finding { file, line: 1, column: 1, path, severity: Severity::Error, problem, expected }
+}
+
+impl Turn<'_> {
+    pub(super) fn commit(&mut self, commit: Commit) -> Result<(), Refused> {
+        if self.site.phase == Phase::Unseeded {
+            return Err(Refused::NotReady("what runs here is not known yet"));
+        }
+        self.check_history(&commit)?;
+        if commit.base.is_some() && commit.base != self.site.git.revision {
+            return Err(Refused::OtherBase { have: self.site.git.revision.clone() });
+        }
+        self.site.git.revision = Some(commit.revision.clone());
+        self.site.git.rewritten = None;
+        self.out.changed.meta = true;
+        self.take_files(commit);
+        self.become_ready();
+        Ok(())
+    }
+
+    fn check_history(&mut self, commit: &Commit) -> Result<(), Refused> {
+        let revision = commit.revision.clone();
+        if !commit.rewritten || self.site.git.accepted.as_ref() == Some(&revision) {
+            return Ok(());
+        }
+        if self.site.git.rewritten.as_ref() != Some(&revision) {
+            self.site.git.rewritten = Some(revision.clone());
+            self.emit(Actor::Local, Body::HistoryHeld { commit: revision.clone() });
+        }
+        Err(Refused::Rewritten { commit: revision })
+    }
+
+    fn become_ready(&mut self) {
+        if self.site.phase == Phase::Seeded {
+            self.site.phase = Phase::Ready;
+            self.emit(Actor::Local, Body::Ready);
+            let all: Vec<DeploymentId> = self.site.deployments.keys().cloned().collect();
+            self.dirty.extend(all);
+        }
+    }
+
+    fn take_files(&mut self, commit: Commit) {
+        let site = self.site.log.site.clone();
+        let is_full = commit.base.is_none();
+        let mut gone = BTreeSet::new();
+        let mut kept = BTreeSet::new();
+        let mut documents = BTreeMap::new();
+        for file in commit.files {
+            kept.insert(file.path.clone());
+            match file.content {
+                Content::Deployment(document) => {
+                    documents.insert(file.path, document);
+                }
+                Content::Site(settings) => self.take_settings(&file.path, settings),
+                Content::Refused(findings) => self.refuse_file(file.path, findings),
+                Content::Gone => {
+                    gone.insert(file.path);
+                }
+            }
+        }
+        if is_full {
+            gone.extend(self.known_paths(&site).filter(|it| !kept.contains(it)));
+        }
+        let mut removed = self.files_gone(&site, gone);
+        for (path, document) in documents {
+            self.take_document(&path, document, &mut removed);
+        }
+        self.remove_or_hold(removed, &commit.revision);
+    }
+
+    fn known_paths(&self, site: &SiteName) -> impl Iterator<Item = String> + use<> {
+        let wanted = self.site.deployments.values().filter(|it| !it.withdrawn);
+        let paths = wanted.map(|it| deployment_path(site, &it.name));
+        let all: Vec<String> = paths.chain(self.site.git.refused.keys().cloned()).collect();
+        all.into_iter()
+    }
+
+    /// The deployments whose files are gone.
+    fn files_gone(&mut self, site: &SiteName, gone: BTreeSet<String>) -> BTreeSet<DeploymentId> {
+        let mut removed = BTreeSet::new();
+        for path in gone {
+            self.accept_file(&path);
+            if path == site_path(site) {
+                self.set_settings(SiteSettings::default());
+            }
+            let name = name_of(site, &path).ok();
+            removed.extend(name.and_then(|it| self.site.index.names.get(&it).cloned()));
+        }
+        removed
+    }
+
+    fn take_settings(&mut self, path: &str, settings: SiteSettings) {
+        self.accept_file(path);
+        self.set_settings(settings);
+    }
+
+    fn set_settings(&mut self, settings: SiteSettings) {
+        if self.site.settings != settings {
+            self.site.settings = settings;
+            self.out.changed.meta = true;
+            self.dirty.extend(self.site.index.hungry.iter().cloned());
+        }
+    }
+
+    /// A broken file changes nothing but what is said about it.
+    fn refuse_file(&mut self, path: String, findings: Vec<Finding>) {
+        if self.site.git.refused.get(&path) == Some(&findings) {
+            return;
+        }
+        self.site.git.refused.insert(path.clone(), findings.clone());
+        self.emit(Actor::Local, Body::FileRefused { path, findings });
+    }
+
+    fn accept_file(&mut self, path: &str) {
+        if self.site.git.refused.remove(path).is_some() {
+            self.emit(Actor::Local, Body::FileAccepted { path: path.to_owned() });
+        }
+    }
+
+    fn take_document(
+        &mut self,
+        path: &str,
+        document: Arc<Document>,
+        removed: &mut BTreeSet<DeploymentId>,
+    ) {
+        let id = document.id().clone();
+        if let Some(other) = self.taken_by_other(&document, removed) {
+            let problem = format!("the id {id} is that of deployment `{other}`");
+            let finding = finding(problem, "an id of its own".to_owned()).in_file(path);
+            return self.refuse_file(path.to_owned(), vec![finding]);
+        }
+        self.accept_file(path);
+        // Another id under the same name is another deployment.
+        let before = self.site.index.names.insert(document.name.clone(), id.clone());
+        removed.extend(before.filter(|it| *it != id));
+        removed.remove(&id);
+        self.accept(id, document);
+    }
+
+    /// The name of another live deployment that has this document's id.
+    fn taken_by_other(
+        &self,
+        document: &Document,
+        removed: &BTreeSet<DeploymentId>,
+    ) -> Option<DeploymentName> {
+        let holder = self.site.deployments.get(document.id())?;
+        let free = holder.withdrawn || removed.contains(&holder.id);
+        (holder.name != document.name && !free).then(|| holder.name.clone())
+    }
+
+    fn accept(&mut self, id: DeploymentId, document: Arc<Document>) {
+        let since = self.now.wall;
+        let revision = document.revision.clone();
+        let name = document.name.clone();
+        self.site.git.removals.remove(&id);
+        let fresh = !self.site.deployments.contains_key(&id);
+        let deployment = self
+            .site
+            .deployments
+            .entry(id.clone())
+            .or_insert_with(|| Deployment::new(document.clone(), since));
+        let same = !fresh && deployment.wanted == revision && !deployment.withdrawn;
+        if same && deployment.name == name {
+            return;
+        }
+        deployment.take(document, since);
+        self.touch(&id);
+        let body = Body::DeploymentAccepted { deployment: id.clone(), name, revision };
+        self.emit(Actor::Local, body);
+        self.adopt_policy(&id);
+        self.plan(&id);
+    }
+
+    /// Another file with the same workload restarts nothing.
+    fn adopt_policy(&mut self, id: &DeploymentId) {
+        let Some(wanted) = self.site.deployments.get(id).map(|it| it.wanted.clone()) else {
+            return;
+        };
+        for node in self.nodes_of(id) {
+            let id = crate::id::PlacementId { deployment: id.clone(), node };
+            let Some(placement) = self.site.placements.get_mut(&id) else { continue };
+            if let Some(target) = placement.revisions.target.as_mut()
+                && target.workload == wanted.workload
+                && *target != wanted
+            {
+                *target = wanted.clone();
+                self.out.changed.placements.insert(id);
+            }
+        }
+    }
+
+    /// Withdraws deployments, or holds the removal if it is suspiciously large.
+    fn remove_or_hold(&mut self, removed: BTreeSet<DeploymentId>, commit: &GitRevision) {
+        let mut pending = removed;
+        pending.append(&mut self.site.git.removals.clone());
+        pending.retain(|it| self.site.deployments.get(it).is_some_and(|it| !it.withdrawn));
+        let live = self.site.deployments.values().filter(|it| !it.withdrawn).count();
+        if pending.len() >= MASS_REMOVAL && pending.len() * 2 > live {
+            if pending != self.site.git.removals {
+                self.site.git.removals = pending.clone();
+                let deployments = pending.into_iter().collect();
+                let body = Body::RemovalHeld { commit: commit.clone(), deployments };
+                self.emit(Actor::Local, body);
+            }
+            return;
+        }
+        self.site.git.removals.clear();
+        for id in pending {
+            self.withdraw_deployment(&id, Actor::Local);
+        }
+    }
+
+    pub(super) fn withdraw_deployment(&mut self, id: &DeploymentId, actor: Actor) {
+        let Some(deployment) = self.site.deployments.get_mut(id) else { return };
+        deployment.withdrawn = true;
+        deployment.since = self.now.wall;
+        let name = deployment.name.clone();
+        self.touch(id);
+        self.emit(actor, Body::DeploymentWithdrawn { deployment: id.clone(), name });
+        self.reclassify_all(id);
+    }
+}
+
+impl Deployment {
+    /// Makes `document` the wanted one.
+    fn take(&mut self, document: Arc<Document>, since: crate::time::Wall) {
+        let revision = document.revision.clone();
+        if self.wanted.workload != revision.workload {
+            self.since = since;
+            self.rejected.retain(|_, it| it.workload == revision.workload);
+        }
+        self.stopped.take_if(|it| it.workload != revision.workload);
+        self.rolled_back.take_if(|it| *it != revision.workload);
+        self.name = document.name.clone();
+        self.withdrawn = false;
+        self.wanted = revision.clone();
+        self.documents.insert(revision.blob, document);
+    }
+}

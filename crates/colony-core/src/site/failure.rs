@@ -1,0 +1,150 @@
+//! What a failure leads to: another try, a stop, or the way back.
+
+use std::time::Duration;
+
+use crate::attempt::{Failure, Revision};
+use crate::code::{Class, Code};
+use crate::document::OnFailure;
+use crate::event::{Actor, Body};
+use crate::id::{NodeName, PlacementId};
+use crate::site::deployment::{Rejected, Stopped};
+use crate::site::facts::budget;
+use crate::site::timer::Timer;
+use crate::site::turn::Turn;
+use crate::site::{Placement, Quarantine};
+use crate::state::Op;
+
+/// How many quarantined revisions of one deployment are remembered.
+const QUARANTINE_LIMIT: usize = 32;
+
+impl Turn<'_> {
+    /// Decides what follows from a placement that has just FAILED.
+    pub(super) fn after_failure(&mut self, id: &PlacementId, op: Op, failure: Option<Failure>) {
+        let failure = failure.unwrap_or_else(|| Failure::new(Code::ProgressDeadline, ""));
+        let Some(deployment) = self.site.deployments.get(&id.deployment) else { return };
+        let budget = budget(deployment, op);
+        let Some(placement) = self.site.placements.get_mut(id) else { return };
+        placement.failure = Some(failure.clone());
+        placement.failures += 1;
+        let condemns = failure.code.class() == Class::Revision && !placement.lost_late;
+        if condemns && op != Op::Delete {
+            placement.tries += 1;
+            if placement.tries >= budget {
+                return self.tries_spent(id, op, failure);
+            }
+        }
+        self.schedule_retry(id);
+    }
+
+    fn schedule_retry(&mut self, id: &PlacementId) {
+        let Some(placement) = self.site.placements.get_mut(id) else { return };
+        let timing = self.site.timing;
+        let wait = backoff(timing.backoff_first, timing.backoff_cap, placement, self.now.entropy);
+        let at = self.now.mono.after(wait);
+        placement.retry_at = Some(at);
+        self.site.index.timers.set(at, Timer::Retry(id.clone()));
+    }
+
+    /// The revision had its chances on this node.
+    fn tries_spent(&mut self, id: &PlacementId, op: Op, failure: Failure) {
+        let Some(deployment) = self.site.deployments.get(&id.deployment) else { return };
+        let Some(placement) = self.site.placements.get(id) else { return };
+        let Some(target) = placement.revisions.target.clone() else { return };
+        let is_wanted = deployment.wanted.workload == target.workload;
+        // What the whole site has run is not condemned because one node cannot.
+        let is_proven = deployment.good.as_ref().is_some_and(|it| it.workload == target.workload);
+        if op == Op::Rollback || !is_wanted || is_proven {
+            return;
+        }
+        match deployment.policy().map(|it| it.settings.on_failure) {
+            Some(OnFailure::RollbackSite) => self.quarantine(id, target, Some(&id.node), failure),
+            Some(OnFailure::RollbackNode) => self.reject(id, target, failure),
+            Some(OnFailure::Stop) | None => self.stop_rollout(id, target, failure),
+        }
+    }
+
+    /// Refuses a revision at this site until it is released.
+    pub(super) fn quarantine(
+        &mut self,
+        id: &PlacementId,
+        bad: Revision,
+        node: Option<&NodeName>,
+        failure: Failure,
+    ) {
+        self.quarantine_by(Actor::Local, &id.deployment, bad, node.cloned(), failure);
+    }
+
+    pub(super) fn quarantine_by(
+        &mut self,
+        actor: Actor,
+        id: &crate::id::DeploymentId,
+        bad: Revision,
+        node: Option<NodeName>,
+        failure: Failure,
+    ) {
+        let since = self.now.wall;
+        let Some(deployment) = self.site.deployments.get_mut(id) else { return };
+        let entry = Quarantine {
+            revision: bad.clone(),
+            node: node.clone(),
+            failure: failure.clone(),
+            since,
+        };
+        deployment.quarantine.insert(bad.workload, entry);
+        deployment.forget_oldest_quarantine(QUARANTINE_LIMIT);
+        deployment.rolled_back = None;
+        let good = deployment.effective().cloned();
+        let deployment = id.clone();
+        self.emit(actor, Body::Quarantined { deployment, bad, good, node, failure });
+        self.touch(id);
+        self.reclassify_all(id);
+    }
+
+    fn reject(&mut self, id: &PlacementId, bad: Revision, failure: Failure) {
+        let Some(deployment) = self.site.deployments.get_mut(&id.deployment) else { return };
+        let workload = bad.workload;
+        deployment.rejected.insert(id.node.clone(), Rejected { workload, failure });
+        let (deployment, node) = (id.deployment.clone(), id.node.clone());
+        self.emit(Actor::Local, Body::RevisionRejected { deployment, node, workload });
+        self.touch(&id.deployment);
+    }
+
+    fn stop_rollout(&mut self, id: &PlacementId, revision: Revision, failure: Failure) {
+        let since = self.now.wall;
+        let Some(deployment) = self.site.deployments.get_mut(&id.deployment) else { return };
+        if deployment.stopped.is_some() {
+            return;
+        }
+        let (node, workload) = (id.node.clone(), revision.workload);
+        deployment.stopped =
+            Some(Stopped { workload, node: node.clone(), failure: failure.clone(), since });
+        let deployment = id.deployment.clone();
+        self.emit(Actor::Local, Body::RolloutStopped { deployment, revision, node, failure });
+        self.touch(&id.deployment);
+    }
+}
+
+impl crate::site::Deployment {
+    fn forget_oldest_quarantine(&mut self, limit: usize) {
+        while self.quarantine.len() > limit {
+            let oldest = self.quarantine.iter().min_by_key(|it| it.1.since).map(|it| *it.0);
+            oldest.map(|it| self.quarantine.remove(&it));
+        }
+    }
+}
+
+/// Doubles with each failure up to the cap, then spreads by a fifth each way.
+fn backoff(first: Duration, cap: Duration, placement: &Placement, entropy: u64) -> Duration {
+    let doublings = placement.failures.saturating_sub(1).min(20);
+    let wait = first.saturating_mul(1 << doublings).min(cap);
+    let spread = mix(entropy, &placement.id) % 401;
+    wait * u32::try_from(800 + spread).unwrap_or(1_000) / 1_000
+}
+
+/// Placements that fail in one step must not come back in one step.
+fn mix(entropy: u64, id: &PlacementId) -> u64 {
+    let bytes = id.node.as_str().bytes().chain(id.deployment.to_string().into_bytes());
+    bytes.fold(entropy ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}

@@ -1,0 +1,82 @@
+//! Where the placements of one deployment stand, kept up with each change.
+//!
+//! A step asks these sets and never walks all placements: that is why its
+//! cost does not grow with the fleet.
+
+use std::collections::BTreeSet;
+
+use crate::id::NodeName;
+
+/// The nodes of a deployment by what is to be done about them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Lanes {
+    /// An attempt is under way or lost: down by our own action.
+    pub(super) busy: BTreeSet<NodeName>,
+    /// Failed on a node that is online: down, too.
+    pub(super) failed: BTreeSet<NodeName>,
+    /// Installed with what is wanted.
+    pub(super) settled: BTreeSet<NodeName>,
+    /// Something is to be done that takes nothing down.
+    pub(super) free: BTreeSet<NodeName>,
+    /// To be rolled back, slot by slot.
+    pub(super) back: BTreeSet<NodeName>,
+    /// To be installed or updated, slot by slot.
+    pub(super) start: BTreeSet<NodeName>,
+}
+
+/// What one placement contributes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Standing {
+    pub(super) busy: bool,
+    pub(super) failed: bool,
+    pub(super) settled: bool,
+    pub(super) queue: Option<Queue>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Queue {
+    Free,
+    Back,
+    Start,
+}
+
+impl Lanes {
+    pub(super) fn set(&mut self, node: &NodeName, standing: Standing) {
+        keep(&mut self.busy, node, standing.busy);
+        keep(&mut self.failed, node, standing.failed);
+        keep(&mut self.settled, node, standing.settled);
+        keep(&mut self.free, node, standing.queue == Some(Queue::Free));
+        keep(&mut self.back, node, standing.queue == Some(Queue::Back));
+        keep(&mut self.start, node, standing.queue == Some(Queue::Start));
+    }
+
+    pub(super) fn queue(&self, queue: Queue) -> &BTreeSet<NodeName> {
+        match queue {
+            Queue::Free => &self.free,
+            Queue::Back => &self.back,
+            Queue::Start => &self.start,
+        }
+    }
+
+    /// How many nodes are down by our own action.
+    pub(super) fn down(&self) -> usize {
+        self.busy.len() + self.failed.len()
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.free.is_empty() && self.back.is_empty() && self.start.is_empty()
+    }
+
+    /// Nothing is under way and nothing reachable is left to do.
+    pub(super) fn is_done(&self) -> bool {
+        self.is_idle() && self.busy.is_empty() && self.failed.is_empty()
+    }
+}
+
+fn keep(set: &mut BTreeSet<NodeName>, node: &NodeName, member: bool) {
+    if !member {
+        set.remove(node);
+    } else if !set.contains(node) {
+        set.insert(node.clone());
+    }
+}

@@ -1,0 +1,151 @@
+//! What each node is offered: a function of the placements, and its version.
+//!
+//! Versions only rise: `incarnation · 2^32 + n`. Several changes within one
+//! step share one version, because nobody can have seen the ones between.
+
+use colony_margo::{Digest, ManifestVersion, StateManifest};
+
+use crate::event::{Actor, Body};
+use crate::id::{DeploymentId, NodeName, PlacementId};
+use crate::site::turn::Turn;
+use crate::site::{Have, Offer, Phase, Placement, Refused, Site};
+use crate::state::State;
+
+/// Everything a node may fetch.
+#[derive(Debug, Clone)]
+pub struct NodeManifest {
+    pub version: u64,
+    /// The exact body, and the digest of it.
+    pub bytes: Vec<u8>,
+    pub etag: Digest,
+    pub bundle: Option<Vec<u8>>,
+    pub documents: Vec<(DeploymentId, Digest, Vec<u8>)>,
+}
+
+impl Site {
+    /// The manifest of `node`, once the site knows what should run.
+    pub fn manifest(&self, node: &NodeName) -> Result<NodeManifest, Refused> {
+        match self.phase {
+            Phase::Unseeded => return Err(Refused::NotReady("what runs here is not known yet")),
+            Phase::Seeded => return Err(Refused::NotReady("Git is not read yet")),
+            Phase::Ready | Phase::Fenced { .. } => {}
+        }
+        let member = self.members.get(node).ok_or_else(|| Refused::UnknownNode(node.clone()))?;
+        let version = ManifestVersion::new(member.version)
+            .map_err(|_| Refused::NotReady("the manifest versions are used up"))?;
+        let listed = member.listed.keys().filter_map(|it| Some((it.clone(), self.wire(it, node)?)));
+        let listed: Vec<(DeploymentId, Vec<u8>)> = listed.collect();
+        let (manifest, bundle) = StateManifest::new(version, &listed);
+        let bytes = manifest.to_bytes();
+        let documents =
+            listed.into_iter().map(|(id, text)| (id, Digest::of(&text), text)).collect();
+        Ok(NodeManifest {
+            version: member.version,
+            etag: Digest::of(&bytes),
+            bytes,
+            bundle,
+            documents,
+        })
+    }
+
+    /// The deployments a polling node should speak of again: their end was
+    /// lost, or never came.
+    pub fn asks(&self, node: &NodeName) -> Vec<DeploymentId> {
+        let open = |it: &PlacementId| {
+            let state = self.placements.get(it).map(Placement::state);
+            matches!(state, Some(State::Unknown(_) | State::Deleting))
+        };
+        self.placed_on(node).into_iter().filter(open).map(|it| it.deployment).collect()
+    }
+
+    /// The document of a placement as its node is sent it.
+    fn wire(&self, deployment: &DeploymentId, node: &NodeName) -> Option<Vec<u8>> {
+        let id = PlacementId { deployment: deployment.clone(), node: node.clone() };
+        let placement = self.placements.get(&id)?;
+        let target = placement.revisions.target.as_ref()?;
+        let document = self.deployments.get(deployment)?.document(target)?;
+        Some(document.wire(node, placement.attempt_number()))
+    }
+}
+
+impl Turn<'_> {
+    /// Lists the placement's target in its node's manifest.
+    pub(super) fn offer(&mut self, placement: &mut Placement) {
+        let PlacementId { deployment, node } = placement.id.clone();
+        let Some(target) = placement.revisions.target.as_ref() else { return };
+        let document = self.site.deployments.get(&deployment).and_then(|it| it.document(target));
+        let Some(document) = document else { return };
+        let wire = Digest::of(&document.wire(&node, placement.attempt_number()));
+        let since = self.raise(&node);
+        placement.offer = Offer::Listed { wire, since };
+        if let Some(member) = self.site.members.get_mut(&node) {
+            member.listed.insert(deployment, wire);
+        }
+    }
+
+    /// Takes the placement out of its node's manifest.
+    pub(super) fn withdraw(&mut self, placement: &mut Placement) {
+        let PlacementId { deployment, node } = placement.id.clone();
+        if !matches!(placement.offer, Offer::Listed { .. }) {
+            return;
+        }
+        let since = self.raise(&node);
+        placement.offer = Offer::Withdrawn { since };
+        if let Some(member) = self.site.members.get_mut(&node) {
+            member.listed.remove(&deployment);
+        }
+    }
+
+    /// The version of the node's manifest that this step makes.
+    fn raise(&mut self, node: &NodeName) -> u64 {
+        let Some(member) = self.site.members.get_mut(node) else { return 0 };
+        if self.raised.insert(node.clone()) {
+            member.version += 1;
+            member.etag = None;
+            self.out.changed.members.insert(node.clone());
+        }
+        member.version
+    }
+
+    /// Goes above a version the node has seen and this LO has no memory of.
+    pub(super) fn compare_versions(&mut self, node: &NodeName, have: Have) {
+        let Some(member) = self.site.members.get(node) else { return };
+        let foreign = have.version > member.version
+            || (have.version == member.version && self.is_other_content(node, have.etag));
+        if !foreign || self.site.phase != Phase::Ready {
+            return;
+        }
+        let Some(member) = self.site.members.get_mut(node) else { return };
+        member.version = have.version + 1;
+        member.etag = None;
+        let version = member.version;
+        self.raised.insert(node.clone());
+        self.out.changed.members.insert(node.clone());
+        self.emit(Actor::Local, Body::VersionRaised { node: node.clone(), version });
+        self.lose_attempts(node);
+        self.offer_again(node, version);
+        self.reclassify_node(node);
+    }
+
+    fn is_other_content(&mut self, node: &NodeName, etag: Option<Digest>) -> bool {
+        let Some(etag) = etag else { return false };
+        let known = self.site.members.get(node).and_then(|it| it.etag);
+        let own = known.or_else(|| self.site.manifest(node).ok().map(|it| it.etag));
+        if let Some(member) = self.site.members.get_mut(node) {
+            member.etag = own;
+        }
+        own.is_some_and(|it| it != etag)
+    }
+
+    /// Reports from before the jump speak of offers nobody remembers.
+    fn offer_again(&mut self, node: &NodeName, version: u64) {
+        for id in self.site.placed_on(node) {
+            let Some(placement) = self.site.placements.get_mut(&id) else { continue };
+            match &mut placement.offer {
+                Offer::Never => continue,
+                Offer::Listed { since, .. } | Offer::Withdrawn { since } => *since = version,
+            }
+            self.out.changed.placements.insert(id);
+        }
+    }
+}

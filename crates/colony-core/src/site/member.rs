@@ -1,0 +1,91 @@
+//! A node of the site: whether it lives, what it can do, what it was offered.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use colony_margo::{Capabilities, Digest};
+
+use crate::event::{Incarnation, Presence};
+use crate::id::{DeploymentId, NodeName};
+use crate::time::{Mono, Wall};
+
+/// What a site knows of a node.
+#[derive(Debug, Clone)]
+pub struct Member {
+    pub name: NodeName,
+    pub joined: Wall,
+    pub(super) presence: Presence,
+    pub(super) last_heard: Mono,
+    pub(super) last_heard_wall: Wall,
+    pub(super) capabilities: Option<Arc<Capabilities>>,
+    pub(super) cordoned: bool,
+    /// The version of the manifest in force.
+    pub(super) version: u64,
+    /// What its manifest lists: rebuilt from the placements.
+    pub(super) listed: BTreeMap<DeploymentId, Digest>,
+    /// Everything placed on it, also what is leaving: rebuilt.
+    pub(super) placed: BTreeSet<DeploymentId>,
+    /// The ETag of the manifest in force, once computed.
+    pub(super) etag: Option<Digest>,
+}
+
+/// The manifest a node says it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Have {
+    pub version: u64,
+    pub etag: Option<Digest>,
+}
+
+/// The first manifest version of an incarnation.
+pub(super) fn first_version(incarnation: Incarnation) -> u64 {
+    (u64::from(incarnation) << 32) + 1
+}
+
+impl Member {
+    pub(super) fn new(name: NodeName, incarnation: Incarnation, now: (Mono, Wall)) -> Member {
+        Member {
+            name,
+            joined: now.1,
+            presence: Presence::Joined,
+            last_heard: now.0,
+            last_heard_wall: now.1,
+            capabilities: None,
+            cordoned: false,
+            version: first_version(incarnation),
+            listed: BTreeMap::new(),
+            placed: BTreeSet::new(),
+            etag: None,
+        }
+    }
+
+    pub fn presence(&self) -> Presence {
+        self.presence
+    }
+
+    /// Its lease runs.
+    pub fn is_online(&self) -> bool {
+        matches!(self.presence, Presence::Online | Presence::Suspect)
+    }
+
+    pub fn last_heard(&self) -> Wall {
+        self.last_heard_wall
+    }
+
+    pub fn is_cordoned(&self) -> bool {
+        self.cordoned
+    }
+
+    pub fn capabilities(&self) -> Option<&Capabilities> {
+        self.capabilities.as_deref()
+    }
+
+    /// The version of its manifest.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// What its manifest lists, with the digest of each document.
+    pub fn listed(&self) -> &BTreeMap<DeploymentId, Digest> {
+        &self.listed
+    }
+}

@@ -1,0 +1,319 @@
+//! The one place where a placement's state is written.
+//!
+//! Every change asks the transition table, ends or begins the attempt it
+//! belongs to, adjusts what the node is offered, sets the timers the state
+//! needs, and emits one event.
+
+use crate::attempt::{Attempt, End, Failure, Outcome, Revision};
+use crate::event::{Actor, Body, Removal, Transition};
+use crate::id::{DeploymentId, NodeName, PlacementId};
+use crate::site::facts::PlacementFacts;
+use crate::site::timer::Timer;
+use crate::site::turn::Turn;
+use crate::site::want::Want;
+use crate::site::{Placement, Site};
+use crate::state::{Op, State};
+use crate::time::Mono;
+use crate::transition::{Change, NoFacts, Reason, Refusal, Trigger, transition};
+
+/// On whose behalf, and why, a placement moves.
+#[derive(Debug, Clone)]
+pub(super) struct By {
+    pub(super) actor: Actor,
+    pub(super) failure: Option<Failure>,
+    /// Waits and holds are overridden.
+    pub(super) forced: bool,
+}
+
+impl By {
+    pub(super) fn node(node: &NodeName) -> By {
+        By { actor: Actor::Node(node.clone()), failure: None, forced: false }
+    }
+
+    pub(super) fn operator(name: &str) -> By {
+        By { actor: Actor::Operator(name.to_owned()), failure: None, forced: false }
+    }
+
+    pub(super) fn because(self, failure: Failure) -> By {
+        By { failure: Some(failure), ..self }
+    }
+
+    pub(super) fn forced(self) -> By {
+        By { forced: true, ..self }
+    }
+}
+
+impl Site {
+    /// Asks the table whether `id` may move, without moving it.
+    pub(super) fn ask(
+        &self,
+        id: &PlacementId,
+        trigger: Trigger,
+        by: &By,
+        now: crate::time::Now,
+    ) -> Result<(Change, Option<Want>), Refusal> {
+        let (Some(placement), Some(deployment)) =
+            (self.placements.get(id), self.deployments.get(&id.deployment))
+        else {
+            return Err(transition_of_nothing(trigger));
+        };
+        let want = self.want(placement);
+        let facts = PlacementFacts { site: self, deployment, placement, want, trigger, by, now };
+        let change = transition(Some(placement.state()), trigger, &facts)?;
+        Ok((change, facts.want))
+    }
+
+    /// The reasons every guard of a row would give.
+    pub(crate) fn refusal(
+        &self,
+        id: &PlacementId,
+        trigger: Trigger,
+        now: crate::time::Now,
+    ) -> Option<Refusal> {
+        self.ask(id, trigger, &By::local(), now).err()
+    }
+}
+
+impl Turn<'_> {
+    /// Decides that a deployment runs on a node.
+    pub(super) fn place(&mut self, deployment: &DeploymentId, node: &NodeName) {
+        let id = PlacementId { deployment: deployment.clone(), node: node.clone() };
+        let Ok(change) = transition(None, Trigger::Placed, &NoFacts) else { return };
+        let placement = Placement::new(id.clone(), self.now.wall);
+        self.put(placement);
+        self.record(&id, change, Trigger::Placed, By::local(), None);
+    }
+
+    /// Moves a placement along the table, or says why it cannot.
+    pub(super) fn advance(
+        &mut self,
+        id: &PlacementId,
+        trigger: Trigger,
+        by: By,
+    ) -> Result<(), Refusal> {
+        let (change, want) = self.site.ask(id, trigger, &by, self.now)?;
+        let Some(mut placement) = self.site.placements.remove(id) else { return Ok(()) };
+        self.disarm(&placement);
+        let outcome = self.end_attempt(&mut placement, &change, trigger, &by);
+        self.keep_last_good(&mut placement, &change, trigger);
+        self.enter(&mut placement, &change, trigger, want);
+        placement.state = change.to;
+        placement.since = self.now.wall;
+        self.arm(&placement);
+        self.put(placement);
+        self.record(id, change, trigger, by, outcome);
+        Ok(())
+    }
+
+    /// Emits the event and lets the deployment take notice.
+    fn record(
+        &mut self,
+        id: &PlacementId,
+        change: Change,
+        trigger: Trigger,
+        by: By,
+        outcome: Option<Outcome>,
+    ) {
+        let Some(placement) = self.site.placements.get(id) else { return };
+        let body = Transition {
+            deployment: id.deployment.clone(),
+            node: id.node.clone(),
+            attempt: placement.attempt_number(),
+            from: change.from,
+            to: change.to,
+            trigger,
+            revisions: placement.revisions.clone(),
+            outcome,
+            failure: by.failure.clone(),
+            removal: removal(&change, trigger, placement.delivered),
+        };
+        self.emit(by.actor, Body::StateTransition(body));
+        match change.to {
+            State::Deleted => self.forget(id),
+            State::Failed(op) => self.after_failure(id, op, by.failure),
+            _ => {}
+        }
+        self.reclassify(id);
+        self.dirty.insert(id.deployment.clone());
+    }
+
+    /// Closes the attempt this change ends, and says how it ended.
+    fn end_attempt(
+        &self,
+        placement: &mut Placement,
+        change: &Change,
+        trigger: Trigger,
+        by: &By,
+    ) -> Option<Outcome> {
+        let at = self.now.wall;
+        let attempt = placement.attempt.as_mut()?;
+        let outcome = match change.to {
+            _ if trigger == Trigger::Progress => {
+                attempt.end = None;
+                return None;
+            }
+            State::Installed | State::Deleted => Outcome::Ok,
+            State::Failed(_) => Outcome::Failed,
+            State::Unknown(_) => Outcome::Abandoned,
+            _ if attempt.end.is_some() => return None,
+            _ => Outcome::Superseded,
+        };
+        attempt.end = Some(End { at, outcome, failure: by.failure.clone() });
+        Some(outcome)
+    }
+
+    /// What was healthy when something else takes over is worth going back to;
+    /// what lost its health before its soak was over is not.
+    fn keep_last_good(&self, placement: &mut Placement, change: &Change, trigger: Trigger) {
+        if change.from != Some(State::Installed) {
+            return;
+        }
+        placement.lost_late = trigger == Trigger::HealthLost && self.has_soaked(placement);
+        if trigger == Trigger::Revised || placement.lost_late {
+            placement.revisions.last_good.clone_from(&placement.revisions.target);
+        }
+    }
+
+    fn has_soaked(&self, placement: &Placement) -> bool {
+        let deployment = self.site.deployments.get(&placement.id.deployment);
+        let soak = deployment.and_then(|it| it.policy()).map(|it| it.settings.soak);
+        placement.has_soaked(self.now.mono, soak.unwrap_or_default())
+    }
+
+    /// What belongs to the state that begins.
+    fn enter(
+        &mut self,
+        placement: &mut Placement,
+        change: &Change,
+        trigger: Trigger,
+        want: Option<Want>,
+    ) {
+        placement.retry_at = None;
+        placement.silent_at = None;
+        match change.to {
+            State::Installing | State::Updating | State::RollingBack
+                if trigger != Trigger::Progress =>
+            {
+                self.begin(placement, change.to, trigger, want);
+            }
+            State::Deleting => self.leave(placement),
+            State::Installed => {
+                placement.installed_at = Some(self.now.mono);
+                placement.failure = None;
+                (placement.tries, placement.failures, placement.lost_late) = (0, 0, false);
+            }
+            State::Unknown(_) => self.await_report(placement),
+            _ => {}
+        }
+    }
+
+    /// Begins an attempt and offers it to the node.
+    fn begin(
+        &mut self,
+        placement: &mut Placement,
+        to: State,
+        trigger: Trigger,
+        want: Option<Want>,
+    ) {
+        let again = matches!(trigger, Trigger::Retry | Trigger::Silent);
+        let target = placement.revisions.target.clone();
+        let revision = target.filter(|_| again).or(want.map(|it| it.revision));
+        let Some(revision) = revision else { return };
+        if placement.target_workload() != Some(revision.workload) {
+            (placement.tries, placement.failures) = (0, 0);
+        }
+        placement.revisions.target = Some(revision.clone());
+        let deadline = self.now.mono.after(self.progress_deadline(placement));
+        self.open_attempt(placement, to.op().unwrap_or(Op::Install), revision, deadline);
+        placement.delivered = true;
+        self.offer(placement);
+    }
+
+    fn leave(&mut self, placement: &mut Placement) {
+        if let Some(revision) = placement.revisions.target.clone() {
+            self.open_attempt(placement, Op::Delete, revision, Mono(u64::MAX));
+        }
+        self.withdraw(placement);
+    }
+
+    fn open_attempt(&self, placement: &mut Placement, op: Op, revision: Revision, deadline: Mono) {
+        let number = placement.attempt_number() + 1;
+        let started = self.now.wall;
+        placement.attempt = Some(Attempt { number, op, revision, started, deadline, end: None });
+    }
+
+    fn progress_deadline(&self, placement: &Placement) -> std::time::Duration {
+        let deployment = self.site.deployments.get(&placement.id.deployment);
+        let policy = deployment.and_then(|it| it.policy());
+        policy.map(|it| it.settings.progress_deadline).unwrap_or_default()
+    }
+
+    /// A node that is there has to speak of a lost attempt soon.
+    pub(super) fn await_report(&self, placement: &mut Placement) {
+        let member = self.site.members.get(&placement.id.node);
+        let online = member.is_some_and(|it| it.is_online());
+        placement.silent_at = online.then(|| self.now.mono.after(self.site.timing.silence));
+    }
+
+    pub(super) fn arm(&mut self, placement: &Placement) {
+        for (at, timer) in timers(placement) {
+            self.site.index.timers.set(at, timer);
+        }
+    }
+
+    pub(super) fn disarm(&mut self, placement: &Placement) {
+        for (at, timer) in timers(placement) {
+            self.site.index.timers.cancel(at, timer);
+        }
+    }
+
+    /// Stores a placement and keeps the indexes of who is placed where.
+    pub(super) fn put(&mut self, placement: Placement) {
+        let id = placement.id.clone();
+        if let Some(deployment) = self.site.deployments.get_mut(&id.deployment) {
+            deployment.placed.insert(id.node.clone());
+        }
+        if let Some(member) = self.site.members.get_mut(&id.node) {
+            member.placed.insert(id.deployment.clone());
+        }
+        self.out.changed.placements.insert(id.clone());
+        self.site.placements.insert(id, placement);
+    }
+
+    /// DELETED leaves the registry; CO keeps the history.
+    fn forget(&mut self, id: &PlacementId) {
+        self.site.placements.remove(id);
+        if let Some(deployment) = self.site.deployments.get_mut(&id.deployment) {
+            deployment.placed.remove(&id.node);
+            deployment.lanes.set(&id.node, Default::default());
+        }
+        if let Some(member) = self.site.members.get_mut(&id.node) {
+            member.placed.remove(&id.deployment);
+        }
+    }
+}
+
+/// The timers a placement's state needs.
+pub(super) fn timers(placement: &Placement) -> impl Iterator<Item = (Mono, Timer)> + '_ {
+    let id = &placement.id;
+    let state = placement.state();
+    let runs = state.is_in_flight() || matches!(state, State::Unknown(_));
+    let deadline = placement.deadline().filter(|_| runs);
+    let deadline = deadline.map(|it| (it, Timer::Deadline(id.clone())));
+    let retry = placement.retry_at.map(|it| (it, Timer::Retry(id.clone())));
+    let silent = placement.silent_at.map(|it| (it, Timer::Silent(id.clone())));
+    [deadline, retry, silent].into_iter().flatten()
+}
+
+fn removal(change: &Change, trigger: Trigger, delivered: bool) -> Option<Removal> {
+    if change.to != State::Deleted {
+        return None;
+    }
+    let unconfirmed = trigger == Trigger::Forced && delivered;
+    Some(Removal { deleted: !unconfirmed, exit_code: (!unconfirmed).then_some(0), unconfirmed })
+}
+
+fn transition_of_nothing(trigger: Trigger) -> Refusal {
+    let reasons = vec![Reason::NoSuchRow { from: None, trigger }];
+    Refusal { from: None, trigger, reasons }
+}

@@ -1,0 +1,142 @@
+//! Which nodes a deployment runs on.
+//!
+//! Placements are sticky: a node that has the deployment keeps it as long as
+//! it is meant by the target and the selector. Losing eligibility later is a
+//! finding for `why`, not an eviction.
+
+use std::collections::BTreeSet;
+
+use crate::document::{Document, Target};
+use crate::id::{DeploymentId, NodeName};
+use crate::site::turn::Turn;
+use crate::site::{Deployment, Member, Site};
+
+/// Why a node does not get a deployment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unfit {
+    /// The target names another node.
+    NotNamed,
+    /// A label is missing or has another value.
+    Label {
+        key: String,
+        wanted: String,
+    },
+    NoCapabilities,
+    ProfileType(String),
+    Constraints(Vec<String>),
+    Cordoned,
+}
+
+impl Unfit {
+    /// The deployment's file excludes the node, whatever the node is like.
+    fn is_choice(&self) -> bool {
+        matches!(self, Unfit::NotNamed | Unfit::Label { .. })
+    }
+}
+
+impl Site {
+    /// Whether `member` may get `document`, and all that speaks against it.
+    pub(crate) fn fitness(&self, document: &Document, member: &Member) -> Result<(), Unfit> {
+        if let Target::Node(node) = &document.target
+            && *node != member.name
+        {
+            return Err(Unfit::NotNamed);
+        }
+        let Some(capabilities) = member.capabilities() else { return Err(Unfit::NoCapabilities) };
+        for (key, wanted) in &document.settings.selector {
+            let label = capabilities.labels().get(key);
+            if !label.is_some_and(|it| label_is(it, wanted)) {
+                return Err(Unfit::Label { key: key.clone(), wanted: wanted.clone() });
+            }
+        }
+        let profile = &document.spec.spec.profile;
+        if !capabilities.supports(&profile.kind) {
+            return Err(Unfit::ProfileType(profile.kind.clone()));
+        }
+        let constraints = profile.constraints.as_ref();
+        constraints
+            .map_or(Ok(()), |it| it.evaluate(capabilities))
+            .map_err(|it| Unfit::Constraints(it.iter().map(ToString::to_string).collect()))?;
+        if member.cordoned { Err(Unfit::Cordoned) } else { Ok(()) }
+    }
+
+    /// The nodes `deployment` should run on from here on.
+    fn choose(&self, deployment: &Deployment) -> BTreeSet<NodeName> {
+        let Some(document) = deployment.policy() else { return deployment.nodes.clone() };
+        let mut kept: Vec<&Member> = Vec::new();
+        let mut free: Vec<&Member> = Vec::new();
+        for member in self.members.values() {
+            match self.fitness(document, member) {
+                Err(unfit) if unfit.is_choice() => {}
+                _ if deployment.nodes.contains(&member.name) => kept.push(member),
+                Ok(()) => free.push(member),
+                Err(_) => {}
+            }
+        }
+        let wanted = document.settings.replicas.map_or(usize::MAX, |it| it as usize);
+        kept.sort_by_key(|it| self.attachment(deployment, it));
+        if kept.len() < wanted {
+            free.sort_by_key(|it| (!it.is_online(), it.placed.len(), &it.name));
+        }
+        kept.iter().chain(&free).take(wanted).map(|it| it.name.clone()).collect()
+    }
+
+    /// Who keeps its placement first when replicas are taken away.
+    fn attachment(&self, deployment: &Deployment, member: &Member) -> (bool, bool, NodeName) {
+        let settled = deployment.lanes.settled.contains(&member.name);
+        (!settled, !member.is_online(), member.name.clone())
+    }
+}
+
+fn label_is(label: &serde_json::Value, wanted: &str) -> bool {
+    match label {
+        serde_json::Value::String(text) => text == wanted,
+        serde_json::Value::Array(items) => items.iter().any(|it| label_is(it, wanted)),
+        serde_json::Value::Bool(_) | serde_json::Value::Number(_) => label.to_string() == wanted,
+        serde_json::Value::Null | serde_json::Value::Object(_) => false,
+    }
+}
+
+impl Turn<'_> {
+    /// Chooses the nodes of a deployment again, and places what is missing.
+    pub(super) fn plan(&mut self, id: &DeploymentId) {
+        let Some(deployment) = self.site.deployments.get(id) else { return };
+        let nodes = self.site.choose(deployment);
+        self.set_nodes(id, nodes);
+        self.place_missing(id);
+        self.reclassify_all(id);
+    }
+
+    fn set_nodes(&mut self, id: &DeploymentId, nodes: BTreeSet<NodeName>) {
+        let Some(deployment) = self.site.deployments.get_mut(id) else { return };
+        if deployment.nodes != nodes {
+            deployment.nodes = nodes;
+            self.touch(id);
+        }
+    }
+
+    /// Places the deployment on every chosen node that should run something.
+    pub(super) fn place_missing(&mut self, id: &DeploymentId) {
+        let Some(deployment) = self.site.deployments.get(id) else { return };
+        let missing = deployment.nodes.iter().filter(|node| {
+            !deployment.placed.contains(*node) && deployment.want(node, None).is_some()
+        });
+        for node in missing.cloned().collect::<Vec<_>>() {
+            self.place(id, &node);
+        }
+    }
+
+    /// A node changed: deployments that may use it look again.
+    pub(super) fn plan_for_node(&mut self, node: &NodeName) {
+        let Some(member) = self.site.members.get(node) else { return };
+        let may_use = |it: &&Deployment| {
+            let fits = it.policy().is_some_and(|doc| self.site.fitness(doc, member).is_ok());
+            !it.withdrawn && (fits || it.nodes.contains(node))
+        };
+        let all: Vec<DeploymentId> =
+            self.site.deployments.values().filter(may_use).map(|it| it.id.clone()).collect();
+        for id in all {
+            self.plan(&id);
+        }
+    }
+}

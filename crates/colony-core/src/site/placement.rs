@@ -1,0 +1,118 @@
+//! One deployment on one node, as the site knows it.
+
+use serde::{Deserialize, Serialize};
+
+use colony_margo::Digest;
+
+use crate::attempt::{Attempt, Failure, Revisions};
+use crate::id::PlacementId;
+use crate::state::State;
+use crate::time::{Mono, Wall};
+
+/// The state of a placement and all that its next change depends on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placement {
+    pub id: PlacementId,
+    pub(super) state: State,
+    pub since: Wall,
+    pub revisions: Revisions,
+    /// The current attempt, or the last one.
+    pub attempt: Option<Attempt>,
+    /// What went wrong last; cleared by a healthy report.
+    pub failure: Option<Failure>,
+    pub(super) offer: Offer,
+    /// The node was told to run it and has not confirmed its removal.
+    pub(super) delivered: bool,
+    /// Revision errors of the target so far.
+    pub(super) tries: u32,
+    /// All failures of the target so far: the exponent of the backoff.
+    pub(super) failures: u32,
+    pub(super) retry_at: Option<Mono>,
+    /// When a node that polls but says nothing gets a new attempt.
+    pub(super) silent_at: Option<Mono>,
+    pub(super) installed_at: Option<Mono>,
+    /// Health was lost after the soak: the revision itself is not to blame.
+    pub(super) lost_late: bool,
+    /// The number of the newest report that was taken.
+    pub(super) report: u64,
+}
+
+/// What the node's manifest says of a placement.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Offer {
+    #[default]
+    Never,
+    /// Listed with this digest since this manifest version.
+    Listed { wire: Digest, since: u64 },
+    /// Listed once, and no more since this version.
+    Withdrawn { since: u64 },
+}
+
+impl Offer {
+    /// The manifest version from which on a report speaks of this offer.
+    pub fn since(self) -> Option<u64> {
+        match self {
+            Offer::Never => None,
+            Offer::Listed { since, .. } | Offer::Withdrawn { since } => Some(since),
+        }
+    }
+}
+
+impl Placement {
+    pub(super) fn new(id: PlacementId, now: Wall) -> Placement {
+        Placement {
+            id,
+            state: State::Pending,
+            since: now,
+            revisions: Revisions::default(),
+            attempt: None,
+            failure: None,
+            offer: Offer::Never,
+            delivered: false,
+            tries: 0,
+            failures: 0,
+            retry_at: None,
+            silent_at: None,
+            installed_at: None,
+            lost_late: false,
+            report: 0,
+        }
+    }
+
+    /// Where the placement stands.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    pub fn offer(&self) -> Offer {
+        self.offer
+    }
+
+    /// Revision errors spent on the target.
+    pub fn tries(&self) -> u32 {
+        self.tries
+    }
+
+    /// When the next automatic try is due.
+    pub fn retry_at(&self) -> Option<Mono> {
+        self.retry_at
+    }
+
+    pub fn attempt_number(&self) -> u32 {
+        self.attempt.as_ref().map_or(0, |it| it.number)
+    }
+
+    pub(super) fn target_workload(&self) -> Option<Digest> {
+        self.revisions.target.as_ref().map(|it| it.workload)
+    }
+
+    pub(super) fn deadline(&self) -> Option<Mono> {
+        self.attempt.as_ref().map(|it| it.deadline)
+    }
+
+    /// Whether the revision was healthy long enough to be proven.
+    pub(super) fn has_soaked(&self, now: Mono, soak: std::time::Duration) -> bool {
+        self.installed_at.is_some_and(|it| now.since(it) >= soak)
+    }
+}

@@ -1,0 +1,161 @@
+//! What a node says of a placement, and what follows from it.
+
+use colony_margo::DeploymentStatus;
+use colony_margo::status::{State as Reported, StatusError};
+
+use crate::attempt::Failure;
+use crate::code::Code;
+use crate::event::{Actor, Body};
+use crate::id::{DeploymentId, NodeName, PlacementId};
+use crate::site::moving::By;
+use crate::site::turn::Turn;
+use crate::site::{Have, Offer, Placement, Refused};
+use crate::state::{Op, State};
+use crate::transition::Trigger;
+
+/// How much of a message and of a log is kept.
+const MESSAGE_LIMIT: usize = 1_024;
+const LOG_LIMIT: usize = 20;
+
+impl Turn<'_> {
+    pub(super) fn status(
+        &mut self,
+        node: &NodeName,
+        status: &DeploymentStatus,
+    ) -> Result<(), Refused> {
+        self.ready()?;
+        self.known(node)?;
+        self.hear(node);
+        let adopted = status.adopted_manifest_version.get();
+        self.compare_versions(node, Have { version: adopted, etag: None });
+        let Ok(deployment) = status.deployment_id.parse::<DeploymentId>() else { return Ok(()) };
+        let id = PlacementId { deployment, node: node.clone() };
+        if self.is_repeated(&id, status) {
+            return Ok(());
+        }
+        self.take_report(&id, status, adopted);
+        Ok(())
+    }
+
+    /// Reports carry rising numbers: what is not newer was seen before.
+    fn is_repeated(&mut self, id: &PlacementId, status: &DeploymentStatus) -> bool {
+        let Some(number) = status.colony.as_ref().and_then(|it| it.report) else { return false };
+        let Some(placement) = self.site.placements.get_mut(id) else { return true };
+        if number <= placement.report {
+            return true;
+        }
+        placement.report = number;
+        self.out.changed.placements.insert(id.clone());
+        false
+    }
+
+    fn take_report(&mut self, id: &PlacementId, status: &DeploymentStatus, adopted: u64) {
+        let Some(placement) = self.site.placements.get(id) else { return };
+        let current = placement.offer().since().is_some_and(|since| adopted >= since);
+        if !current {
+            return self.stale(id, status, adopted);
+        }
+        let failure = failure_of(status);
+        match status.status.state {
+            Reported::Removed => self.removed(id),
+            Reported::Failed => self.errored(id, failure),
+            Reported::Installed => self.healthy(id),
+            Reported::Pending | Reported::Installing => self.progressed(id),
+            Reported::Removing => {}
+        }
+    }
+
+    fn stale(&mut self, id: &PlacementId, status: &DeploymentStatus, adopted: u64) {
+        let (deployment, node) = (id.deployment.clone(), id.node.clone());
+        let state = status.status.state.to_string();
+        let body = Body::StaleReport { deployment, node: node.clone(), adopted, state };
+        self.emit(Actor::Node(node), body);
+    }
+
+    fn healthy(&mut self, id: &PlacementId) {
+        if self.is_listed(id) {
+            self.report_moves(id, Trigger::Healthy, None);
+        }
+    }
+
+    fn progressed(&mut self, id: &PlacementId) {
+        if self.is_listed(id) {
+            self.report_moves(id, Trigger::Progress, None);
+        }
+    }
+
+    fn errored(&mut self, id: &PlacementId, failure: Failure) {
+        let Some(placement) = self.site.placements.get_mut(id) else { return };
+        match placement.state() {
+            State::Installed => self.report_moves(id, Trigger::HealthLost, Some(failure)),
+            State::Failed(_) => {
+                placement.failure = Some(failure);
+                self.out.changed.placements.insert(id.clone());
+            }
+            State::Pending | State::Deleted => {}
+            State::Installing
+            | State::Updating
+            | State::RollingBack
+            | State::Unknown(_)
+            | State::Deleting => self.report_moves(id, Trigger::Errored, Some(failure)),
+        }
+    }
+
+    /// The node has nothing of it any more, or never had.
+    fn removed(&mut self, id: &PlacementId) {
+        let Some(placement) = self.site.placements.get_mut(id) else { return };
+        match placement.state() {
+            State::Pending => {
+                placement.delivered = false;
+                self.out.changed.placements.insert(id.clone());
+            }
+            State::Unknown(_) => self.report_moves(id, Trigger::Silent, None),
+            State::Failed(Op::Delete) => {
+                let by = By::node(&id.node).forced();
+                if self.advance(id, Trigger::Retry, by).is_ok() {
+                    self.report_moves(id, Trigger::Removed, None);
+                }
+            }
+            State::Deleting => self.report_moves(id, Trigger::Removed, None),
+            State::Installing
+            | State::Updating
+            | State::RollingBack
+            | State::Installed
+            | State::Failed(_)
+            | State::Deleted => {}
+        }
+    }
+
+    /// A report that changes nothing in the present state is no error.
+    fn report_moves(&mut self, id: &PlacementId, trigger: Trigger, failure: Option<Failure>) {
+        let by = By { failure, ..By::node(&id.node) };
+        let _ = self.advance(id, trigger, by);
+    }
+
+    fn is_listed(&self, id: &PlacementId) -> bool {
+        let offer = self.site.placements.get(id).map(Placement::offer);
+        matches!(offer, Some(Offer::Listed { .. }))
+    }
+}
+
+fn failure_of(status: &DeploymentStatus) -> Failure {
+    let error = first_error(status);
+    let text = |it: &str, limit: usize| it.chars().take(limit).collect::<String>();
+    let code = error.map_or("", |it| it.code.as_str());
+    let code = if code.is_empty() { Code::EngineError } else { Code::from(code.to_owned()) };
+    let log = status.colony.iter().flat_map(|it| it.log.iter().flatten());
+    let log: Vec<&String> = log.collect();
+    let log = log.iter().rev().take(LOG_LIMIT).rev();
+    Failure {
+        code,
+        source: error.map_or(String::new(), |it| text(&it.source, 200)),
+        message: error.map_or(String::new(), |it| text(&it.message, MESSAGE_LIMIT)),
+        log: log.map(|it| text(it, MESSAGE_LIMIT)).collect(),
+    }
+}
+
+/// A component's error says more than the deployment's.
+fn first_error(status: &DeploymentStatus) -> Option<&StatusError> {
+    let components = status.components.iter().filter(|it| it.state == Reported::Failed);
+    components.filter_map(|it| it.error.as_ref()).next().or(status.status.error.as_ref())
+}

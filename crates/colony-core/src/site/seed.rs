@@ -1,0 +1,165 @@
+//! What CO knows of a site, for an LO that takes it over.
+//!
+//! A new incarnation owns none of the attempts under way: they are UNKNOWN
+//! until the nodes speak of them.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::attempt::{Attempt, Revision, Revisions};
+use crate::document::Document;
+use crate::event::{HoldScope, Incarnation};
+use crate::id::{BlobId, DeploymentId, DeploymentName, NodeName, PlacementId};
+use crate::site::member::Member;
+use crate::site::moving::By;
+use crate::site::turn::Turn;
+use crate::site::{Deployment, Hold, Offer, Phase, Placement, Quarantine, Refused};
+use crate::state::{Op, State};
+use crate::time::{Mono, Wall};
+use crate::transition::Trigger;
+
+/// CO's picture of a site.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Seed {
+    pub nodes: Vec<SeedNode>,
+    pub deployments: Vec<SeedDeployment>,
+    pub placements: Vec<SeedPlacement>,
+    pub holds: Vec<(HoldScope, Hold)>,
+    /// Commands up to this number were acknowledged.
+    pub commands_done: u64,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SeedNode {
+    pub name: NodeName,
+    pub cordoned: bool,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SeedDeployment {
+    pub id: DeploymentId,
+    pub name: DeploymentName,
+    pub wanted: Revision,
+    pub good: Option<Revision>,
+    pub quarantine: Vec<Quarantine>,
+    /// The text of every revision named here or in a placement.
+    pub texts: Vec<(BlobId, String)>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SeedPlacement {
+    pub id: PlacementId,
+    pub state: State,
+    pub attempt: u32,
+    pub revisions: Revisions,
+}
+
+impl Turn<'_> {
+    pub(super) fn seed(&mut self, seed: Seed) -> Result<(), Refused> {
+        if self.site.phase != Phase::Unseeded {
+            return Err(Refused::AlreadySeeded);
+        }
+        self.site.phase = Phase::Seeded;
+        self.site.commands_done = seed.commands_done;
+        self.site.holds = seed.holds.into_iter().collect();
+        self.out.changed.meta = true;
+        for node in seed.nodes {
+            self.seed_node(node);
+        }
+        for deployment in seed.deployments {
+            self.seed_deployment(deployment);
+        }
+        for placement in seed.placements {
+            self.seed_placement(placement);
+        }
+        Ok(())
+    }
+
+    fn seed_node(&mut self, node: SeedNode) {
+        let now = (self.now.mono, self.now.wall);
+        let mut member = Member::new(node.name.clone(), self.site.log.incarnation, now);
+        member.cordoned = node.cordoned;
+        self.out.changed.members.insert(node.name.clone());
+        self.site.members.insert(node.name, member);
+    }
+
+    fn seed_deployment(&mut self, seed: SeedDeployment) {
+        let site = self.site.log.site.clone();
+        let texts = seed.texts.iter().filter_map(|(blob, text)| {
+            let document = Document::parse(&site, &seed.name, blob, text.as_bytes()).ok()?;
+            Some((blob.clone(), Arc::new(document)))
+        });
+        let documents: std::collections::BTreeMap<_, _> = texts.collect();
+        let Some(wanted) = documents.get(&seed.wanted.blob).cloned() else { return };
+        let mut deployment = Deployment::new(wanted, self.now.wall);
+        deployment.documents = documents;
+        deployment.good = seed.good;
+        deployment.quarantine =
+            seed.quarantine.into_iter().map(|it| (it.revision.workload, it)).collect();
+        self.out.changed.deployments.insert(seed.id.clone());
+        self.site.index.names.insert(seed.name, seed.id.clone());
+        self.site.deployments.insert(seed.id, deployment);
+    }
+
+    fn seed_placement(&mut self, seed: SeedPlacement) {
+        let PlacementId { deployment, node } = &seed.id;
+        if !self.site.members.contains_key(node) {
+            return;
+        }
+        let Some(owner) = self.site.deployments.get_mut(deployment) else { return };
+        if !matches!(seed.state, State::Deleting | State::Failed(Op::Delete)) {
+            owner.nodes.insert(node.clone());
+        }
+        let placement = restore(seed, self.now.wall);
+        let id = placement.id.clone();
+        self.put(placement);
+        self.offer_seeded(&id);
+        // Attempts under way belong to the LO that is gone.
+        let _ = self.advance(&id, Trigger::NodeLost, By::local());
+    }
+
+    /// Lists or withdraws the placement in the first manifest of this LO.
+    fn offer_seeded(&mut self, id: &PlacementId) {
+        let Some(mut placement) = self.site.placements.remove(id) else { return };
+        match placement.state() {
+            State::Pending | State::Deleted => {}
+            State::Deleting | State::Failed(Op::Delete) => {
+                let since = self.site.members.get(&id.node).map_or(0, |it| it.version);
+                placement.offer = Offer::Withdrawn { since };
+            }
+            State::Installing
+            | State::Updating
+            | State::RollingBack
+            | State::Installed
+            | State::Failed(_)
+            | State::Unknown(_) => self.offer(&mut placement),
+        }
+        self.site.placements.insert(id.clone(), placement);
+    }
+
+    /// CO knows a later LO of this site: this one changes nothing any more.
+    pub(super) fn fenced(&mut self, by: Incarnation) -> Result<(), Refused> {
+        if by > self.site.log.incarnation {
+            self.site.phase = Phase::Fenced { by };
+            self.out.changed.meta = true;
+        }
+        Ok(())
+    }
+}
+
+fn restore(seed: SeedPlacement, now: Wall) -> Placement {
+    let mut placement = Placement::new(seed.id, now);
+    placement.state = seed.state;
+    placement.delivered = seed.attempt > 0;
+    placement.attempt = seed.revisions.target.clone().map(|revision| Attempt {
+        number: seed.attempt,
+        op: seed.state.op().unwrap_or(Op::Install),
+        revision,
+        started: now,
+        deadline: Mono(u64::MAX),
+        end: None,
+    });
+    placement.revisions = seed.revisions;
+    placement
+}

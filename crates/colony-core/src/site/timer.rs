@@ -1,0 +1,123 @@
+//! What is due when, on the monotonic clock.
+
+use std::collections::BTreeSet;
+
+use crate::attempt::Failure;
+use crate::code::Code;
+use crate::event::Actor;
+use crate::id::{NodeName, PlacementId};
+use crate::site::moving::By;
+use crate::site::turn::Turn;
+use crate::state::State;
+use crate::time::Mono;
+use crate::transition::Trigger;
+
+/// Something to look at when its time has come. A timer that no longer fits
+/// the state does nothing: the state decides, not the timer.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Timer {
+    Presence(NodeName),
+    Deadline(PlacementId),
+    Retry(PlacementId),
+    Silent(PlacementId),
+    Window,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Timers {
+    due: BTreeSet<(Mono, Timer)>,
+    /// When the window timer is due, if it is armed.
+    window: Option<Mono>,
+    /// What the persisted clock shows.
+    pub(super) saved: Mono,
+}
+
+impl Timers {
+    pub(super) fn set(&mut self, at: Mono, timer: Timer) {
+        self.due.insert((at, timer));
+    }
+
+    pub(super) fn cancel(&mut self, at: Mono, timer: Timer) {
+        self.due.remove(&(at, timer));
+    }
+
+    pub(super) fn next(&self) -> Option<Mono> {
+        self.due.first().map(|it| it.0)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.due.is_empty()
+    }
+
+    fn pop(&mut self, now: Mono) -> Option<Timer> {
+        if self.next()? > now {
+            return None;
+        }
+        self.due.pop_first().map(|it| it.1)
+    }
+}
+
+impl Turn<'_> {
+    pub(super) fn fire_timers(&mut self) {
+        while let Some(timer) = self.site.index.timers.pop(self.now.mono) {
+            match timer {
+                Timer::Presence(node) => self.presence_due(&node),
+                Timer::Deadline(id) => self.deadline_due(&id),
+                Timer::Retry(id) => self.retry_due(&id),
+                Timer::Silent(id) => self.silent_due(&id),
+                Timer::Window => self.window_due(),
+            }
+        }
+    }
+
+    fn deadline_due(&mut self, id: &PlacementId) {
+        let Some(placement) = self.site.placements.get(id) else { return };
+        if placement.deadline().is_none_or(|it| it > self.now.mono) {
+            return;
+        }
+        let failure = match placement.state() {
+            State::Unknown(_) => Failure::new(Code::NodeOffline, "the node did not come back"),
+            _ => Failure::new(Code::ProgressDeadline, "the node did not finish in time"),
+        };
+        // Other states have no deadline; the table refuses them.
+        let _ = self.advance(id, Trigger::Deadline, By::local().because(failure));
+    }
+
+    fn retry_due(&mut self, id: &PlacementId) {
+        self.reclassify(id);
+        self.dirty.insert(id.deployment.clone());
+    }
+
+    fn silent_due(&mut self, id: &PlacementId) {
+        let Some(placement) = self.site.placements.get(id) else { return };
+        if placement.silent_at.is_some_and(|it| it <= self.now.mono) {
+            // An offline node is waited for; its return arms the timer again.
+            let _ = self.advance(id, Trigger::Silent, By::local());
+        }
+    }
+
+    /// A window opened or closed, or the clock was moved: whoever waits asks again.
+    fn window_due(&mut self) {
+        self.dirty.extend(self.site.index.hungry.iter().cloned());
+    }
+
+    /// Looks again when the window opens; at the latest in a minute, because
+    /// the wall clock may jump.
+    pub(super) fn watch_window(&mut self) {
+        let Some(opens) = self.site.settings.opens(self.now.wall) else { return };
+        let wait = opens.since(self.now.wall).min(std::time::Duration::from_secs(60));
+        let at = self.now.mono.after(wait);
+        let timers = &mut self.site.index.timers;
+        if let Some(armed) = timers.window.replace(at) {
+            timers.cancel(armed, Timer::Window);
+        }
+        timers.set(at, Timer::Window);
+    }
+}
+
+impl By {
+    /// The LO, by its own rules.
+    pub(super) fn local() -> By {
+        By { actor: Actor::Local, failure: None, forced: false }
+    }
+}

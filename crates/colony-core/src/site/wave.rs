@@ -1,0 +1,139 @@
+//! Works the queues of a deployment off: what may start, starts.
+
+use std::ops::Bound;
+
+use crate::event::{Actor, Body};
+use crate::id::{DeploymentId, NodeName, PlacementId};
+use crate::site::lanes::Queue;
+use crate::site::moving::By;
+use crate::site::turn::Turn;
+use crate::transition::{Reason, Refusal};
+
+impl Turn<'_> {
+    /// Moves everything of a deployment that the guards let move.
+    pub(super) fn pump(&mut self, deployment: &DeploymentId) {
+        for queue in [Queue::Free, Queue::Back, Queue::Start] {
+            self.pump_queue(deployment, queue);
+        }
+        self.note_convergence(deployment);
+        self.note_hunger(deployment);
+        self.forget_if_gone(deployment);
+    }
+
+    fn pump_queue(&mut self, deployment: &DeploymentId, queue: Queue) {
+        let mut after: Option<NodeName> = None;
+        while let Some(node) = self.next_in_queue(deployment, queue, after.as_ref()) {
+            let id = PlacementId { deployment: deployment.clone(), node: node.clone() };
+            if let Err(refusal) = self.advance_next(&id)
+                && queue != Queue::Free
+                && is_shared(&refusal)
+            {
+                return;
+            }
+            after = Some(node);
+        }
+    }
+
+    fn next_in_queue(
+        &self,
+        deployment: &DeploymentId,
+        queue: Queue,
+        after: Option<&NodeName>,
+    ) -> Option<NodeName> {
+        let nodes = self.site.deployments.get(deployment)?.lanes.queue(queue);
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        nodes.range::<NodeName, _>((from, Bound::Unbounded)).next().cloned()
+    }
+
+    fn advance_next(&mut self, id: &PlacementId) -> Result<(), Refusal> {
+        let Some(placement) = self.site.placements.get(id) else { return Ok(()) };
+        let Some(trigger) = self.site.next_trigger(placement) else { return Ok(()) };
+        self.advance(id, trigger, By::local())
+    }
+
+    /// Files a placement under what is to be done about it.
+    pub(super) fn reclassify(&mut self, id: &PlacementId) {
+        let Some(placement) = self.site.placements.get(id) else { return };
+        let standing = self.site.standing(placement);
+        if let Some(deployment) = self.site.deployments.get_mut(&id.deployment) {
+            deployment.lanes.set(&id.node, standing);
+        }
+    }
+
+    /// Remembers what every reachable node runs, and reports a rollback's end.
+    fn note_convergence(&mut self, id: &DeploymentId) {
+        let Some(deployment) = self.site.deployments.get_mut(id) else { return };
+        if deployment.withdrawn || !deployment.lanes.is_done() {
+            return;
+        }
+        let wanted = deployment.wanted.clone();
+        if deployment.is_quarantined() {
+            if deployment.rolled_back.replace(wanted.workload) != Some(wanted.workload) {
+                let good = deployment.effective().cloned();
+                let body = Body::RolledBack { deployment: id.clone(), bad: wanted, good };
+                self.emit(Actor::Local, body);
+                self.out.changed.deployments.insert(id.clone());
+            }
+        } else if !deployment.lanes.settled.is_empty()
+            && deployment.rejected.is_empty()
+            && deployment.good.as_ref() != Some(&wanted)
+        {
+            deployment.good = Some(wanted.clone());
+            let body = Body::DeploymentConverged { deployment: id.clone(), revision: wanted };
+            self.emit(Actor::Local, body);
+            self.forget_documents(id);
+        }
+    }
+
+    /// A converged deployment needs few of the revisions it went through.
+    fn forget_documents(&mut self, id: &DeploymentId) {
+        let placements = self.nodes_of(id).into_iter().filter_map(|node| {
+            self.site.placements.get(&PlacementId { deployment: id.clone(), node })
+        });
+        let used = placements.flat_map(|it| it.revisions.iter().map(|it| it.blob.clone()));
+        let used = used.collect();
+        if let Some(deployment) = self.site.deployments.get_mut(id) {
+            deployment.forget_documents(&used);
+        }
+        self.out.changed.deployments.insert(id.clone());
+    }
+
+    /// Whoever is left in a queue asks again when a hold or a window lifts.
+    fn note_hunger(&mut self, id: &DeploymentId) {
+        let idle = self.site.deployments.get(id).is_none_or(|it| it.lanes.is_idle());
+        if idle {
+            self.site.index.hungry.remove(id);
+        } else {
+            self.site.index.hungry.insert(id.clone());
+            self.watch_window();
+        }
+    }
+
+    fn forget_if_gone(&mut self, id: &DeploymentId) {
+        let Some(deployment) = self.site.deployments.get(id) else { return };
+        if !deployment.withdrawn || !deployment.placed.is_empty() {
+            return;
+        }
+        let name = deployment.name.clone();
+        if self.site.index.names.get(&name) == Some(id) {
+            self.site.index.names.remove(&name);
+        }
+        self.site.deployments.remove(id);
+        self.out.changed.deployments.insert(id.clone());
+    }
+}
+
+/// Whether the next in the queue would be refused for the same reason.
+fn is_shared(refusal: &Refusal) -> bool {
+    refusal.reasons.iter().any(|it| {
+        matches!(
+            it,
+            Reason::WaveFull { .. }
+                | Reason::WaveStopped { .. }
+                | Reason::HeldSite { .. }
+                | Reason::HeldDeployment { .. }
+                | Reason::WindowClosed { .. }
+                | Reason::Quarantined { .. }
+        )
+    })
+}

@@ -1,0 +1,11 @@
+//! Builders for tests: documents, capabilities, and a site under the hand.
+//!
+//! `Plant` drives a `Site` through its public interface the way a local
+//! orchestrator does: every step's rows are kept, so that a test can crash the
+//! orchestrator at any point and go on from what was persisted.
+
+mod make;
+mod plant;
+
+pub use make::{App, blob, capabilities, commit_id, deployment_id};
+pub use plant::Plant;

@@ -73,9 +73,13 @@ fn has_failed(held: &Held, sight: &Sight<'_>) -> bool {
 fn look(held: &mut Held, part: &Part, scene: &Scene<'_>) -> Look {
     let sight = Sight::of(part, &held.record.services, scene.containers);
     let turn = turn(held, part);
-    let ended = sight.ended().or_else(|| sight.unhealthy().filter(|_| is_started(turn)));
-    if let (Some(failure), Some(_)) = (ended, turn) {
+    let unwell = sight.ended().or_else(|| sight.unhealthy());
+    if let (Some(failure), Some(_)) = (unwell, turn) {
         return Look::Fail(failure);
+    }
+    // A new attempt that finds an unhealthy container starts with a fresh one.
+    if sight.unhealthy().is_some() {
+        return Look::Act(held.clear(&part.component, None));
     }
     if sight.has_strangers() {
         return Look::Act(held.clear(&part.component, Some(part.fingerprint)));
@@ -130,10 +134,6 @@ fn turn(held: &Held, part: &Part) -> Option<Turn> {
         | Phase::Removing { .. }
         | Phase::Removed { .. } => None,
     }
-}
-
-fn is_started(turn: Option<Turn>) -> bool {
-    turn.is_some_and(|it| it.started)
 }
 
 fn mark_ready(held: &mut Held, part: &Part) {

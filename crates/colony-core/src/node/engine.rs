@@ -32,6 +32,16 @@ impl Action {
         }
     }
 
+    /// What the containers it makes are made from.
+    pub fn fingerprint(&self) -> Option<Digest> {
+        match self {
+            Action::Prepare { fingerprint, .. } | Action::Start { fingerprint, .. } => {
+                Some(*fingerprint)
+            }
+            Action::Clear { .. } | Action::Remove { .. } => None,
+        }
+    }
+
     pub fn component(&self) -> Option<&ComponentName> {
         match self {
             Action::Prepare { component, .. }

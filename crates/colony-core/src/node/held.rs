@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use colony_margo::{Capabilities, ComponentName, DeploymentId, DeviceId, Digest};
 
-use super::engine::{Action, Container, Prepared};
+use super::engine::{Action, Container};
 use super::plan::{Part, Plan};
 use super::policy::Policy;
-use super::row::{Phase, Record, Report, Text, Turn};
+use super::row::{Phase, Record, Report, Text};
 use super::sight::{Sight, Steady};
 use super::{apply, remove, repair};
 use crate::attempt::Failure;
@@ -165,8 +165,7 @@ impl Held {
     }
 
     pub(super) fn fail(&mut self, failure: Failure) {
-        let name = self.plan.as_ref().map(|it| it.name().to_owned()).unwrap_or_default();
-        let source = if failure.source.is_empty() { name } else { failure.source };
+        let source = if failure.source.is_empty() { self.name() } else { failure.source };
         let failure = Failure { source, ..failure };
         if let Phase::Applying { ready, swapping, .. } = &self.record.phase {
             let (ready, swapping) = (ready.clone(), *swapping);
@@ -174,60 +173,16 @@ impl Held {
         }
     }
 
+    /// What to blame for what concerns no single component.
+    pub(super) fn name(&self) -> String {
+        let named = self.plan.as_ref().map(|it| it.document.metadata.name.clone());
+        named.unwrap_or_else(|_| self.record.id.to_string())
+    }
+
     pub(super) fn succeed(&mut self, now: Mono) {
         self.record.phase = Phase::Installed { since: now, lost: None };
         self.record.restarts.clear();
         self.record.proven = self.plan.as_ref().map(Plan::fingerprints).unwrap_or_default();
-    }
-
-    /// Takes the result of an action. `current` says that it was begun for the
-    /// document being applied; otherwise it tells only what is at hand.
-    pub(super) fn done(
-        &mut self,
-        action: &Action,
-        result: Result<Prepared, Failure>,
-        current: bool,
-        scene: &Scene<'_>,
-    ) {
-        self.memory.acted = scene.now.mono;
-        self.memory.stale = true;
-        match (result, &self.record.phase) {
-            (result, Phase::Removing { .. }) => remove::done(self, action, result, scene),
-            (Ok(prepared), _) => self.worked(action, prepared, current, scene),
-            (Err(failure), Phase::Applying { .. }) if current => self.fail(blame(action, failure)),
-            (Err(_), Phase::Applying { .. }) | (Err(_), Phase::Removed { .. }) => {}
-            (Err(failure), Phase::Installed { .. } | Phase::Failed { .. }) => {
-                repair::missed(self, action, &failure, scene);
-            }
-        }
-    }
-
-    fn worked(&mut self, action: &Action, found: Prepared, current: bool, scene: &Scene<'_>) {
-        match action {
-            Action::Prepare { fingerprint, .. } => self.prepared(*fingerprint, found),
-            Action::Start { component, .. } => self.started(component, current, scene),
-            Action::Clear { .. } | Action::Remove { .. } => {}
-        }
-    }
-
-    fn prepared(&mut self, fingerprint: Digest, found: Prepared) {
-        if self.needed().contains(&fingerprint) {
-            self.record.services.insert(fingerprint, found.services);
-            self.memory.prepared.insert(fingerprint);
-        }
-    }
-
-    fn started(&mut self, component: &ComponentName, current: bool, scene: &Scene<'_>) {
-        match &mut self.record.phase {
-            Phase::Applying { turns, .. } if current => {
-                let turn = Turn { since: scene.now.mono, started: true };
-                turns.entry(component.clone()).or_insert(turn).started = true;
-            }
-            Phase::Installed { .. } | Phase::Failed { .. } => {
-                repair::started(self, component, scene)
-            }
-            Phase::Applying { .. } | Phase::Removing { .. } | Phase::Removed { .. } => {}
-        }
     }
 
     pub(super) fn sights<'a>(&'a self, plan: &'a Plan, scene: &Scene<'a>) -> Vec<Sight<'a>> {
@@ -267,11 +222,6 @@ pub(super) fn vanished<'a>(plan: &Plan, scene: &Scene<'a>) -> Option<&'a Compone
 /// The sooner of two times, where each may be absent.
 pub(super) fn sooner(a: Option<Mono>, b: Option<Mono>) -> Option<Mono> {
     a.into_iter().chain(b).min()
-}
-
-fn blame(action: &Action, failure: Failure) -> Failure {
-    let source = action.component().map(ToString::to_string).unwrap_or_default();
-    Failure { source, ..failure }
 }
 
 /// A document that is no text is not kept: it is invalid whatever it says.

@@ -18,9 +18,11 @@
 
 mod apply;
 mod asked;
+mod decide;
 mod engine;
 mod held;
 mod manifest;
+mod outcome;
 mod plan;
 mod policy;
 mod remove;
@@ -44,8 +46,8 @@ pub use row::{Accepted, Key, Meta, Phase, Record, Report, Restarts, Retry, Row, 
 pub use step::{Input, Step};
 
 use crate::time::Mono;
+use decide::{Busy, Stray};
 use held::Held;
-use step::{Busy, Stray};
 
 /// The state of one execution node.
 #[derive(Debug, Clone)]
@@ -128,24 +130,23 @@ impl Node {
         self.deployments.get(deployment).map(|it| &it.record.phase)
     }
 
-    /// The fingerprints whose images and archives must be kept.
+    /// The fingerprints whose images and archives must be kept. Means nothing
+    /// before a manifest was accepted.
     pub fn needed(&self) -> BTreeSet<Digest> {
-        self.deployments.values().flat_map(Held::needed).collect()
+        let wanted = self.deployments.values().flat_map(Held::needed);
+        wanted.chain(self.busy.values().filter_map(|it| it.action.fingerprint())).collect()
     }
 
     /// The document and component an action is about, for the shell to read
     /// where its artifact is and which parameters go to it.
     pub fn subject(&self, action: &Action) -> Option<(&Plan, &Component)> {
-        let fingerprint = match action {
-            Action::Prepare { fingerprint, .. } | Action::Start { fingerprint, .. } => fingerprint,
-            Action::Clear { .. } | Action::Remove { .. } => return None,
-        };
+        let fingerprint = action.fingerprint()?;
         let held = self.deployments.get(action.deployment())?;
         let plan = held
             .plan
             .iter()
             .chain(&held.previous)
-            .find(|it| it.parts.iter().any(|it| it.fingerprint == *fingerprint))?;
+            .find(|it| it.parts.iter().any(|it| it.fingerprint == fingerprint))?;
         Some((plan, plan.document.component(action.component()?)?))
     }
 }

@@ -41,7 +41,7 @@ pub struct Part {
 
 impl Plan {
     /// Reads the document listed as `id` for `node`.
-    pub(super) fn read(id: &DeploymentId, node: &DeviceId, bytes: &[u8]) -> Result<Plan, Failure> {
+    pub fn read(id: &DeploymentId, node: &DeviceId, bytes: &[u8]) -> Result<Plan, Failure> {
         let parsed = ApplicationDeployment::parse(bytes);
         let document = parsed.map_err(|it| invalid(findings(&it)))?.value;
         if document.id != *id {
@@ -83,11 +83,6 @@ impl Plan {
 
     pub fn fingerprints(&self) -> BTreeSet<Digest> {
         self.parts.iter().map(|it| it.fingerprint).collect()
-    }
-
-    /// The name to blame for what concerns no single component.
-    pub(super) fn name(&self) -> &str {
-        &self.document.metadata.name
     }
 }
 

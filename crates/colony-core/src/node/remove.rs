@@ -28,7 +28,7 @@ pub(super) fn done(
     scene: &Scene<'_>,
 ) {
     let Action::Remove { .. } = action else { return };
-    let name = held.plan.as_ref().map(|it| it.name().to_owned()).unwrap_or_default();
+    let name = held.name();
     let Phase::Removing { failure, retry, .. } = &mut held.record.phase else { return };
     held.memory.removed = result.is_ok();
     retry.again(scene);

@@ -5,7 +5,7 @@
 //! as failed, but nothing is given up: the repairs go on, and when it is well
 //! again that is reported too.
 
-use colony_margo::{ComponentName, Digest};
+use colony_margo::ComponentName;
 
 use super::engine::Action;
 use super::held::{Held, Next, Scene, sooner, vanished};
@@ -111,22 +111,13 @@ pub(super) fn started(held: &mut Held, component: &ComponentName, scene: &Scene<
 /// component; what it was prepared with is looked at again.
 pub(super) fn missed(held: &mut Held, action: &Action, failure: &Failure, scene: &Scene<'_>) {
     let Some(component) = action.component() else { return };
-    if let Some(fingerprint) = fingerprint(action) {
+    if let Some(fingerprint) = action.fingerprint() {
         held.memory.prepared.remove(&fingerprint);
     }
     let restarts = held.record.restarts.entry(component.clone()).or_default();
     match failure.code.class() {
         Class::Revision => restarts.count(scene),
         Class::Environment => restarts.retry.again(scene),
-    }
-}
-
-fn fingerprint(action: &Action) -> Option<Digest> {
-    match action {
-        Action::Prepare { fingerprint, .. } | Action::Start { fingerprint, .. } => {
-            Some(*fingerprint)
-        }
-        Action::Clear { .. } | Action::Remove { .. } => None,
     }
 }
 

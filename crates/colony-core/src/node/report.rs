@@ -22,6 +22,8 @@ use crate::time::Now;
 /// The most lines and characters that are sent along.
 const LOG_LINES: usize = 50;
 const TEXT_LIMIT: usize = 2_000;
+/// In the year 37648; well below 2^53, where JSON numbers end to be exact.
+const FARTHEST: u64 = 1 << 50;
 
 impl Node {
     /// Everything the manager has not acknowledged.
@@ -44,7 +46,9 @@ impl Node {
             let content = content(held, incarnation);
             let report = &mut held.record.report;
             if report.content != content {
-                self.meta.report = now.wall.0.max(self.meta.report.saturating_add(1));
+                let next = self.meta.report.saturating_add(1);
+                // A wall clock beyond all reason must not use the numbers up.
+                self.meta.report = next.max(now.wall.0.min(FARTHEST));
                 report.number = self.meta.report;
                 report.content = content;
                 report.acked = false;

@@ -65,12 +65,16 @@ pub struct Record {
     pub wire: Digest,
     pub text: Text,
     /// The document that was installed before, until this one is proven.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<Text>,
     pub phase: Phase,
     /// What was prepared, by fingerprint.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub services: BTreeMap<Digest, BTreeSet<String>>,
     /// The fingerprints that were installed last.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub proven: BTreeSet<Digest>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub restarts: BTreeMap<ComponentName, Restarts>,
     pub report: Report,
 }

@@ -60,15 +60,11 @@ fn etag_that_is_not_the_digest_is_only_told() {
 
 #[test]
 fn bad_document_fails_alone() {
-    let fine = "a: installing, pull web@1, start web@1, a: installed";
     check(
         "also b broken; deploy a web@1; run 9",
-        &format!("b: failed invalid-config , {fine}").replace(
-            "b: failed invalid-config , a: installing",
-            "a: installing, b: failed invalid-config ",
-        ),
+        "a: installing, b: failed invalid-config, pull web@1, start web@1, a: installed",
     );
-    check("deploy b stolen; run 9", "b: failed invalid-config ");
+    check("deploy b stolen; run 9", "b: failed invalid-config");
     check("deploy b web@1 type=helm; run 9", "b: failed not-eligible pumps");
     check("deploy b web@1 hall=south; run 9", "b: failed not-eligible pumps");
     check("deploy b web@1 device=press-2; run 9", "b: failed 101 pumps");
@@ -77,7 +73,7 @@ fn bad_document_fails_alone() {
 
 #[test]
 fn bad_document_leaves_what_runs() {
-    check("deploy a web@1; run 9; deploy a broken; run 60", "a: failed invalid-config ");
+    check("deploy a web@1; run 9; deploy a broken; run 60", "a: failed invalid-config");
     check(
         "deploy a web@1; run 9; deploy a broken; run 9; deploy a web@1 attempt=2; run 9",
         "a: installed",

@@ -4,7 +4,9 @@
 //! lists what the engine was asked to do and what the manager heard, in order.
 
 mod apply;
+mod chaos;
 mod crash;
+mod fake;
 mod manifest;
 mod plan;
 mod property;

@@ -47,11 +47,15 @@ const COMMANDS: &[&str] = &[
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn rows_read_back_after_anything(commands in prop::collection::vec(0..COMMANDS.len(), 0..40)) {
+    fn rows_read_back_and_all_ends_well(
+        commands in prop::collection::vec(0..COMMANDS.len(), 0..40),
+        dies_at in prop::option::of(0_usize..400),
+    ) {
         let mut world = World::new();
+        world.dies_at = dies_at;
         let mut incarnation = 1_000;
         for command in commands {
             match COMMANDS[command] {
@@ -63,6 +67,12 @@ proptest! {
             }
             prop_assert_eq!(rows(&world.node), rows(&restored(&world)));
         }
+        for command in ["registry on", "engine on", "removal on", "manager on", "actions on",
+            "undeploy b", "deploy a web@3", "run 130"] {
+            script::run(&mut world, command);
+        }
+        prop_assert_eq!(world.heard.get("a").map(String::as_str), Some("a: installed"));
+        prop_assert!(world.engine.values().map(|it| &it.title).eq(["web@3"]), "{:?}", world.engine);
     }
 }
 

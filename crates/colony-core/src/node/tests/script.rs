@@ -5,7 +5,8 @@ use std::time::Duration;
 use colony_margo::{DeploymentId, Digest};
 use serde_json::{Value, json};
 
-use super::world::{Behaviour, Fake, World};
+use super::fake::{Behaviour, Fake};
+use super::world::World;
 use crate::node::{Health, Status};
 
 /// Carries out one command.

@@ -60,6 +60,11 @@ fn component_that_is_too_slow_fails_after_its_timeout() {
 }
 
 #[test]
+fn timeout_below_the_settle_time_fails_nothing_that_runs() {
+    check("deploy a web@1/0m2s; run 9", "a: installing, pull web@1, start web@1, a: installed");
+}
+
+#[test]
 fn failures_are_reported_once_and_not_tried_again() {
     check(
         "web@1 is unhealthy; deploy a web@1; run 60",

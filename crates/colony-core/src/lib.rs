@@ -16,3 +16,4 @@ pub mod site;
 pub mod state;
 pub mod time;
 pub mod transition;
+pub mod why;

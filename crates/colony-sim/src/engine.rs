@@ -53,8 +53,6 @@ pub struct Engine {
     pub down_until: u64,
     pub disk_full_until: u64,
     pub stubborn_until: u64,
-    /// Healthy, wanted containers that were stopped all the same.
-    pub needless: u64,
 }
 
 #[derive(Debug, Clone)]

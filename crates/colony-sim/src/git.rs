@@ -34,7 +34,7 @@ impl Git {
     }
 
     pub fn blob_at_head(&self, path: &str) -> Option<&BlobId> {
-        self.tree(&self.head).files.get(path)
+        self.commits.get(&self.head)?.files.get(path)
     }
 
     pub fn text(&self, blob: &BlobId) -> Option<String> {

@@ -14,7 +14,8 @@
 //!   while a `Prepare` runs, that is dropped; its end need not be told;
 //! - the engine says something, or a few seconds have passed: `Observed`;
 //! - a manifest came: `check`, fetch what is missing, `Manifest`;
-//! - send `reports`, and `Acked` for each that was taken;
+//! - send `reports`, and `Acked` for each that was taken; `Asked` if the
+//!   manager says that it waits for some;
 //! - clean up what is not `needed`, once there is a `version`.
 //!
 //! Invariants:
@@ -27,6 +28,7 @@
 //! whether a failed document is tried again (the manager's business).
 
 mod apply;
+mod asked;
 mod decide;
 mod engine;
 mod held;

@@ -24,6 +24,8 @@ pub enum Input {
     Done { action: Action, result: Result<Prepared, Failure> },
     /// The manager has taken the report of this number.
     Acked { deployment: DeploymentId, report: u64 },
+    /// The manager waits for a report of these.
+    Asked(Vec<DeploymentId>),
     /// What this device can do; nothing new is begun before this is known.
     Capabilities(Box<Capabilities>),
     /// Time has passed.
@@ -58,6 +60,7 @@ impl Node {
             Input::Observed { taken, containers } => self.observe(taken, containers, now),
             Input::Done { action, result } => self.done(&action, result, now),
             Input::Acked { deployment, report } => self.acked(&deployment, report),
+            Input::Asked(deployments) => self.asked(deployments, now),
             Input::Capabilities(capabilities) => self.capabilities = Some(*capabilities),
             Input::Tick => {}
         }

@@ -25,6 +25,7 @@ mod seed;
 mod settings;
 mod timer;
 mod turn;
+pub(crate) mod view;
 mod want;
 mod wave;
 
@@ -195,6 +196,11 @@ impl Site {
 
     pub fn holds(&self) -> &BTreeMap<HoldScope, Hold> {
         &self.holds
+    }
+
+    /// How many nodes of a deployment may be down at once; `None` if any number.
+    pub fn rollout_limit(&self, deployment: &DeploymentId) -> Option<u32> {
+        facts::limit(self.deployments.get(deployment)?)
     }
 
     /// The incarnation that fenced this one off.

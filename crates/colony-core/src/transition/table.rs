@@ -97,7 +97,8 @@ pub static TABLE: &[Row] = &[
 ];
 
 impl Row {
-    pub(super) fn starts_at(&self, from: Option<State>) -> bool {
+    /// Whether the row starts at `from`.
+    pub fn starts_at(&self, from: Option<State>) -> bool {
         self.from.iter().any(|it| it.contains(from))
     }
 

@@ -65,7 +65,8 @@ fn records(node: &Node) -> Vec<Row> {
 fn input(seed: Seed, begun: &[Action]) -> Input {
     let (kind, a, b, number) = seed;
     let deployment = id_of(["a", "b", "c"][usize::from(a % 3)]);
-    match kind % 8 {
+    match kind % 9 {
+        8 => Input::Asked(vec![deployment]),
         0 => Input::Tick,
         1 => Input::Capabilities(Box::new(capabilities())),
         2 | 3 => manifest(a, b, number),

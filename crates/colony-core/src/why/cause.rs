@@ -1,0 +1,130 @@
+//! The kinds of situations in which something is not running yet.
+//!
+//! One variant per kind, with what a reader needs to act; the names are part
+//! of the API and do not change.
+
+use serde::{Deserialize, Serialize};
+
+use colony_margo::{Digest, Finding};
+
+use crate::attempt::Failure;
+use crate::event::Incarnation;
+use crate::id::{DeploymentName, GitRevision, NodeName};
+use crate::state::State;
+use crate::time::Wall;
+use crate::transition::Reason;
+
+macro_rules! causes {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal { $($field:ident: $type:ty),* $(,)? })*) => {
+        /// Why something is not running yet, or runs otherwise than wanted.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(tag = "name", rename_all_fields = "camelCase")]
+        pub enum Cause {
+            $($(#[$doc])* #[serde(rename = $name)] $variant { $($field: $type),* },)*
+        }
+
+        impl Cause {
+            /// Every name there is, in the order of this file.
+            pub const ALL_NAMES: &'static [&'static str] = &[$($name,)*];
+
+            /// The stable name of the kind.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Cause::$variant { .. } => $name,)*
+                }
+            }
+        }
+    };
+}
+
+causes! {
+    /// This orchestrator was replaced and must not change anything.
+    Fenced = "fenced" { by: Incarnation }
+    /// What runs at the site is not known yet.
+    SiteNotSeeded = "site-not-seeded" {}
+    GitNotRead = "git-not-read" {}
+    NoNodes = "no-nodes" {}
+    /// Git's history was rewritten and waits to be accepted.
+    HistoryHeld = "history-held" { commit: GitRevision, in_force: Option<GitRevision> }
+    /// A commit removes too much at once.
+    RemovalHeld = "removal-held" { deployments: Vec<DeploymentName> }
+    FileRefused = "file-refused" { path: String, findings: Vec<Finding>, runs: Option<String> }
+    HoldSite = "hold-site" { by: String, note: String, since: Wall }
+    HoldDeployment = "hold-deployment" { by: String, note: String, since: Wall }
+    WindowClosed = "window-closed" { opens: Wall }
+
+    NodeOffline = "node-offline" { node: NodeName, last_heard: Wall }
+    NodeNeverHeard = "node-never-heard" { node: NodeName, joined: Option<Wall> }
+    NodeRetired = "node-retired" { node: NodeName }
+    /// Late, but its lease still runs.
+    NodeSuspect = "node-suspect" { node: NodeName, last_heard: Wall, offline_at: Wall }
+    NodeCordoned = "node-cordoned" { node: NodeName }
+    NoCapabilities = "no-capabilities" { node: NodeName }
+
+    /// The file names a node that is not there.
+    TargetNotJoined = "target-not-joined" { node: NodeName }
+    NothingFits = "nothing-fits" { unfit: Vec<Unfitting> }
+    TooFewFit = "too-few-fit" { replicas: u32, placed: Vec<NodeName>, unfit: Vec<Unfitting> }
+    /// A node that has it would not get it again.
+    LostEligibility = "lost-eligibility" { node: NodeName, reason: String }
+
+    /// `slots` names a few of the `taken`.
+    WaveFull = "wave-full" { slots: Vec<Slot>, taken: usize, limit: u32 }
+    WaveStopped = "wave-stopped" { version: String, node: NodeName, failure: Failure, since: Wall }
+    /// Without a node an operator rolled it back.
+    Quarantined = "quarantined" {
+        version: String,
+        workload: Digest,
+        node: Option<NodeName>,
+        failure: Failure,
+        since: Wall,
+        runs: Option<String>,
+    }
+    RejectedHere = "rejected-here" {
+        version: String,
+        workload: Digest,
+        node: NodeName,
+        failure: Failure,
+        runs: Option<String>,
+    }
+    /// A guard of the rollback itself disagrees.
+    RollbackRefused = "rollback-refused" { reason: Reason }
+    /// Nothing is in the way any more.
+    Due = "due" {}
+
+    InProgress = "in-progress" { node: NodeName, attempt: u32, started: Wall, deadline: Option<Wall> }
+    /// The node went silent during the attempt and is still away.
+    LostOffline = "lost-offline" { node: NodeName, attempt: u32, last_heard: Option<Wall>, until: Option<Wall> }
+    /// The node is back but says nothing of the attempt.
+    LostSilent = "lost-silent" { node: NodeName, attempt: u32, again_at: Option<Wall> }
+
+    /// `of` counts the tries where they are limited.
+    Backoff = "backoff" { failure: Failure, next_try: u32, of: Option<u32>, until: Wall }
+    TriesUsedUp = "tries-used-up" { failure: Failure, tries: u32 }
+    HealthLost = "health-lost" { failure: Failure, until: Option<Wall> }
+    /// It failed under an orchestrator that is gone.
+    FailedBefore = "failed-before" { node: NodeName }
+    /// The failure behind a wait for something else.
+    LastError = "last-error" { failure: Failure }
+
+    Removing = "removing" { node: NodeName, told: Wall }
+    DeleteWaitsForNode = "delete-waits-for-node" { node: NodeName, last_heard: Option<Wall> }
+    DeleteFailed = "delete-failed" { failure: Failure, until: Option<Wall> }
+    /// It runs, as far as was last heard.
+    Stale = "stale" { node: NodeName, last_heard: Wall }
+}
+
+/// Nodes that do not get a deployment, for one reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unfitting {
+    pub nodes: Vec<NodeName>,
+    pub reason: String,
+}
+
+/// Who is down for a rollout.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slot {
+    pub node: NodeName,
+    pub state: State,
+    pub since: Wall,
+}

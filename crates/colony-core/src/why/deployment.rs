@@ -1,0 +1,151 @@
+//! Why a deployment is not, or not everywhere, what Git says.
+
+use crate::document::Target;
+use crate::event::HoldScope;
+use crate::id::{DeploymentId, DeploymentName, PlacementId};
+use crate::site::{Deployment, Site};
+use crate::time::Now;
+use crate::why::story::version;
+use crate::why::{Cause, Subject, Why, bad, fit};
+
+/// The answers for the deployment of this name: its own causes, then those of
+/// its placements, equal ones together. A name whose file was refused, or that
+/// may be in a commit not yet taken, is answered for, too.
+pub fn deployment(site: &Site, name: &DeploymentName, now: Now) -> Vec<Why> {
+    match site.deployment_named(name) {
+        Some(deployment) => known(site, deployment, now),
+        None => unknown(site, name, now),
+    }
+}
+
+/// The same by id.
+pub fn deployment_by_id(site: &Site, id: &DeploymentId, now: Now) -> Vec<Why> {
+    site.deployment(id).map(|it| known(site, it, now)).unwrap_or_default()
+}
+
+fn unknown(site: &Site, name: &DeploymentName, now: Now) -> Vec<Why> {
+    let refused = super::site::refused(site, &path(site, name), None);
+    let subject = Subject::Deployment { deployment: name.clone() };
+    let own = refused.and_then(|it| Why::new(subject, vec![it], "it is placed", now.wall));
+    let site_wide = super::site::frozen(site).into_iter().chain(super::site::history(site));
+    own.into_iter().chain(site_wide.filter_map(|it| super::site::answer(site, it, now))).collect()
+}
+
+fn known(site: &Site, deployment: &Deployment, now: Now) -> Vec<Why> {
+    let own = own_causes(site, deployment);
+    let mut all: Vec<Why> = own.into_iter().filter_map(|it| answer(deployment, it, now)).collect();
+    let told: Vec<Cause> = all.iter().map(|it| it.cause.clone()).collect();
+    for why in placements(site, deployment, now) {
+        if !told.contains(&why.cause) {
+            group(&mut all, why);
+        }
+    }
+    all
+}
+
+fn answer(deployment: &Deployment, cause: Cause, now: Now) -> Option<Why> {
+    let subject = Subject::Deployment { deployment: deployment.name.clone() };
+    let why = Why::new(subject, vec![cause], "it is placed", now.wall)?;
+    let since = why.since.or_else(|| Some(deployment.since()));
+    Some(Why { since, ..why })
+}
+
+fn own_causes(site: &Site, deployment: &Deployment) -> Vec<Cause> {
+    let runs = Some(version(deployment, deployment.wanted()));
+    let refused = super::site::refused(site, &path(site, &deployment.name), runs);
+    let mut causes: Vec<Cause> = refused.into_iter().collect();
+    if deployment.is_withdrawn() {
+        return causes;
+    }
+    let held = site.held_removals().contains(&deployment.id);
+    causes.extend(super::site::removals(site).filter(|_| held));
+    let quarantine = deployment.quarantine().get(&deployment.wanted().workload);
+    causes.extend(quarantine.map(|it| bad::quarantined(deployment, it)));
+    causes.extend(stopped(deployment));
+    causes.extend(hold(site, deployment));
+    causes.extend(unplaced(site, deployment));
+    causes.extend(given_up(deployment));
+    causes
+}
+
+fn stopped(deployment: &Deployment) -> Option<Cause> {
+    let stopped = deployment.stopped()?;
+    let version = version(deployment, deployment.wanted());
+    let (node, failure) = (stopped.node.clone(), stopped.failure.clone());
+    Some(Cause::WaveStopped { version, node, failure, since: stopped.since })
+}
+
+fn hold(site: &Site, deployment: &Deployment) -> Option<Cause> {
+    let hold = site.holds().get(&HoldScope::Deployment(deployment.id.clone()))?.clone();
+    Some(Cause::HoldDeployment { by: hold.by, note: hold.note, since: hold.since })
+}
+
+/// Too few nodes, or none.
+fn unplaced(site: &Site, deployment: &Deployment) -> Option<Cause> {
+    let document = deployment.policy()?;
+    if site.members().next().is_none() {
+        return Some(Cause::NoNodes {});
+    }
+    if let Target::Node(node) = &document.target
+        && site.member(node).is_none()
+    {
+        return Some(Cause::TargetNotJoined { node: node.clone() });
+    }
+    let placed = deployment.nodes();
+    let replicas = document.settings.replicas;
+    if placed.is_empty() {
+        return Some(Cause::NothingFits { unfit: fit::unfitting(site, deployment) });
+    }
+    let replicas = replicas.filter(|it| placed.len() < *it as usize)?;
+    let placed = placed.iter().cloned().collect();
+    Some(Cause::TooFewFit { replicas, placed, unfit: fit::unfitting(site, deployment) })
+}
+
+/// Nodes that gave the revision up with nothing to go back to.
+fn given_up(deployment: &Deployment) -> impl Iterator<Item = Cause> + '_ {
+    let nodes = deployment.rejected().keys().filter(|it| !deployment.placed().contains(*it));
+    nodes.filter_map(|node| {
+        let found = deployment.rejected_on(node)?;
+        Some(bad::rejected(deployment, node, found, None))
+    })
+}
+
+fn placements(site: &Site, deployment: &Deployment, now: Now) -> Vec<Why> {
+    let id = &deployment.id;
+    let ids = deployment.placed().iter().map(|node| (id.clone(), node.clone()));
+    let ids = ids.map(|(deployment, node)| PlacementId { deployment, node });
+    ids.filter_map(|it| super::placement(site, &it, now)).collect()
+}
+
+/// Adds `why` to the answer that says the same of other nodes, or to the end.
+fn group(all: &mut Vec<Why>, why: Why) {
+    let same = all.iter_mut().find(|it| it.is_like(&why));
+    match (same, &why.subject) {
+        (Some(same), Subject::Placement { nodes, since, .. }) => same.take_in(nodes, *since),
+        _ => all.push(why),
+    }
+}
+
+impl Why {
+    fn is_like(&self, other: &Why) -> bool {
+        let like = match (&self.subject, &other.subject) {
+            (
+                Subject::Placement { doing, state, .. },
+                Subject::Placement { doing: other, state: in_state, .. },
+            ) => doing == other && state == in_state,
+            _ => false,
+        };
+        like && self.cause == other.cause && self.also == other.also && self.next == other.next
+    }
+
+    fn take_in(&mut self, more: &[crate::id::NodeName], from: crate::time::Wall) {
+        if let Subject::Placement { nodes, since, .. } = &mut self.subject {
+            nodes.extend_from_slice(more);
+            *since = from.min(*since);
+        }
+    }
+}
+
+fn path(site: &Site, name: &DeploymentName) -> String {
+    format!("deployments/{}/{name}.yaml", site.name())
+}

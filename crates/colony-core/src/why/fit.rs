@@ -1,0 +1,65 @@
+//! Which nodes do not get a deployment, grouped by the reason.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::document::Document;
+use crate::id::NodeName;
+use crate::site::view::Unfit;
+use crate::site::{Deployment, Member, Site};
+use crate::why::Unfitting;
+
+/// The nodes that have no placement of `deployment`, by what speaks against each.
+pub(super) fn unfitting(site: &Site, deployment: &Deployment) -> Vec<Unfitting> {
+    let Some(document) = deployment.policy() else { return Vec::new() };
+    let mut groups: BTreeMap<String, Vec<NodeName>> = BTreeMap::new();
+    for member in site.members().filter(|it| !deployment.nodes().contains(&it.name)) {
+        if let Some(reason) = reason(site, document, member) {
+            groups.entry(reason).or_default().push(member.name.clone());
+        }
+    }
+    let mut groups: Vec<Unfitting> =
+        groups.into_iter().map(|(reason, nodes)| Unfitting { nodes, reason }).collect();
+    groups.sort_by_key(|it| std::cmp::Reverse(it.nodes.len()));
+    groups
+}
+
+fn reason(site: &Site, document: &Document, member: &Member) -> Option<String> {
+    match site.fitness(document, member) {
+        Ok(()) => Some("fits, and is chosen when the site plans again".to_owned()),
+        Err(unfit) => unfit_text(&unfit, member),
+    }
+}
+
+/// What speaks against a node; `None` if the file names another one.
+pub(super) fn unfit_text(unfit: &Unfit, member: &Member) -> Option<String> {
+    Some(match unfit {
+        Unfit::NotNamed => return None,
+        Unfit::Label { key, wanted } => {
+            format!("needs label {key}={wanted}, device {}", label(member, key))
+        }
+        Unfit::NoCapabilities => "has not reported its capabilities yet".to_owned(),
+        Unfit::ProfileType(kind) => {
+            format!("needs profile type {kind}, device supports {}", supported(member))
+        }
+        Unfit::Constraints(mismatches) => mismatches.join("; "),
+        Unfit::Cordoned => "would fit but is cordoned".to_owned(),
+    })
+}
+
+fn label(member: &Member, key: &str) -> String {
+    match member.capabilities().and_then(|it| it.labels().get(key)) {
+        None => "has no such label".to_owned(),
+        Some(Value::String(text)) => format!("has {key}={text}"),
+        Some(value) => format!("has {key}={value}"),
+    }
+}
+
+fn supported(member: &Member) -> String {
+    let types = member.capabilities().map(|it| &it.properties().supported_deployment_types);
+    match types.filter(|it| !it.is_empty()) {
+        Some(types) => types.join(", "),
+        None => "none".to_owned(),
+    }
+}

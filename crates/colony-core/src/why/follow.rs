@@ -1,0 +1,162 @@
+//! What follows a cause, and since when it lasts.
+
+use crate::attempt::Failure;
+use crate::code::Class;
+use crate::time::Wall;
+use crate::why::{Cause, Next, Slot};
+
+/// What happens next; `clause` is what happens when the cause is gone.
+pub(super) fn next(cause: &Cause, clause: &str) -> Next {
+    Next { what: what(cause, clause), at: cause.at() }
+}
+
+fn what(cause: &Cause, clause: &str) -> String {
+    match cause {
+        Cause::Fenced { .. } => "nodes follow the orchestrator that replaced it".to_owned(),
+        Cause::SiteNotSeeded {} => "nodes are served once their state and Git are read".to_owned(),
+        Cause::GitNotRead {} => "nodes are served once Git is read".to_owned(),
+        Cause::NoNodes {} => "deployments are placed when a node joins".to_owned(),
+        Cause::HistoryHeld { commit, .. } => {
+            format!("nothing of {} is taken until it is accepted", commit.short())
+        }
+        Cause::RemovalHeld { .. } => "they keep running until the removal is released".to_owned(),
+        Cause::FileRefused { .. } => {
+            "the file is read again with the commit that corrects it".to_owned()
+        }
+        Cause::HoldSite { .. } | Cause::HoldDeployment { .. } => {
+            format!("{clause} when the hold is released")
+        }
+        Cause::WindowClosed { .. } => format!("the window opens and {clause}"),
+        Cause::NodeOffline { node, .. } | Cause::NodeNeverHeard { node, .. } => {
+            format!("{clause} as soon as node {node} is heard")
+        }
+        Cause::NodeRetired { .. } => "it is dropped".to_owned(),
+        Cause::NodeSuspect { .. } => "it counts as offline unless it is heard before".to_owned(),
+        Cause::NodeCordoned { .. } => "it keeps what it has and gets nothing new".to_owned(),
+        Cause::NoCapabilities { .. } => "it gets its deployments once it has said".to_owned(),
+        Cause::TargetNotJoined { node } => format!("it is placed when node {node} joins"),
+        Cause::NothingFits { .. } | Cause::TooFewFit { .. } => {
+            "it is placed when a node that fits joins or changes".to_owned()
+        }
+        Cause::LostEligibility { .. } => "it keeps running there; nothing is evicted".to_owned(),
+        Cause::WaveFull { slots, .. } => format!("{clause} when {} done", done(slots)),
+        Cause::WaveStopped { .. } => "nothing more is started until somebody decides".to_owned(),
+        Cause::Quarantined { runs, .. } | Cause::RejectedHere { runs, .. } => {
+            stays(runs.as_deref())
+        }
+        Cause::RollbackRefused { .. } => "nothing until somebody decides".to_owned(),
+        Cause::Due {} => format!("{clause} at once"),
+        Cause::InProgress { node, deadline, .. } => in_progress(node.as_str(), *deadline),
+        Cause::LostOffline { until: Some(_), .. } => {
+            "the attempt counts as failed unless the node is back before".to_owned()
+        }
+        Cause::LostOffline { node, until: None, .. } => {
+            format!("node {node} says how it went as soon as it is back")
+        }
+        Cause::LostSilent { again_at: Some(_), .. } => {
+            "a new attempt starts unless the node speaks of this one before".to_owned()
+        }
+        Cause::LostSilent { node, again_at: None, .. } => {
+            format!("it goes on when node {node} says how it went")
+        }
+        Cause::Backoff { failure, next_try, of, .. } => next_attempt(failure, *next_try, *of),
+        Cause::HealthLost { until: Some(_), .. } => "it is started again".to_owned(),
+        Cause::TriesUsedUp { .. } | Cause::FailedBefore { .. } | Cause::HealthLost { .. } => {
+            "nothing until somebody retries it or deploys another version".to_owned()
+        }
+        Cause::LastError { .. } => clause.to_owned(),
+        Cause::Removing { node, .. } => format!("it is gone when node {node} confirms"),
+        Cause::DeleteWaitsForNode { node, .. } => {
+            format!("it is removed as soon as node {node} is heard")
+        }
+        Cause::DeleteFailed { until: Some(_), .. } => "the removal is tried again".to_owned(),
+        Cause::DeleteFailed { until: None, .. } => "nothing until somebody retries it".to_owned(),
+        Cause::Stale { node, .. } => {
+            format!("node {node} runs it on its own and reports when it is back")
+        }
+    }
+}
+
+fn in_progress(node: &str, deadline: Option<Wall>) -> String {
+    match deadline {
+        Some(_) => format!("it counts as failed unless node {node} reports success before"),
+        None => format!("node {node} reports how it went"),
+    }
+}
+
+fn next_attempt(failure: &Failure, number: u32, of: Option<u32>) -> String {
+    match (failure.code.class(), of) {
+        (Class::Revision, Some(of)) => format!("try {number} of {of}"),
+        _ => format!("try {number}; tries are not limited, the error is not the version's"),
+    }
+}
+
+fn stays(runs: Option<&str>) -> String {
+    match runs {
+        Some(runs) => {
+            format!("{runs} stays until another version is committed or this one released")
+        }
+        None => "nothing runs until another version is committed or this one released".to_owned(),
+    }
+}
+
+fn done(slots: &[Slot]) -> String {
+    match slots {
+        [one] => format!("{} is", one.node),
+        _ => "one of them is".to_owned(),
+    }
+}
+
+impl Cause {
+    /// When its next event is due, if that is known.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most causes have none")]
+    fn at(&self) -> Option<Wall> {
+        match self {
+            Cause::WindowClosed { opens: at }
+            | Cause::NodeSuspect { offline_at: at, .. }
+            | Cause::Backoff { until: at, .. } => Some(*at),
+            Cause::InProgress { deadline: at, .. }
+            | Cause::LostOffline { until: at, .. }
+            | Cause::LostSilent { again_at: at, .. }
+            | Cause::HealthLost { until: at, .. }
+            | Cause::DeleteFailed { until: at, .. } => *at,
+            _ => None,
+        }
+    }
+
+    /// When it began, where the cause itself knows.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most causes have none")]
+    pub fn since(&self) -> Option<Wall> {
+        match self {
+            Cause::HoldSite { since: at, .. }
+            | Cause::HoldDeployment { since: at, .. }
+            | Cause::NodeOffline { last_heard: at, .. }
+            | Cause::NodeSuspect { last_heard: at, .. }
+            | Cause::Stale { last_heard: at, .. }
+            | Cause::WaveStopped { since: at, .. }
+            | Cause::Quarantined { since: at, .. }
+            | Cause::InProgress { started: at, .. }
+            | Cause::Removing { told: at, .. } => Some(*at),
+            Cause::NodeNeverHeard { joined: at, .. }
+            | Cause::LostOffline { last_heard: at, .. }
+            | Cause::DeleteWaitsForNode { last_heard: at, .. } => *at,
+            _ => None,
+        }
+    }
+
+    /// The failure it tells of.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most causes have none")]
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            Cause::WaveStopped { failure, .. }
+            | Cause::Quarantined { failure, .. }
+            | Cause::RejectedHere { failure, .. }
+            | Cause::Backoff { failure, .. }
+            | Cause::TriesUsedUp { failure, .. }
+            | Cause::HealthLost { failure, .. }
+            | Cause::LastError { failure }
+            | Cause::DeleteFailed { failure, .. } => Some(failure),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Why a placement is not where it should be.
+
+use crate::code::Code;
+use crate::id::{NodeName, PlacementId};
+use crate::site::view::Outlook;
+use crate::site::{Deployment, Member, Placement, Site};
+use crate::state::{Op, State};
+use crate::time::Now;
+use crate::transition::Trigger;
+use crate::why::{Cause, Subject, Why};
+
+/// The answer for one placement; `None` if it runs what is wanted and its node is heard.
+pub fn placement(site: &Site, id: &PlacementId, now: Now) -> Option<Why> {
+    let case = Case::of(site, id, now)?;
+    let why = Why::new(case.subject(), case.causes(), &case.clause(), now.wall)?;
+    let since = why.since.or_else(|| Some(case.waits_since()));
+    Some(Why { since, ..why })
+}
+
+/// A placement with all that explains it.
+pub(super) struct Case<'a> {
+    pub(super) site: &'a Site,
+    pub(super) deployment: &'a Deployment,
+    pub(super) placement: &'a Placement,
+    pub(super) outlook: Outlook,
+    pub(super) now: Now,
+}
+
+impl<'a> Case<'a> {
+    fn of(site: &'a Site, id: &PlacementId, now: Now) -> Option<Case<'a>> {
+        let placement = site.placement(id)?;
+        let deployment = site.deployment(&id.deployment)?;
+        let outlook = site.outlook(placement);
+        Some(Case { site, deployment, placement, outlook, now })
+    }
+
+    fn subject(&self) -> Subject {
+        Subject::Placement {
+            deployment: self.deployment.name.clone(),
+            nodes: vec![self.placement.id.node.clone()],
+            state: self.placement.state(),
+            since: self.placement.since,
+            doing: self.doing(),
+        }
+    }
+
+    /// What keeps it waiting began when both the state and the wish were there.
+    fn waits_since(&self) -> crate::time::Wall {
+        match self.outlook.trigger {
+            Some(_) => self.placement.since.max(self.deployment.since()),
+            None => self.placement.since,
+        }
+    }
+
+    /// Everything that explains the placement, what matters most first.
+    fn causes(&self) -> Vec<Cause> {
+        let waits = !self.placement.state().is_final() || self.outlook.trigger.is_some();
+        if let Some(frozen) = super::site::frozen(self.site).filter(|_| waits) {
+            return vec![frozen];
+        }
+        match self.placement.state() {
+            State::Pending => self.pending(),
+            State::Installing | State::Updating | State::RollingBack => self.under_way(),
+            State::Installed => self.installed(),
+            State::Failed(op) => self.after_failure(op),
+            State::Unknown(_) => self.lost(),
+            State::Deleting => self.deleting(),
+            State::Deleted => Vec::new(),
+        }
+    }
+
+    fn pending(&self) -> Vec<Cause> {
+        let mut causes = self.refusals(self.outlook.trigger);
+        causes.extend(self.way_back());
+        causes
+    }
+
+    fn under_way(&self) -> Vec<Cause> {
+        let mut causes = self.refusals(self.outlook.trigger);
+        causes.push(self.in_progress());
+        causes.extend(self.suspect());
+        causes.extend(self.way_back());
+        causes
+    }
+
+    fn installed(&self) -> Vec<Cause> {
+        let mut causes = self.refusals(self.outlook.trigger);
+        causes.extend(self.way_back());
+        causes.extend(self.lost_eligibility());
+        if self.outlook.trigger.is_none() {
+            causes.extend(self.stale());
+        }
+        causes
+    }
+
+    /// A failure is told even where something else is waited for.
+    fn after_failure(&self, op: Op) -> Vec<Cause> {
+        let trigger = self.outlook.trigger.or(Some(Trigger::Retry));
+        let mut causes = self.refusals(trigger);
+        let away = causes.iter().any(is_absence);
+        if away {
+            causes.retain(|it| !is_silence(it));
+        }
+        let told = causes.iter().any(|it| it.failure().is_some());
+        let is_told = |code: &Code| told || away && *code == Code::NodeOffline;
+        let failure = self.placement.failure.clone().filter(|it| !is_told(&it.code));
+        causes.extend(failure.map(|failure| Cause::LastError { failure }));
+        if op != Op::Delete {
+            causes.extend(self.way_back());
+        }
+        causes
+    }
+
+    fn lost(&self) -> Vec<Cause> {
+        let mut causes = vec![self.lost_attempt()];
+        let refusals = self.refusals(self.outlook.trigger).into_iter();
+        causes.extend(refusals.filter(|it| !is_absence(it) && *it != Cause::Due {}));
+        causes
+    }
+
+    fn deleting(&self) -> Vec<Cause> {
+        let mut causes = self.refusals(self.outlook.trigger);
+        if causes.is_empty() {
+            causes.push(self.removal());
+        }
+        causes
+    }
+
+    /// The causes for which the table refuses `trigger`.
+    fn refusals(&self, trigger: Option<Trigger>) -> Vec<Cause> {
+        let Some(trigger) = trigger else { return Vec::new() };
+        match self.site.refusal(&self.placement.id, trigger, self.now) {
+            Some(it) => it.reasons.into_iter().filter_map(|it| self.cause(it)).collect(),
+            None => vec![Cause::Due {}],
+        }
+    }
+
+    /// Why the placement goes, or went, to another revision than Git's.
+    fn way_back(&self) -> Option<Cause> {
+        self.bad().filter(|_| self.outlook.back)
+    }
+
+    pub(super) fn member(&self) -> Option<&'a Member> {
+        self.site.member(&self.placement.id.node)
+    }
+
+    /// The placement of the same deployment on `node`.
+    pub(super) fn beside(&self, node: &NodeName) -> PlacementId {
+        PlacementId { deployment: self.deployment.id.clone(), node: node.clone() }
+    }
+}
+
+fn is_absence(cause: &Cause) -> bool {
+    matches!(
+        cause,
+        Cause::NodeOffline { .. } | Cause::NodeNeverHeard { .. } | Cause::NodeRetired { .. }
+    )
+}
+
+/// The wait after a failure that says nothing but that the node was away.
+fn is_silence(cause: &Cause) -> bool {
+    matches!(cause, Cause::Backoff { failure, .. } if failure.code == Code::NodeOffline)
+}

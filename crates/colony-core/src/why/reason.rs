@@ -1,0 +1,92 @@
+//! The reasons of the guards become causes: here and nowhere else.
+
+use crate::attempt::Failure;
+use crate::code::{Class, Code};
+use crate::id::NodeName;
+use crate::state::Op;
+use crate::time::Wall;
+use crate::transition::Reason;
+use crate::why::placement::Case;
+use crate::why::{Cause, Slot};
+
+impl Case<'_> {
+    /// What a guard's reason means for this placement. `None` for the reasons
+    /// that only reports and operators' commands can meet.
+    pub(super) fn cause(&self, reason: Reason) -> Option<Cause> {
+        Some(match reason {
+            Reason::NodeOffline { node, last_heard } => Cause::NodeOffline { node, last_heard },
+            Reason::NodeNeverHeard { node } => self.never_heard(node),
+            Reason::NodeRetired { node } => Cause::NodeRetired { node },
+            Reason::WaveFull { busy, taken, limit } => self.wave_full(&busy, taken, limit),
+            Reason::WaveStopped { node, code } => self.wave_stopped(node, code),
+            Reason::HeldSite { by, note, since } => Cause::HoldSite { by, note, since },
+            Reason::HeldDeployment { by, note, since } => Cause::HoldDeployment { by, note, since },
+            Reason::WindowClosed { opens } => Cause::WindowClosed { opens },
+            Reason::Quarantined { workload, .. } => return self.quarantined(workload),
+            Reason::RejectedHere { .. } => return self.rejected_here(),
+            Reason::Backoff { until } => self.failed(Some(until)),
+            Reason::TriesUsedUp { .. } => self.failed(None),
+            Reason::NoLastGood
+            | Reason::TriesLeft { .. }
+            | Reason::PolicyStops
+            | Reason::EnvironmentError { .. }
+            | Reason::HealthLostAfterSoak => Cause::RollbackRefused { reason },
+            Reason::NoSuchRow { .. }
+            | Reason::OtherRevision { .. }
+            | Reason::UnknownNeedsForce
+            | Reason::WasDelivered => return None,
+        })
+    }
+
+    fn never_heard(&self, node: NodeName) -> Cause {
+        let joined = self.site.member(&node).map(|it| it.joined);
+        Cause::NodeNeverHeard { node, joined }
+    }
+
+    fn wave_full(&self, busy: &[NodeName], taken: usize, limit: u32) -> Cause {
+        let slots = busy.iter().filter_map(|node| self.slot(node)).collect();
+        Cause::WaveFull { slots, taken, limit }
+    }
+
+    fn slot(&self, node: &NodeName) -> Option<Slot> {
+        let id = self.beside(node);
+        let placement = self.site.placement(&id)?;
+        Some(Slot { node: id.node, state: placement.state(), since: placement.since })
+    }
+
+    fn wave_stopped(&self, node: NodeName, code: Code) -> Cause {
+        let stopped = self.deployment.stopped();
+        let failure = stopped.map_or_else(|| Failure::new(code, ""), |it| it.failure.clone());
+        let since = stopped.map_or(self.placement.since, |it| it.since);
+        let version = self.version(self.deployment.wanted());
+        Cause::WaveStopped { version, node, failure, since }
+    }
+
+    /// A failure whose next try is due at `until`, or that has none.
+    fn failed(&self, until: Option<Wall>) -> Cause {
+        let Some(failure) = self.placement.failure.clone() else {
+            return Cause::FailedBefore { node: self.placement.id.node.clone() };
+        };
+        match until {
+            _ if self.op() == Op::Delete => Cause::DeleteFailed { failure, until },
+            _ if self.placement.is_lost_late() => Cause::HealthLost { failure, until },
+            Some(until) => self.backoff(failure, until),
+            None => Cause::TriesUsedUp { failure, tries: self.placement.tries() },
+        }
+    }
+
+    /// Only revision errors are counted against a limit.
+    fn backoff(&self, failure: Failure, until: Wall) -> Cause {
+        let (next_try, of) = match failure.code.class() {
+            Class::Revision => {
+                (self.placement.tries() + 1, Some(self.deployment.tries_allowed(self.op())))
+            }
+            Class::Environment => (self.placement.failures() + 1, None),
+        };
+        Cause::Backoff { failure, next_try, of, until }
+    }
+
+    fn op(&self) -> Op {
+        self.placement.state().op().unwrap_or(Op::Install)
+    }
+}

@@ -1,0 +1,129 @@
+//! Who has to act on a cause, and what helps.
+
+use crate::attempt::Failure;
+use crate::code::Code;
+use crate::id::NodeName;
+use crate::why::{Cause, Owner};
+
+/// The owner of a cause, and what that person can do, as a clause.
+pub(super) fn of(cause: &Cause) -> (Owner, Option<String>) {
+    let (owner, act) = match cause {
+        Cause::Fenced { .. } => {
+            (Owner::SiteEngineer, "stop this orchestrator, or let it join again".to_owned())
+        }
+        Cause::SiteNotSeeded {} => {
+            (Owner::SiteEngineer, "check the line to the central orchestrator".to_owned())
+        }
+        Cause::GitNotRead {} => {
+            (Owner::SiteEngineer, "check the line to the Git repository".to_owned())
+        }
+        Cause::NoNodes {} => {
+            (Owner::SiteEngineer, "invite a node and let it join this site".to_owned())
+        }
+        Cause::HistoryHeld { commit, .. } => {
+            (Owner::Operator, format!("accept history {} or restore the old one", commit.short()))
+        }
+        Cause::RemovalHeld { .. } => {
+            (Owner::Operator, "release the removal, or put the files back".to_owned())
+        }
+        Cause::FileRefused { .. } => (Owner::GitAuthor, "commit a corrected file".to_owned()),
+        Cause::HoldSite { .. } | Cause::HoldDeployment { .. } => {
+            (Owner::SiteEngineer, "release the hold".to_owned())
+        }
+        Cause::WindowClosed { .. }
+        | Cause::NodeSuspect { .. }
+        | Cause::WaveFull { .. }
+        | Cause::Due {}
+        | Cause::InProgress { .. }
+        | Cause::LostSilent { .. }
+        | Cause::Removing { .. } => return (Owner::Colony, None),
+        Cause::NodeOffline { node, .. }
+        | Cause::LostOffline { node, .. }
+        | Cause::Stale { node, .. } => (Owner::DeviceOwner, bring_back(node)),
+        Cause::NodeNeverHeard { node, .. } => {
+            (Owner::DeviceOwner, format!("start colony on node {node} and check its network"))
+        }
+        Cause::NodeRetired { .. } => (Owner::Operator, "choose another node".to_owned()),
+        Cause::NodeCordoned { node } => (Owner::SiteEngineer, format!("uncordon node {node}")),
+        Cause::NoCapabilities { node } => {
+            (Owner::DeviceOwner, format!("look at the logs of colony on node {node}"))
+        }
+        Cause::TargetNotJoined { node } => {
+            (Owner::GitAuthor, format!("name another node, or let node {node} join"))
+        }
+        Cause::NothingFits { .. } => {
+            (Owner::GitAuthor, "change what the file asks for, or add a node that fits".to_owned())
+        }
+        Cause::TooFewFit { .. } => {
+            (Owner::GitAuthor, "ask for fewer replicas, or add nodes that fit".to_owned())
+        }
+        Cause::LostEligibility { .. } => {
+            (Owner::GitAuthor, "change what the file asks for, or choose another node".to_owned())
+        }
+        Cause::WaveStopped { failure, .. } => return stopped(failure),
+        Cause::Quarantined { version, .. } | Cause::RejectedHere { version, .. } => {
+            (Owner::Operator, format!("deploy a corrected version, or release {version}"))
+        }
+        Cause::RollbackRefused { .. } => {
+            (Owner::Operator, "retry it, or deploy another version".to_owned())
+        }
+        Cause::FailedBefore { .. } => {
+            (Owner::Operator, "read its history at the central orchestrator, then retry".to_owned())
+        }
+        Cause::TriesUsedUp { failure, .. } => return stopped(failure),
+        Cause::Backoff { failure, .. }
+        | Cause::HealthLost { failure, .. }
+        | Cause::LastError { failure } => return of_code(&failure.code),
+        Cause::DeleteWaitsForNode { node, .. } => (
+            Owner::DeviceOwner,
+            format!("bring node {node} back; if it is gone for good, force the removal"),
+        ),
+        Cause::DeleteFailed { failure, .. } => {
+            let (owner, act) = of_code(&failure.code);
+            return (owner, act.map(|it| format!("{it}, or force the removal")));
+        }
+    };
+    (owner, Some(act))
+}
+
+fn bring_back(node: &NodeName) -> String {
+    format!("bring node {node} back")
+}
+
+/// Nothing is tried again until somebody says so.
+fn stopped(failure: &Failure) -> (Owner, Option<String>) {
+    let (owner, act) = of_code(&failure.code);
+    (owner, act.map(|it| format!("{it}; then retry, or deploy another version")))
+}
+
+fn of_code(code: &Code) -> (Owner, Option<String>) {
+    let owner = owner(code);
+    let act = (owner != Owner::Colony).then(|| code.remedy().to_owned());
+    (owner, act)
+}
+
+fn owner(code: &Code) -> Owner {
+    match code {
+        Code::NodeShutdown => Owner::Colony,
+        Code::PullTimeout
+        | Code::RegistryUnavailable
+        | Code::RegistryDenied
+        | Code::ProgressDeadline
+        | Code::UnknownChild => Owner::SiteEngineer,
+        Code::DiskFull
+        | Code::EngineUnavailable
+        | Code::EngineError
+        | Code::PortInUse
+        | Code::NodeOffline
+        | Code::RemovalFailed
+        | Code::ChildUnreachable
+        | Code::Foreign(_) => Owner::DeviceOwner,
+        Code::ImageMissing
+        | Code::ArchiveInvalid
+        | Code::UnsupportedKey
+        | Code::Exited
+        | Code::Unhealthy
+        | Code::ComponentTimeout => Owner::Vendor,
+        Code::InvalidConfig | Code::NotEligible | Code::PlacementUnsupported => Owner::GitAuthor,
+    }
+}

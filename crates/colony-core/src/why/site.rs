@@ -1,0 +1,65 @@
+//! What stops a whole site.
+
+use crate::event::HoldScope;
+use crate::id::DeploymentName;
+use crate::site::Site;
+use crate::time::Now;
+use crate::why::{Cause, Subject, Why};
+
+/// Everything that stands in the way of the site as such.
+pub fn site(site: &Site, now: Now) -> Vec<Why> {
+    let mut causes: Vec<Cause> = frozen(site).into_iter().collect();
+    causes.extend(history(site));
+    causes.extend(removals(site));
+    causes.extend(hold(site));
+    causes.extend(window(site, now));
+    causes.extend(site.refused_files().keys().filter_map(|path| refused(site, path, None)));
+    let empty = site.is_ready() && site.members().next().is_none();
+    causes.extend(empty.then_some(Cause::NoNodes {}));
+    causes.into_iter().filter_map(|it| answer(site, it, now)).collect()
+}
+
+pub(super) fn answer(site: &Site, cause: Cause, now: Now) -> Option<Why> {
+    let subject = Subject::Site { site: site.name().clone() };
+    Why::new(subject, vec![cause], "changes go on", now.wall)
+}
+
+/// Why nothing at all moves.
+pub(super) fn frozen(site: &Site) -> Option<Cause> {
+    if let Some(by) = site.fenced_by() {
+        return Some(Cause::Fenced { by });
+    }
+    match (site.is_seeded(), site.is_ready()) {
+        (false, _) => Some(Cause::SiteNotSeeded {}),
+        (true, false) => Some(Cause::GitNotRead {}),
+        (true, true) => None,
+    }
+}
+
+pub(super) fn history(site: &Site) -> Option<Cause> {
+    let commit = site.held_history()?.clone();
+    Some(Cause::HistoryHeld { commit, in_force: site.git().cloned() })
+}
+
+pub(super) fn removals(site: &Site) -> Option<Cause> {
+    let held = site.held_removals();
+    let mut deployments: Vec<DeploymentName> =
+        held.iter().filter_map(|it| site.deployment(it)).map(|it| it.name.clone()).collect();
+    deployments.sort();
+    (!deployments.is_empty()).then_some(Cause::RemovalHeld { deployments })
+}
+
+fn hold(site: &Site) -> Option<Cause> {
+    let hold = site.holds().get(&HoldScope::Site)?.clone();
+    Some(Cause::HoldSite { by: hold.by, note: hold.note, since: hold.since })
+}
+
+fn window(site: &Site, now: Now) -> Option<Cause> {
+    site.window_awaited(now.wall).map(|opens| Cause::WindowClosed { opens })
+}
+
+/// What is wrong with the file at `path`, and what stays in force.
+pub(super) fn refused(site: &Site, path: &str, runs: Option<String>) -> Option<Cause> {
+    let findings = site.refused_files().get(path)?.clone();
+    Some(Cause::FileRefused { path: path.to_owned(), findings, runs })
+}

@@ -1,0 +1,177 @@
+//! What a placement is doing, in words, and the causes that lie in its node.
+
+use crate::attempt::Revision;
+use crate::event::Presence;
+use crate::site::Deployment;
+use crate::site::view::Unfit;
+use crate::state::{Op, State};
+use crate::time::Wall;
+use crate::transition::Trigger;
+use crate::why::Cause;
+use crate::why::fit::unfit_text;
+use crate::why::placement::Case;
+
+impl Case<'_> {
+    pub(super) fn in_progress(&self) -> Cause {
+        let attempt = self.placement.attempt.as_ref();
+        Cause::InProgress {
+            node: self.placement.id.node.clone(),
+            attempt: self.placement.attempt_number(),
+            started: attempt.map_or(self.placement.since, |it| it.started),
+            deadline: self.deadline(),
+        }
+    }
+
+    pub(super) fn suspect(&self) -> Option<Cause> {
+        let member = self.member()?;
+        super::node::suspect(self.site, member)
+    }
+
+    pub(super) fn stale(&self) -> Option<Cause> {
+        let member = self.member().filter(|it| it.presence() == Presence::Offline)?;
+        Some(Cause::Stale { node: member.name.clone(), last_heard: member.last_heard() })
+    }
+
+    /// Sticky placements stay; whoever changed the node or the file is told.
+    pub(super) fn lost_eligibility(&self) -> Option<Cause> {
+        let member = self.member()?;
+        let document = self.deployment.policy().filter(|_| self.outlook.wants.is_some())?;
+        let unfit = self.site.fitness(document, member).err()?;
+        if matches!(unfit, Unfit::Cordoned | Unfit::NoCapabilities) {
+            return None;
+        }
+        let reason = unfit_text(&unfit, member)?;
+        Some(Cause::LostEligibility { node: member.name.clone(), reason })
+    }
+
+    pub(super) fn lost_attempt(&self) -> Cause {
+        let (node, attempt) = (self.placement.id.node.clone(), self.placement.attempt_number());
+        if self.member().is_some_and(|it| it.is_online()) {
+            let again_at = self.placement.silent_at().map(|it| self.now.wall_at(it));
+            return Cause::LostSilent { node, attempt, again_at };
+        }
+        let (last_heard, until) = (self.last_heard(), self.deadline());
+        Cause::LostOffline { node, attempt, last_heard, until }
+    }
+
+    pub(super) fn removal(&self) -> Cause {
+        let node = self.placement.id.node.clone();
+        if self.member().is_some_and(|it| it.is_online()) {
+            return Cause::Removing { node, told: self.placement.since };
+        }
+        Cause::DeleteWaitsForNode { node, last_heard: self.last_heard() }
+    }
+
+    fn last_heard(&self) -> Option<Wall> {
+        let member = self.member().filter(|it| it.presence() != Presence::Joined)?;
+        Some(member.last_heard())
+    }
+
+    fn deadline(&self) -> Option<Wall> {
+        self.placement.deadline_at().map(|it| self.now.wall_at(it))
+    }
+
+    pub(super) fn version(&self, revision: &Revision) -> String {
+        version(self.deployment, revision)
+    }
+
+    /// What the placement is doing, as the predicate of a sentence.
+    pub(super) fn doing(&self) -> String {
+        let target = self.placement.revisions.target.as_ref();
+        let has = target.map_or("it".to_owned(), |it| self.version(it));
+        let main = match self.placement.state() {
+            State::Pending if self.outlook.trigger == Some(Trigger::Remove) => "is".to_owned(),
+            State::Pending => return format!("waits to install {}", self.wanted()),
+            State::Installing => format!("is installing {has}"),
+            State::Updating => format!("is updating to {has}"),
+            State::RollingBack => format!("is rolling back to {has}"),
+            State::Installed => format!("runs {has}"),
+            State::Failed(op) => self.failed_doing(op, &has),
+            State::Unknown(op) => format!("was lost while {} {has}", gerund(op)),
+            State::Deleting => return format!("is being removed{}", self.leaving()),
+            State::Deleted => "is removed".to_owned(),
+        };
+        main + &self.waiting_for()
+    }
+
+    fn failed_doing(&self, op: Op, has: &str) -> String {
+        match op {
+            _ if self.placement.is_lost_late() => format!("ran {has} until it lost its health"),
+            Op::Install => format!("failed to install {has}"),
+            Op::Update => format!("failed to update to {has}"),
+            Op::Rollback => format!("failed to roll back to {has}"),
+            Op::Delete => "could not be removed".to_owned(),
+        }
+    }
+
+    /// What it would do if nothing were in the way.
+    fn waiting_for(&self) -> String {
+        let main = match self.outlook.trigger {
+            Some(Trigger::Revised) => format!("waits to update to {}", self.wanted()),
+            Some(Trigger::Superseded) => format!("waits to move on to {}", self.wanted()),
+            Some(Trigger::Rollback) => format!("waits to roll back to {}", self.wanted()),
+            Some(Trigger::Remove) => format!("waits to be removed{}", self.leaving()),
+            _ => return String::new(),
+        };
+        format!(" and {main}")
+    }
+
+    fn wanted(&self) -> String {
+        self.outlook.wants.as_ref().map_or("nothing".to_owned(), |it| self.version(it))
+    }
+
+    /// What happens to it when the cause is gone.
+    pub(super) fn clause(&self) -> String {
+        let wanted = self.wanted();
+        match self.outlook.trigger {
+            Some(Trigger::Start) => format!("{wanted} is installed"),
+            Some(Trigger::Revised | Trigger::Superseded) => format!("it is updated to {wanted}"),
+            Some(Trigger::Rollback) => format!("it is rolled back to {wanted}"),
+            Some(Trigger::Remove | Trigger::NeverDelivered) => "it is removed".to_owned(),
+            Some(Trigger::Readded) => format!("{wanted} is placed again"),
+            _ => "it is tried again".to_owned(),
+        }
+    }
+
+    /// Why it has to go.
+    fn leaving(&self) -> String {
+        let (deployment, node) = (self.deployment, &self.placement.id.node);
+        let wanted = self.version(deployment.wanted());
+        if deployment.is_withdrawn() {
+            " because its file is gone from Git".to_owned()
+        } else if !deployment.nodes().contains(node) {
+            " because its file no longer chooses this node".to_owned()
+        } else if self.bad().is_some() {
+            format!(" because {wanted} failed and there is nothing to go back to")
+        } else {
+            String::new()
+        }
+    }
+}
+
+/// The version people know, with the digest where the version is not enough.
+pub(super) fn version(deployment: &Deployment, revision: &Revision) -> String {
+    let (digest, Some(text)) = (revision.workload.short(), component(deployment, revision)) else {
+        return revision.workload.short();
+    };
+    let twin = |it: &&Revision| it.workload != revision.workload;
+    let twins = deployment.revisions().filter(twin).filter_map(|it| component(deployment, it));
+    match twins.into_iter().any(|it| it == text) {
+        true => format!("{text} ({digest})"),
+        false => text,
+    }
+}
+
+fn component(deployment: &Deployment, revision: &Revision) -> Option<String> {
+    let components = &deployment.document(revision)?.spec.spec.profile.components;
+    components.first().map(|it| it.properties.revision.to_string())
+}
+
+fn gerund(op: Op) -> &'static str {
+    match op {
+        Op::Install => "installing",
+        Op::Update => "updating to",
+        Op::Rollback => "rolling back to",
+        Op::Delete => "removing",
+    }
+}

@@ -32,6 +32,10 @@ pub struct Applied {
     pub hashes: Vec<Digest>,
     pub effects: Vec<Effect>,
     pub changed: Changed,
+    /// The newest event of a batch that ends before everything remembered
+    /// here: the shell compares it with what it stored, and answers
+    /// `Diverged` if the two differ.
+    pub unproven: Option<(Seq, Digest)>,
 }
 
 /// Why nothing of a batch was taken.
@@ -66,7 +70,7 @@ impl Fleet {
     ) -> Result<Applied, BatchRefusal> {
         let unknown = || BatchRefusal::UnknownSite(site.clone());
         let view = self.sites.get(site).ok_or_else(unknown)?;
-        let (fresh, hashes) = check(site, view, batch)?;
+        let Checked { fresh, hashes, unproven } = check(site, view, batch)?;
         let mut pen = self.pen(site).map_err(|it| BatchRefusal::UnknownSite(it.0))?;
         for (event, hash) in fresh.iter().zip(&hashes) {
             pen.fold(event, *hash);
@@ -75,7 +79,7 @@ impl Fleet {
         let effects = std::mem::take(&mut pen.effects);
         let next_seq = pen.view.head.log.as_ref().map_or(1, |it| it.next);
         let changed = self.take_changed();
-        Ok(Applied { next_seq, fresh: fresh.to_vec(), hashes, effects, changed })
+        Ok(Applied { next_seq, fresh: fresh.to_vec(), hashes, effects, changed, unproven })
     }
 
     /// Gives the hashes of stored events back after a restart, oldest first.
@@ -87,12 +91,18 @@ impl Fleet {
     }
 }
 
-/// The part of `batch` that is fresh, with the hash of each event of it.
+/// The part of a batch that is fresh, with the hash of each event of it.
+struct Checked<'a> {
+    fresh: &'a [Event],
+    hashes: Vec<Digest>,
+    unproven: Option<(Seq, Digest)>,
+}
+
 fn check<'a>(
     site: &SiteName,
     view: &SiteView,
     batch: &'a [Event],
-) -> Result<(&'a [Event], Vec<Digest>), BatchRefusal> {
+) -> Result<Checked<'a>, BatchRefusal> {
     let found = batch.len();
     if found > BATCH_LIMIT {
         return Err(BatchRefusal::TooLarge { limit: BATCH_LIMIT, found });
@@ -104,11 +114,11 @@ fn check<'a>(
     let mut hashes: Vec<Digest> = batch.iter().map(Event::hash).collect();
     check_links(batch, &hashes)?;
     let stored = batch.iter().take_while(|it| it.seq < log.next).count();
-    check_stored(log, view, &batch[..stored], &hashes)?;
+    let unproven = check_stored(log, view, &batch[..stored], &hashes)?;
     let fresh = &batch[stored..];
     match fresh.first() {
         Some(event) if event.prev != log.head => Err(BatchRefusal::Diverged { seq: event.seq }),
-        _ => Ok((fresh, hashes.split_off(stored))),
+        _ => Ok(Checked { fresh, hashes: hashes.split_off(stored), unproven }),
     }
 }
 
@@ -136,21 +146,25 @@ fn check_links(batch: &[Event], hashes: &[Digest]) -> Result<(), BatchRefusal> {
     broken.map_or(Ok(()), |(event, _)| Err(BatchRefusal::Diverged { seq: event.seq }))
 }
 
+/// Compares what is known; the last event is returned if it is not.
 fn check_stored(
     log: &Log,
     view: &SiteView,
     stored: &[Event],
     hashes: &[Digest],
-) -> Result<(), BatchRefusal> {
-    let known = |seq: Seq| match log.next - seq {
-        1 => Some(log.head),
-        back => view.recent.back(back),
-    };
-    let other = stored.iter().zip(hashes).find(|(event, hash)| {
-        let known = known(event.seq);
-        known.is_some_and(|it| it != **hash)
-    });
-    other.map_or(Ok(()), |(event, _)| Err(BatchRefusal::Diverged { seq: event.seq }))
+) -> Result<Option<(Seq, Digest)>, BatchRefusal> {
+    let mut unproven = None;
+    for (event, hash) in stored.iter().zip(hashes) {
+        let known = match log.next - event.seq {
+            1 => Some(log.head),
+            back => view.recent.back(back),
+        };
+        if known.is_some_and(|it| it != *hash) {
+            return Err(BatchRefusal::Diverged { seq: event.seq });
+        }
+        unproven = known.is_none().then_some((event.seq, *hash));
+    }
+    Ok(unproven)
 }
 
 /// The hashes of the newest stored events; not persisted, for the shell has

@@ -125,6 +125,10 @@ pub enum FleetCause {
         attempt: u32,
         code: Code,
     },
+    /// Placed, and not begun: the site knows what it waits for.
+    Waiting {
+        node: NodeName,
+    },
     /// The node runs something else than the site wants, and waits its turn.
     Queued {
         node: NodeName,
@@ -160,6 +164,7 @@ impl FleetCause {
             | NotReady { .. }
             | NotSeen { .. }
             | Failed { .. }
+            | Waiting { .. }
             | Queued { .. } => Owner::Local,
             NodeAway { node, .. } | Underway { node, .. } => Owner::Node(node.clone()),
         }
@@ -201,6 +206,7 @@ impl FleetCause {
             NodeAway { node, .. } => format!("it goes on when node {node} is heard again"),
             Underway { node, .. } => format!("node {node} reports, or its deadline passes"),
             Failed { code, .. } => code.remedy().to_owned(),
+            Waiting { node } => format!("ask the site what its start on node {node} waits for"),
             Queued { .. } => "its turn comes when the nodes before it are done".to_owned(),
             Rejected { .. } => "commit another revision, or release this one".to_owned(),
             Flagged { .. } => {

@@ -1,17 +1,11 @@
-//! What a site says of its deployments: accepted, refused, rolled back, gone.
-
-use colony_margo::Digest;
+//! What a site says of its deployments: accepted, renamed, withdrawn, gone.
 
 use crate::attempt::Revision;
-use crate::event::{Body, Event};
+use crate::event::Event;
+use crate::fleet::RowKey;
 use crate::fleet::pen::Pen;
-use crate::fleet::view::{DeploymentView, RolledBack, StoppedAt};
-use crate::fleet::{Effect, Revert, RowKey};
+use crate::fleet::view::DeploymentView;
 use crate::id::{DeploymentId, DeploymentName};
-use crate::site::Quarantine;
-
-/// As many as the site itself remembers.
-const QUARANTINE_LIMIT: usize = 32;
 
 impl Pen<'_> {
     /// Writes a deployment the view knows; an unknown one was never accepted.
@@ -84,7 +78,9 @@ impl Pen<'_> {
         self.deployment(id, |it| (it.withdrawn, it.since) = (true, event.at));
         self.removal_undone(id);
         let name = self.view.deployments.get(id).map(|it| it.name.clone());
-        if let Some(name) = name {
+        // Another id under the same name takes the file over, it does not end it.
+        let alone = |it: &DeploymentName| self.view.deployments_named(it).all(|it| it.withdrawn);
+        if let Some(name) = name.filter(alone) {
             self.target_accepted(&name, None, event.at);
         }
         self.forget_if_gone(id);
@@ -112,55 +108,6 @@ impl Pen<'_> {
             self.mark(|site| RowKey::Deployment(site, id.clone()));
         }
     }
-
-    pub(super) fn quarantined(&mut self, event: &Event, id: &DeploymentId) {
-        let Body::Quarantined { bad, good, node, failure, .. } = &event.body else { return };
-        let entry = Quarantine {
-            revision: bad.clone(),
-            node: node.clone(),
-            failure: failure.clone(),
-            since: event.at,
-        };
-        self.deployment(id, |it| {
-            it.quarantine.insert(bad.workload, entry);
-            it.forget_oldest_quarantine();
-            it.rolled_back = None;
-            it.good = good.clone().or(it.good.take());
-        });
-    }
-
-    pub(super) fn released(&mut self, id: &DeploymentId, workload: Digest) {
-        self.deployment(id, |it| {
-            it.quarantine.remove(&workload);
-            it.release();
-        });
-    }
-
-    pub(super) fn rolled_back(
-        &mut self,
-        event: &Event,
-        id: &DeploymentId,
-        bad: &Revision,
-        good: Option<&Revision>,
-    ) {
-        let pair = RolledBack { bad: bad.clone(), good: good.cloned(), since: event.at };
-        self.deployment(id, |it| it.rolled_back = Some(pair));
-        let Some(name) = self.view.deployments.get(id).map(|it| it.name.clone()) else { return };
-        self.effects.push(Effect::Revert(Revert {
-            site: self.site.clone(),
-            deployment: id.clone(),
-            name,
-            bad: bad.clone(),
-            good: good.cloned(),
-        }));
-    }
-
-    pub(super) fn stopped(&mut self, event: &Event, id: &DeploymentId) {
-        let Body::RolloutStopped { revision, node, failure, .. } = &event.body else { return };
-        let (workload, since) = (revision.workload, event.at);
-        let stopped = StoppedAt { workload, node: node.clone(), failure: failure.clone(), since };
-        self.deployment(id, |it| it.stopped = Some(stopped));
-    }
 }
 
 impl DeploymentView {
@@ -179,20 +126,6 @@ impl DeploymentView {
         self.name.clone_from(name);
         self.withdrawn = false;
         self.accepted.clone_from(revision);
-    }
-
-    /// An operator lets what was condemned here try again.
-    pub(super) fn release(&mut self) {
-        self.rejected.clear();
-        self.stopped = None;
-        self.rolled_back = None;
-    }
-
-    fn forget_oldest_quarantine(&mut self) {
-        while self.quarantine.len() > QUARANTINE_LIMIT {
-            let oldest = self.quarantine.iter().min_by_key(|it| it.1.since).map(|it| *it.0);
-            oldest.map(|it| self.quarantine.remove(&it));
-        }
     }
 }
 

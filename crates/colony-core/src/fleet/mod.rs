@@ -28,6 +28,7 @@ mod sentence;
 mod standing;
 mod tally;
 mod target;
+mod verdict;
 mod view;
 mod why;
 

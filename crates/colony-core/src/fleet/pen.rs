@@ -33,8 +33,7 @@ impl<'a> Pen<'a> {
     }
 
     pub(super) fn heard(&mut self, now: Wall) {
-        let head = &mut self.view.head;
-        head.last_heard = head.last_heard.max(Some(now));
+        self.view.head.last_heard = Some(now);
         self.mark(RowKey::Site);
     }
 

@@ -7,6 +7,7 @@ use crate::code::Code;
 use crate::fleet::FleetCause;
 use crate::fleet::effect::short;
 use crate::id::{BlobId, GitRevision, NodeName, SiteName};
+use crate::state::State;
 
 impl fmt::Display for FleetCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -64,9 +65,16 @@ impl fmt::Display for FleetCause {
                 write!(f, "the rollout stopped when node {node} failed with {code}")
             }
             NodeAway { node, state } => write!(f, "node {node} is away; it is left {state} there"),
+            Underway { node, state: State::Unknown(_), attempt } => {
+                write!(f, "node {node} is back and has not said how attempt {attempt} ended")
+            }
+            Underway { node, state: State::Deleting, .. } => {
+                write!(f, "node {node} has not confirmed the removal yet")
+            }
             Underway { node, state, attempt } => {
                 write!(f, "node {node} is {state} in attempt {attempt}")
             }
+            Waiting { node } => write!(f, "it is placed on node {node} and has not begun there"),
             Failed { node, state, attempt, code } => {
                 write!(f, "node {node} is {state} after attempt {attempt}: {}", code.meaning())
             }

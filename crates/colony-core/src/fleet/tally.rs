@@ -2,7 +2,7 @@
 
 use crate::fleet::{Fleet, PlacementView, SiteView};
 use crate::id::DeploymentName;
-use crate::state::{Op, State};
+use crate::state::State;
 
 /// What one placement counts as. Every placement counts once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,7 +85,7 @@ impl SiteView {
             State::Pending | State::Installing => Share::Created,
             State::Updating => Share::Updating,
             State::RollingBack => Share::RolledBack,
-            State::Unknown(Op::Install | Op::Update | Op::Rollback | Op::Delete) => Share::Unknown,
+            State::Unknown(_) => Share::Unknown,
             State::Deleting | State::Deleted => Share::Deleting,
         }
     }

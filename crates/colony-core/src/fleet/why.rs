@@ -161,9 +161,8 @@ impl Asked<'_> {
             let (node, code) = (it.node.clone(), it.failure.code.clone());
             self.add(FleetCause::RolloutStopped { node, code }, Some(it.since));
         }
-        if let Some(pair) = &deployment.rolled_back
+        if let Some(pair) = deployment.awaits_revert()
             && let Some(good) = &pair.good
-            && deployment.accepted.blob == pair.bad.blob
         {
             let path = path(self.site, &deployment.name);
             let (bad, good) = (pair.bad.clone(), good.blob.clone());
@@ -193,6 +192,7 @@ impl Asked<'_> {
                 .map(|it| FleetCause::Rejected { node: node.clone(), workload: *it }),
             Share::Updating if state == State::Installed => Some(FleetCause::Queued { node }),
             Share::Deferred => Some(FleetCause::NodeAway { node, state }),
+            Share::Created if state == State::Pending => Some(FleetCause::Waiting { node }),
             Share::Failed => {
                 let code = it.failure.as_ref().map(|it| it.code.clone());
                 let code = code.unwrap_or(crate::code::Code::ProgressDeadline);

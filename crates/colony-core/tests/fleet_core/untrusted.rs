@@ -121,20 +121,17 @@ fn mutated(event: &Event, path: u32, with: usize) -> Option<Event> {
 }
 
 fn leaf(value: &mut Value, path: u32) -> &mut Value {
-    let length = match &*value {
-        Value::Object(it) => it.len(),
-        Value::Array(it) => it.len(),
-        _ => 0,
-    };
+    let length = value.as_object().map(|it| it.len()).or(value.as_array().map(Vec::len));
+    let length = length.unwrap_or(0);
     if length == 0 {
         return value;
     }
     let (at, path) = (path as usize % length, path / length as u32);
-    match value {
-        Value::Object(it) => leaf(it.values_mut().nth(at).expect("in range"), path),
-        Value::Array(it) => leaf(&mut it[at], path),
-        _ => unreachable!("only these have a length"),
+    if value.is_array() {
+        return leaf(&mut value[at], path);
     }
+    let inner = value.as_object_mut().and_then(|it| it.values_mut().nth(at));
+    leaf(inner.expect("only these have a length"), path)
 }
 
 /// The same events as one unbroken log.

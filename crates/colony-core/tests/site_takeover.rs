@@ -229,7 +229,10 @@ fn takeover(state: &str) -> Plant {
             name: "hello".parse().expect("a name"),
             wanted: revision,
             good: None,
+            withdrawn: false,
             quarantine: vec![],
+            rejected: Default::default(),
+            stopped: None,
             texts: vec![(blob(&text), text)],
         }],
         placements: vec![SeedPlacement {
@@ -237,6 +240,7 @@ fn takeover(state: &str) -> Plant {
             state: state.parse().expect("a state"),
             attempt: 3,
             revisions,
+            failure: None,
         }],
         holds: vec![],
         commands_done: 0,

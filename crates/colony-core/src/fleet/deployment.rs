@@ -115,7 +115,7 @@ impl DeploymentView {
         let workload = revision.workload;
         if self.accepted.workload != workload {
             self.since = event.at;
-            self.rejected.retain(|_, it| *it == workload);
+            self.rejected.retain(|_, it| it.workload == workload);
         }
         self.stopped.take_if(|it| it.workload != workload);
         // The revert of a bad revision is still the end of a rollback.

@@ -3,8 +3,9 @@
 use colony_margo::Digest;
 
 use crate::event::{Body, Event};
-use crate::fleet::RowKey;
+use crate::fleet::{DeploymentView, RowKey};
 use crate::fleet::pen::Pen;
+use crate::site::Rejected;
 
 impl Pen<'_> {
     /// Takes the next event of the site's log over. O(log n) in the size of
@@ -30,10 +31,17 @@ impl Pen<'_> {
                 self.rolled_back(event, deployment, bad, good.as_ref());
             }
             Body::RolloutStopped { deployment, .. } => self.stopped(event, deployment),
-            Body::RevisionRejected { deployment, node, workload } => {
+            Body::RevisionRejected { deployment, node, workload, failure } => {
+                let rejected = Rejected { workload: *workload, failure: failure.clone() };
                 self.deployment(deployment, |it| {
-                    it.rejected.insert(node.clone(), *workload);
+                    it.rejected.insert(node.clone(), rejected);
                 });
+            }
+            Body::RolloutResumed { deployment } => {
+                self.deployment(deployment, |it| it.stopped = None);
+            }
+            Body::RolloutReleased { deployment } => {
+                self.deployment(deployment, DeploymentView::release);
             }
             Body::FileRefused { path, findings } => self.file(path, Some(findings)),
             Body::FileAccepted { path } => self.file(path, None),

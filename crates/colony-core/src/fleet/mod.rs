@@ -48,7 +48,7 @@ pub use tally::{Share, Tally};
 pub use target::Target;
 pub use view::{
     Archive, DeploymentView, Head, HeldHistory, HeldRemoval, Holds, NodeView, PlacementView,
-    RolledBack, SiteView, StoppedAt,
+    RolledBack, SiteView,
 };
 pub use why::{LO_SILENT, Why};
 

@@ -87,7 +87,10 @@ impl SiteView {
             name,
             wanted: deployment.accepted.clone(),
             good: deployment.good.clone(),
+            withdrawn: deployment.withdrawn,
             quarantine: deployment.quarantine.values().cloned().collect(),
+            rejected: deployment.rejected.clone(),
+            stopped: deployment.stopped.clone(),
             texts: found,
         })
     }
@@ -109,5 +112,6 @@ fn seed_placement(placement: &PlacementView) -> SeedPlacement {
         state: placement.state,
         attempt: placement.attempt,
         revisions: placement.revisions.clone(),
+        failure: placement.failure.clone(),
     }
 }

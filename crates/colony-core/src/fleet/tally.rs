@@ -101,7 +101,7 @@ impl SiteView {
         if left.is_some() && left == runs {
             return if away { Share::Deferred } else { Share::Updating };
         }
-        if left.is_some() || rejected.is_some_and(|it| Some(*it) != runs) {
+        if left.is_some() || rejected.is_some_and(|it| Some(it.workload) != runs) {
             return Share::RolledBack;
         }
         match runs == Some(deployment.accepted.workload) {

@@ -5,10 +5,10 @@ use colony_margo::Digest;
 use crate::attempt::Revision;
 use crate::event::{Body, Event};
 use crate::fleet::pen::Pen;
-use crate::fleet::view::{DeploymentView, RolledBack, StoppedAt};
+use crate::fleet::view::{DeploymentView, RolledBack};
 use crate::fleet::{Effect, Fleet, Revert, SiteView, Target};
 use crate::id::{DeploymentId, SiteName};
-use crate::site::Quarantine;
+use crate::site::{Quarantine, Stopped};
 
 /// As many as the site itself remembers.
 const QUARANTINE_LIMIT: usize = 32;
@@ -91,7 +91,7 @@ impl Pen<'_> {
     pub(super) fn stopped(&mut self, event: &Event, id: &DeploymentId) {
         let Body::RolloutStopped { revision, node, failure, .. } = &event.body else { return };
         let (workload, since) = (revision.workload, event.at);
-        let stopped = StoppedAt { workload, node: node.clone(), failure: failure.clone(), since };
+        let stopped = Stopped { workload, node: node.clone(), failure: failure.clone(), since };
         self.deployment(id, |it| it.stopped = Some(stopped));
     }
 }

@@ -12,7 +12,7 @@ use crate::fleet::Target;
 use crate::fleet::batch::Recent;
 use crate::fleet::moving::Flag;
 use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName, PlacementId};
-use crate::site::{Command, Hold, Quarantine};
+use crate::site::{Command, Hold, Quarantine, Rejected, Stopped};
 use crate::state::State;
 use crate::time::Wall;
 
@@ -104,19 +104,10 @@ pub struct DeploymentView {
     pub good: Option<Revision>,
     pub quarantine: BTreeMap<Digest, Quarantine>,
     /// Nodes that gave a revision up on their own.
-    pub rejected: BTreeMap<NodeName, Digest>,
-    pub stopped: Option<StoppedAt>,
+    pub rejected: BTreeMap<NodeName, Rejected>,
+    pub stopped: Option<Stopped>,
     /// Stands until something else than this pair is wanted, or a release.
     pub rolled_back: Option<RolledBack>,
-}
-
-/// The failure that stopped a rollout.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StoppedAt {
-    pub workload: Digest,
-    pub node: NodeName,
-    pub failure: Failure,
-    pub since: Wall,
 }
 
 /// A revision the site has left, and the one it went back to.

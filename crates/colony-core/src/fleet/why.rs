@@ -189,7 +189,7 @@ impl Asked<'_> {
             Share::RolledBack if state == State::Installed => deployment
                 .rejected
                 .get(&node)
-                .map(|it| FleetCause::Rejected { node: node.clone(), workload: *it }),
+                .map(|it| FleetCause::Rejected { node: node.clone(), workload: it.workload }),
             Share::Updating if state == State::Installed => Some(FleetCause::Queued { node }),
             Share::Deferred => Some(FleetCause::NodeAway { node, state }),
             Share::Created if state == State::Pending => Some(FleetCause::Waiting { node }),

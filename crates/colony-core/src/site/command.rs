@@ -185,6 +185,10 @@ impl Turn<'_> {
             let body = Body::QuarantineReleased { deployment: id.clone(), workload };
             self.emit(Actor::Operator(by.to_owned()), body);
         }
+        if rejected || stopped {
+            let body = Body::RolloutReleased { deployment: id.clone() };
+            self.emit(Actor::Operator(by.to_owned()), body);
+        }
         self.touch(id);
         self.plan(id);
         Ok(())
@@ -217,8 +221,10 @@ impl Turn<'_> {
             placement.tries = 0;
             placement.retry_at = Some(mono);
         }
-        if let Some(deployment) = self.site.deployments.get_mut(&id.deployment) {
-            deployment.stopped = None;
+        let deployment = self.site.deployments.get_mut(&id.deployment);
+        if deployment.and_then(|it| it.stopped.take()).is_some() {
+            let body = Body::RolloutResumed { deployment: id.deployment.clone() };
+            self.emit(Actor::Operator(by.to_owned()), body);
         }
         self.out.changed.placements.insert(id.clone());
         self.touch(&id.deployment);

@@ -52,14 +52,14 @@ pub struct Quarantine {
 
 /// A revision one node rolled back from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Rejected {
+pub struct Rejected {
     pub workload: Digest,
     pub failure: Failure,
 }
 
 /// The failure that stopped a rollout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Stopped {
+pub struct Stopped {
     pub workload: Digest,
     pub node: NodeName,
     pub failure: Failure,

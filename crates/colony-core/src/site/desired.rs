@@ -156,10 +156,11 @@ impl Turn<'_> {
             gone.extend(self.known_paths(&site).filter(|it| !kept.contains(it)));
         }
         let mut removed = self.files_gone(&site, gone);
+        let returned = documents.values().map(|it| it.id().clone()).collect();
         for (path, document) in documents {
             self.take_document(&path, document, &mut removed);
         }
-        self.remove_or_hold(removed, &commit.revision);
+        self.remove_or_hold(removed, &returned, &commit.revision);
     }
 
     fn known_paths(&self, site: &SiteName) -> impl Iterator<Item = String> + use<> {
@@ -246,7 +247,6 @@ impl Turn<'_> {
         let since = self.now.wall;
         let revision = document.revision.clone();
         let name = document.name.clone();
-        self.site.git.removals.remove(&id);
         let fresh = !self.site.deployments.contains_key(&id);
         let deployment = self
             .site
@@ -284,9 +284,14 @@ impl Turn<'_> {
     }
 
     /// Withdraws deployments, or holds the removal if it is suspiciously large.
-    fn remove_or_hold(&mut self, removed: BTreeSet<DeploymentId>, commit: &GitRevision) {
+    fn remove_or_hold(
+        &mut self,
+        removed: BTreeSet<DeploymentId>,
+        returned: &BTreeSet<DeploymentId>,
+        commit: &GitRevision,
+    ) {
         let mut pending = removed;
-        pending.append(&mut self.site.git.removals.clone());
+        pending.extend(self.site.git.removals.iter().filter(|it| !returned.contains(it)).cloned());
         pending.retain(|it| self.site.deployments.get(it).is_some_and(|it| !it.withdrawn));
         let live = self.site.deployments.values().filter(|it| !it.withdrawn).count();
         if pending.len() >= MASS_REMOVAL && pending.len() * 2 > live {
@@ -298,7 +303,9 @@ impl Turn<'_> {
             }
             return;
         }
-        self.site.git.removals.clear();
+        if !std::mem::take(&mut self.site.git.removals).is_empty() {
+            self.emit(Actor::Local, Body::RemovalReleased);
+        }
         for id in pending {
             self.withdraw_deployment(&id, Actor::Local);
         }

@@ -103,9 +103,10 @@ impl Turn<'_> {
     fn reject(&mut self, id: &PlacementId, bad: Revision, failure: Failure) {
         let Some(deployment) = self.site.deployments.get_mut(&id.deployment) else { return };
         let workload = bad.workload;
-        deployment.rejected.insert(id.node.clone(), Rejected { workload, failure });
+        let rejected = Rejected { workload, failure: failure.clone() };
+        deployment.rejected.insert(id.node.clone(), rejected);
         let (deployment, node) = (id.deployment.clone(), id.node.clone());
-        self.emit(Actor::Local, Body::RevisionRejected { deployment, node, workload });
+        self.emit(Actor::Local, Body::RevisionRejected { deployment, node, workload, failure });
         self.touch(&id.deployment);
     }
 

@@ -34,7 +34,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use colony_margo::Finding;
 
 pub use command::{Action, Command};
-pub use deployment::{Deployment, Quarantine};
+pub use deployment::{Deployment, Quarantine, Rejected, Stopped};
 pub use desired::{Commit, Content, File};
 pub use input::{Changed, Input, Refused, RowKey, Step};
 pub use manifest::NodeManifest;

@@ -3,20 +3,23 @@
 //! A new incarnation owns none of the attempts under way: they are UNKNOWN
 //! until the nodes speak of them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::attempt::{Attempt, Revision, Revisions};
+use crate::attempt::{Attempt, Failure, Revision, Revisions};
 use crate::document::Document;
 use crate::event::{HoldScope, Incarnation};
 use crate::id::{BlobId, DeploymentId, DeploymentName, NodeName, PlacementId};
 use crate::site::member::Member;
 use crate::site::moving::By;
 use crate::site::turn::Turn;
-use crate::site::{Deployment, Hold, Offer, Phase, Placement, Quarantine, Refused};
+use crate::site::{
+    Deployment, Hold, Offer, Phase, Placement, Quarantine, Refused, Rejected, Stopped,
+};
 use crate::state::{Op, State};
-use crate::time::{Mono, Wall};
+use crate::time::{Mono, Now};
 use crate::transition::Trigger;
 
 /// CO's picture of a site.
@@ -42,7 +45,11 @@ pub struct SeedDeployment {
     pub name: DeploymentName,
     pub wanted: Revision,
     pub good: Option<Revision>,
+    /// Gone from Git.
+    pub withdrawn: bool,
     pub quarantine: Vec<Quarantine>,
+    pub rejected: BTreeMap<NodeName, Rejected>,
+    pub stopped: Option<Stopped>,
     /// The text of every revision named here or in a placement.
     pub texts: Vec<(BlobId, String)>,
 }
@@ -53,6 +60,7 @@ pub struct SeedPlacement {
     pub state: State,
     pub attempt: u32,
     pub revisions: Revisions,
+    pub failure: Option<Failure>,
 }
 
 impl Turn<'_> {
@@ -90,11 +98,14 @@ impl Turn<'_> {
             let document = Document::parse(&site, &seed.name, blob, text.as_bytes()).ok()?;
             Some((blob.clone(), Arc::new(document)))
         });
-        let documents: std::collections::BTreeMap<_, _> = texts.collect();
+        let documents: BTreeMap<_, _> = texts.collect();
         let Some(wanted) = documents.get(&seed.wanted.blob).cloned() else { return };
         let mut deployment = Deployment::new(wanted, self.now.wall);
         deployment.documents = documents;
         deployment.good = seed.good;
+        deployment.withdrawn = seed.withdrawn;
+        deployment.rejected = seed.rejected;
+        deployment.stopped = seed.stopped;
         deployment.quarantine =
             seed.quarantine.into_iter().map(|it| (it.revision.workload, it)).collect();
         self.out.changed.deployments.insert(seed.id.clone());
@@ -111,7 +122,8 @@ impl Turn<'_> {
         if !matches!(seed.state, State::Deleting | State::Failed(Op::Delete)) {
             owner.nodes.insert(node.clone());
         }
-        let placement = restore(seed, self.now.wall);
+        let placement = restore(seed, self.now);
+        self.arm(&placement);
         let id = placement.id.clone();
         self.put(placement);
         self.offer_seeded(&id);
@@ -148,15 +160,18 @@ impl Turn<'_> {
     }
 }
 
-fn restore(seed: SeedPlacement, now: Wall) -> Placement {
-    let mut placement = Placement::new(seed.id, now);
+/// A failure whose backoff nobody remembers is due at once.
+fn restore(seed: SeedPlacement, now: Now) -> Placement {
+    let mut placement = Placement::new(seed.id, now.wall);
+    placement.retry_at = matches!(seed.state, State::Failed(_)).then_some(now.mono);
+    placement.failure = seed.failure;
     placement.state = seed.state;
     placement.delivered = seed.attempt > 0;
     placement.attempt = seed.revisions.target.clone().map(|revision| Attempt {
         number: seed.attempt,
         op: seed.state.op().unwrap_or(Op::Install),
         revision,
-        started: now,
+        started: now.wall,
         deadline: Mono(u64::MAX),
         end: None,
     });

@@ -136,8 +136,18 @@ impl Plant {
     }
 
     pub fn report_at(&mut self, node: &str, name: &str, state: &str, adopted: u64) {
+        self.send(node, name, state, adopted, "it went wrong");
+    }
+
+    /// The same with the words of the device.
+    pub fn report_message(&mut self, node: &str, name: &str, state: &str, message: &str) {
+        let adopted = self.version(node);
+        self.send(node, name, state, adopted, message);
+    }
+
+    fn send(&mut self, node: &str, name: &str, state: &str, adopted: u64, message: &str) {
         self.reports += 1;
-        let status = status(name, state, adopted, self.reports);
+        let status = status(name, state, adopted, self.reports, message);
         let node = node.parse().expect("a name");
         let _ = self.step(Input::Status { node, status: Box::new(status) });
     }
@@ -227,11 +237,11 @@ impl Default for Plant {
     }
 }
 
-fn status(name: &str, state: &str, adopted: u64, report: u64) -> DeploymentStatus {
+fn status(name: &str, state: &str, adopted: u64, report: u64, message: &str) -> DeploymentStatus {
     let (state, code) = state.split_once(':').unwrap_or((state, ""));
     let error = match code {
         "" => String::new(),
-        code => format!(r#","error":{{"code":"{code}","source":"web","message":"it went wrong"}}"#),
+        code => format!(r#","error":{{"code":"{code}","source":"web","message":"{message}"}}"#),
     };
     let id = deployment_id(name);
     let json = format!(

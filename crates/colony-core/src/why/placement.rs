@@ -45,7 +45,7 @@ impl<'a> Case<'a> {
     }
 
     /// What keeps it waiting began when both the state and the wish were there.
-    fn waits_since(&self) -> crate::time::Wall {
+    pub(super) fn waits_since(&self) -> crate::time::Wall {
         match self.outlook.trigger {
             Some(_) => self.placement.since.max(self.deployment.since()),
             None => self.placement.since,

@@ -90,7 +90,7 @@ impl Cause {
             Cause::FailedBefore { node } => {
                 format!("it failed on node {node} under the orchestrator before this one")
             }
-            Cause::LastError { failure } => format!("at the last try {}", told(failure)),
+            Cause::LastError { failure } => format!("the last try failed: {}", told(failure)),
             Cause::Removing { node, told } => {
                 format!("node {node} was told {} and has not confirmed", ago(*told, asked))
             }

@@ -39,9 +39,8 @@ fn what(cause: &Cause, clause: &str) -> String {
         Cause::NodeCordoned { .. } => "it keeps what it has and gets nothing new".to_owned(),
         Cause::NoCapabilities { .. } => "it gets its deployments once it has said".to_owned(),
         Cause::TargetNotJoined { node } => format!("it is placed when node {node} joins"),
-        Cause::NothingFits { .. } | Cause::TooFewFit { .. } => {
-            "it is placed on the first node that fits".to_owned()
-        }
+        Cause::NothingFits { .. } => "it is placed on the first node that fits".to_owned(),
+        Cause::TooFewFit { .. } => "the next one is placed on the first node that fits".to_owned(),
         Cause::LostEligibility { .. } => "it keeps running there; nothing is evicted".to_owned(),
         Cause::WaveFull { slots, .. } => format!("{clause} when {} done", done(slots)),
         Cause::WaveStopped { .. } => {

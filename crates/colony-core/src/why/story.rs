@@ -90,7 +90,7 @@ impl Case<'_> {
             State::RollingBack => format!("is rolling back to {has}"),
             State::Installed => format!("runs {has}"),
             State::Failed(op) => self.failed_doing(op, &has),
-            State::Unknown(op) => format!("was lost while {} {has}", gerund(op)),
+            State::Unknown(op) => format!("was {} {has} when contact was lost", gerund(op)),
             State::Deleting => format!("is being removed{}", self.leaving()),
             State::Deleted => "is removed".to_owned(),
         };

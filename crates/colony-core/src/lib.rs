@@ -10,6 +10,7 @@ pub mod code;
 pub mod document;
 pub mod event;
 pub mod id;
+pub mod node;
 pub mod rollup;
 pub mod site;
 pub mod state;

@@ -290,7 +290,7 @@ fn compose_key_is_not_supported() {
     let mut plant = plant("a");
     plant.deploy(&hello("1.0.0"));
     let message = "compose.yaml:7:5: services.web.privileged is not supported";
-    plant.report_message("a", "hello", "failed:unsupported-key", message);
+    plant.report("a", "hello", &format!("failed:unsupported-key|{message}"));
     assert_snapshot!(on(&plant, "a"), @"hello on a failed to install 1.0.0 (FAILED for 0 s): the compose file uses a key that is not supported (unsupported-key in web: compose.yaml:7:5: services.web.privileged is not supported). Next, in 4 s: try 2 of 3. To do (application vendor): remove the key or use another device.");
 }
 
@@ -340,6 +340,20 @@ fn failed_try_waits_for_its_node() {
     assert_snapshot!(on(&plant, "a"), @"hello on a failed to install 1.0.0 (FAILED for 20 s): node a is offline, last heard 20 s ago; also, a host port is taken by something else (port-in-use in web: it went wrong). Next: it is tried again as soon as node a is heard. To do (device owner): bring node a back.");
     plant.pass(120);
     assert_snapshot!(on(&plant, "a"), @"hello on a failed to install 1.0.0 (FAILED for 2 min): node a is offline, last heard 2 min ago; also, the last try failed: a host port is taken by something else (port-in-use in web: it went wrong). Next: it is tried again as soon as node a is heard. To do (device owner): bring node a back.");
+}
+
+#[test]
+fn next_try_needs_a_slot() {
+    let mut plant = installed("a b");
+    plant.deploy(&hello("2.0.0"));
+    plant.silence("a");
+    plant.pass(620);
+    plant.wake("a");
+    plant.pass(1);
+    assert_snapshot!(hello_whole(&plant), @r"
+    hello on a failed to update to 2.0.0 (FAILED for 21 s): 1 of 1 rollout slot is taken by b (UPDATING for 21 s); also, the last try failed: the node went silent during the attempt (node-offline: the node did not come back). Next: it is tried again when b is done.
+    hello on b is updating to 2.0.0 (UPDATING for 21 s): attempt 2 is under way on node b. Next, in 9 min: it counts as failed unless node b reports success before.
+    ");
 }
 
 #[test]

@@ -15,8 +15,8 @@ pub struct Repository(String);
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Revision(String);
 
-/// How long to wait for a component, written `8m30s`. The written form is
-/// kept, so `0m90s` and `1m30s` are different texts of one duration.
+/// How long to wait for a component, written `8m30s`. Written again as it was
+/// read, so `0m90s` and `1m30s` are two values of one duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timeout {
     minutes: u32,
@@ -151,7 +151,7 @@ mod tests {
             check::<Revision>(text, None);
         }
         for text in ["1.0", "1.0.0.0", "01.0.0", "1.2.3-01", "1.2.3-", "1.2.3_", "v1.2.3"] {
-            check::<Revision>(text, Some("has another form"));
+            check::<Revision>(text, Some("is malformed"));
         }
         check::<Revision>("1.2.3+build", Some("`1.2.3+build` has the character `+`"));
         check::<Revision>("", Some("is empty"));
@@ -160,8 +160,8 @@ mod tests {
     #[test]
     fn repositories_are_oci() {
         check::<Repository>("oci://registry.example.com:5000/pumps/monitor", None);
-        check::<Repository>("oci://", Some("has another form"));
-        check::<Repository>("https://example.com/x", Some("has another form"));
+        check::<Repository>("oci://", Some("is malformed"));
+        check::<Repository>("https://example.com/x", Some("is malformed"));
         check::<Repository>("oci://a b", Some("has the character ` `"));
     }
 
@@ -169,7 +169,7 @@ mod tests {
     fn timeouts_are_minutes_and_seconds() {
         check::<Timeout>("8m30s", None);
         for text in ["30s", "5m", "m5s", "5ms", "1m2m3s", "1m2s3s"] {
-            check::<Timeout>(text, Some("has another form"));
+            check::<Timeout>(text, Some("is malformed"));
         }
         check::<Timeout>("99999999999m0s", Some("is too large"));
         let timeout: Timeout = "1m90s".parse().unwrap();

@@ -52,14 +52,6 @@ impl Properties {
 
 /// Reads the components of a profile: at least one, each name once.
 pub(crate) fn read_all(cursor: &Cursor<'_>) -> Option<Vec<Component>> {
-    let items = cursor.some_items()?;
-    let read: Vec<Option<Component>> = items.iter().map(Component::read).collect();
-    for (index, component) in read.iter().enumerate() {
-        let Some(name) = component.as_ref().map(|it| &it.name) else { continue };
-        let earlier = read[..index].iter().flatten().any(|it| it.name == *name);
-        if let Some(field) = items[index].field("name").filter(|_| earlier) {
-            field.error(format!("component `{name}` is given twice"), "each name once");
-        }
-    }
-    read.into_iter().collect()
+    cursor.unique("name", "component");
+    cursor.some_each(Component::read)
 }

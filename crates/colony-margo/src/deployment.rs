@@ -8,7 +8,7 @@ use crate::component::{self, Component};
 use crate::constraint::DeviceConstraints;
 use crate::device::DeviceTarget;
 use crate::extension::Extensions;
-use crate::finding::{Finding, Parsed};
+use crate::finding::{Finding, Parsed, Severity};
 use crate::name::{ApplicationId, ComponentName, DeploymentId};
 use crate::parameter::{self, Parameter};
 use crate::yaml::{self, Cursor, Limits};
@@ -57,6 +57,8 @@ pub struct Profile {
     #[serde(flatten)]
     pub extensions: Extensions,
 }
+
+yaml::deserialize_by_read!(ApplicationDeployment);
 
 impl ApplicationDeployment {
     /// Parses a deployment, or returns everything that is wrong with it.
@@ -111,7 +113,10 @@ impl Spec {
             // With a broken profile, it is not the parameters that are at fault.
             profile.as_ref().is_none_or(|it| it.components.iter().any(|it| it.name == *name))
         };
-        let parameters = cursor.field("parameters").map(|it| parameter::read_all(&it, exists));
+        // Other orchestrators send the targets of all profiles along.
+        let parameters = cursor
+            .field("parameters")
+            .map(|it| parameter::read_all(&it, Severity::Warning, exists));
         let parameters = parameters.unwrap_or(Some(BTreeMap::new()));
         let extensions = cursor.extensions();
         let application_id = application_id?;
@@ -124,9 +129,9 @@ impl Profile {
         cursor.unknown_keys(&["type", "components", "deviceConstraints"]);
         let kind = cursor.required("type").and_then(|it| it.one_of(&crate::PROFILE_TYPES));
         let components = cursor.required("components").and_then(|it| component::read_all(&it));
-        let constraints = cursor.field("deviceConstraints").map(|it| DeviceConstraints::read(&it));
+        let constraints = cursor.field("deviceConstraints");
+        let constraints = constraints.and_then(|it| DeviceConstraints::read(&it));
         let extensions = cursor.extensions();
-        let constraints = constraints.map_or(Some(None), |it| it.map(Some))?;
         Some(Profile { kind: kind?.to_owned(), components: components?, constraints, extensions })
     }
 }

@@ -91,8 +91,8 @@ mod tests {
     #[test]
     fn deployment_ids_are_uuids() {
         check::<DeploymentId>("6F1C2A34-0d5e-4b7a-9c11-2f8e7d6a5b40", None);
-        check::<DeploymentId>("6f1c2a340d5e4b7a9c112f8e7d6a5b40", Some("has another form"));
-        check::<DeploymentId>("6f1c2a34-0d5e-4b7a-9c112f8e7d6a5b40-", Some("has another form"));
+        check::<DeploymentId>("6f1c2a340d5e4b7a9c112f8e7d6a5b40", Some("is malformed"));
+        check::<DeploymentId>("6f1c2a34-0d5e-4b7a-9c112f8e7d6a5b40-", Some("is malformed"));
         check::<DeploymentId>("../../etc/passwd", Some("has the character `.`"));
         check::<DeploymentId>("", Some("deployment id is empty"));
         let made = DeploymentId::from_bytes([0xff; 16]);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::Json;
+use crate::finding::Severity;
 use crate::name::ComponentName;
 use crate::yaml::Cursor;
 
@@ -52,9 +53,11 @@ impl Target {
     }
 }
 
-/// Reads the map of parameters. A target must name a component that `exists`.
+/// Reads the map of parameters. A target should name a component that
+/// `exists`; `severity` says how bad it is if it does not.
 pub(crate) fn read_all(
     cursor: &Cursor<'_>,
+    severity: Severity,
     exists: impl Fn(&ComponentName) -> bool,
 ) -> Option<BTreeMap<String, Parameter>> {
     let mut parameters = BTreeMap::new();
@@ -62,7 +65,7 @@ pub(crate) fn read_all(
     for entry in cursor.entries()? {
         match Parameter::read(&entry.value) {
             Some(parameter) => {
-                check_targets(&entry.value, &parameter, &exists);
+                check_targets(&entry.value, &parameter, severity, &exists);
                 parameters.insert(entry.key.to_owned(), parameter);
             }
             None => complete = false,
@@ -74,6 +77,7 @@ pub(crate) fn read_all(
 fn check_targets(
     cursor: &Cursor<'_>,
     parameter: &Parameter,
+    severity: Severity,
     exists: &impl Fn(&ComponentName) -> bool,
 ) {
     let targets = cursor.field("targets").and_then(|it| it.items()).unwrap_or_default();
@@ -81,7 +85,7 @@ fn check_targets(
         let names = place.field("components").and_then(|it| it.items()).unwrap_or_default();
         for (place, name) in names.iter().zip(&target.components).filter(|it| !exists(it.1)) {
             let problem = format!("component `{name}` does not exist");
-            place.error(problem, "the name of a component of a profile");
+            place.report(severity, problem, "the name of a component of a profile");
         }
     }
 }

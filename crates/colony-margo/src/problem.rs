@@ -1,7 +1,7 @@
 //! Errors on the wire (RFC 9457), with the types that Margo registers.
 //!
 //! Whether and how a client retries follows from the status alone, so the
-//! constructors set it and nobody else can.
+//! constructors set it.
 
 use serde::{Deserialize, Serialize};
 
@@ -230,5 +230,52 @@ fn phrase(status: u16) -> &'static str {
         503 => "Service Unavailable",
         504 => "Gateway Timeout",
         _ => "Error",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_registered_type_is_found_by_its_uri() {
+        for (kind, name, ..) in ProblemType::ALL {
+            assert_eq!(ProblemType::from_uri(&kind.uri()), Some(kind), "{name}");
+        }
+        assert_eq!(ProblemType::from_uri("https://docs.margo.org/other"), None);
+    }
+
+    #[test]
+    fn retry_follows_the_status() {
+        check(Problem::new(ProblemType::NotAuthorized), "403 retryable false none");
+        check(Problem::new(ProblemType::SemanticError), "422 retryable false none");
+        check(Problem::about_blank(404), "404 retryable false none");
+        check(Problem::about_blank(500), "500 retryable true after 30 exponential");
+        check(Problem::about_blank(501), "501 retryable false none");
+        let later = Problem::try_later(TryLater::TooManyRequests, 7);
+        check(later, "429 retryable true after 7 exponential");
+        let later = Problem::try_later(TryLater::Unavailable, 60);
+        check(later, "503 retryable true after 60 exponential");
+    }
+
+    #[test]
+    fn foreign_problems_are_read_leniently() {
+        let text = r#"{"type":"https://example.com/odd","status":503,"vendor_code":7}"#;
+        let problem: Problem = serde_json::from_str(text).unwrap();
+        assert_eq!((problem.problem_type(), problem.may_retry()), (None, true));
+        let problem: Problem = serde_json::from_str("{}").unwrap();
+        assert_eq!((problem.kind.as_str(), problem.may_retry()), ("about:blank", false));
+    }
+
+    #[track_caller]
+    fn check(problem: Problem, expected: &str) {
+        let after = problem.retry_after_seconds.map(|it| format!(" after {it}"));
+        let backoff = serde_json::to_value(problem.backoff_strategy).unwrap();
+        let (status, retryable) = (problem.status, problem.may_retry());
+        let after = after.unwrap_or_default();
+        let backoff = backoff.as_str().unwrap_or_default();
+        assert_eq!(format!("{status} retryable {retryable}{after} {backoff}"), expected);
+        let text = serde_json::to_string(&problem).unwrap();
+        assert_eq!(serde_json::from_str::<Problem>(&text).unwrap(), problem);
     }
 }

@@ -132,12 +132,12 @@ mod tests {
             "18446744073709551615Ei = 21267647932558653965307991459878666240",
         );
         check("18446744073709551616Ki", "`18446744073709551616Ki` is too large");
-        check("16", "`16` has another form");
-        check("Gi", "`Gi` has another form");
+        check("16", "`16` is malformed");
+        check("Gi", "`Gi` is malformed");
         check("1.5Gi", "`1.5Gi` has the character `.`");
-        check("16GB", "`16GB` has another form");
-        check("16  Gi", "`16  Gi` has another form");
-        check("16gi", "`16gi` has another form");
+        check("16GB", "`16GB` is malformed");
+        check("16  Gi", "`16  Gi` is malformed");
+        check("16gi", "`16gi` is malformed");
     }
 
     #[test]

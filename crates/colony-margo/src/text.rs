@@ -32,7 +32,7 @@ pub enum Reason {
     Character(char),
     #[error("has the segment `{0}`")]
     Segment(String),
-    #[error("has another form")]
+    #[error("is malformed")]
     Form,
     #[error("is too large")]
     TooLarge,

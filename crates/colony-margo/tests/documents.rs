@@ -1,5 +1,7 @@
 //! Our own examples, which use every field, read and written again.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use colony_margo::constraint::DeviceConstraints;
 use colony_margo::description::Order;
 use colony_margo::yaml::{self, Cursor};
@@ -156,6 +158,24 @@ fn own_extension_block_is_read_with_positions_from_the_same_tree() {
     let expected =
         "37:14: spec.x-colony-extensions.rollout: `r-17` is a text; expected `true` or `false`";
     assert_eq!(found, [expected]);
+}
+
+#[test]
+fn documents_survive_a_store_of_json() {
+    let deployment = ApplicationDeployment::parse(DEPLOYMENT).unwrap().value;
+    let status = DeploymentStatus::parse(STATUS).unwrap().value;
+    assert_eq!(
+        serde_json::from_value::<ApplicationDescription>(as_json(&description())).unwrap(),
+        description()
+    );
+    assert_eq!(
+        serde_json::from_value::<ApplicationDeployment>(as_json(&deployment)).unwrap(),
+        deployment
+    );
+    assert_eq!(serde_json::from_value::<Capabilities>(as_json(&device())).unwrap(), device());
+    assert_eq!(serde_json::from_value::<DeploymentStatus>(as_json(&status)).unwrap(), status);
+    let error = serde_json::from_value::<ApplicationDeployment>(json!({"id": 5})).unwrap_err();
+    assert_eq!(error.to_string(), "id: `5` is a number; expected a text");
 }
 
 #[test]

@@ -58,35 +58,37 @@ configuration:
     - {name: pattern, dataType: string, regexMatch: "(", minLength: -1}
 "#;
     insta::assert_snapshot!(render(ApplicationDescription::parse(text.as_bytes()).unwrap_err()), @r"
-    2:13: apiVersion: `v2` is not known (did you mean `v1`?); expected `v1`
+    2:13: apiVersion: `v2` is not known; expected `v1`
     3:5: id: `Pump Monitor` has the character `P`; expected 1 to 200 lower-case letters, digits and dashes
     5:3: metadata.version: is missing; expected `version`, which is required
     5:9: metadata.name: is a list; expected a text
-    6:3: warning: metadata.versoin: key `versoin` is not known; expected `version`, did you mean that?
+    6:3: warning: metadata.versoin: key `versoin` is not known (did you mean `version`?); expected `name`, `description`, `version` or `catalog`
     9:28: metadata.catalog.author[0].email: `nobody` is no e-mail address; expected an address such as `name@example.com`, the domain in lower case
     10:19: metadata.catalog.organization: is an empty list; expected at least one item
     13:11: deploymentProfiles[0].type: `docker` is not known; expected `helm`, `compose` or `custom`
-    16:34: deploymentProfiles[0].components[0].properties.repository: `https://example.com/x` has another form; expected an OCI repository such as `oci://registry.example.com/name`
-    16:69: deploymentProfiles[0].components[0].properties.revision: `v1.0` has another form; expected a SemVer 2.0 version such as `1.4.0` or `1.4.0-rc.1_build`, without `v`
-    16:84: deploymentProfiles[0].components[0].properties.timeout: `30s` has another form; expected minutes and seconds such as `8m30s` or `0m45s`
+    16:34: deploymentProfiles[0].components[0].properties.repository: `https://example.com/x` is malformed; expected an OCI repository such as `oci://registry.example.com/name`
+    16:69: deploymentProfiles[0].components[0].properties.revision: `v1.0` is malformed; expected a SemVer 2.0 version such as `1.4.0` or `1.4.0-rc.1_build`, without `v`
+    16:84: deploymentProfiles[0].components[0].properties.timeout: `30s` is malformed; expected minutes and seconds such as `8m30s` or `0m45s`
     16:95: deploymentProfiles[0].components[0].properties.wait: `yes` is a text; expected `true` or `false`
+    17:15: deploymentProfiles[0].components[1].name: component `agent` is given twice; expected another name than that of item 0
     19:28: deploymentProfiles[0].components[1].x-acme-extensions: `5` is a number; expected a mapping, as all extensions are
-    26:43: deploymentProfiles[1].deviceConstraints.capacityRequirements.cpu.cores: `-1` is a number; expected a number of cores such as `2` or `0.5`
+    26:43: deploymentProfiles[1].deviceConstraints.capacityRequirements.cpu.cores: `-1` is a negative number; expected a number of cores such as `2` or `0.5`
     26:63: deploymentProfiles[1].deviceConstraints.capacityRequirements.cpu.architectures[0]: `x86` is not known; expected `amd64`, `arm64`, `arm`, `riscv64` or `other`
-    26:78: deploymentProfiles[1].deviceConstraints.capacityRequirements.memory: `512MB` has another form; expected a whole number with a unit `Ki`, `Mi`, `Gi`, `Ti`, `Pi` or `Ei`, such as `512Mi`
+    26:78: deploymentProfiles[1].deviceConstraints.capacityRequirements.memory: `512MB` is malformed; expected a whole number with a unit `Ki`, `Mi`, `Gi`, `Ti`, `Pi` or `Ei`, such as `512Mi`
     30:23: deploymentProfiles[1].deviceConstraints.eligibilityRules[0].propertySelector.matchExpressions[0].key: `peripherals` is no JSON Pointer; expected a JSON Pointer such as `/peripherals` or `/cpus/0/cores`
     30:46: deploymentProfiles[1].deviceConstraints.eligibilityRules[0].propertySelector.matchExpressions[0].operator: `Contains` is not known (did you mean `ContainsAll`?); expected `In`, `NotIn`, `Exists`, `DoesNotExist`, `Gt`, `Lt`, `ContainsAll` or `ContainsAny`
     31:17: deploymentProfiles[1].deviceConstraints.eligibilityRules[0].propertySelector.matchExpressions[1]: `ContainsAll` has no `itemSelector`; expected `itemSelector`
     31:61: deploymentProfiles[1].deviceConstraints.eligibilityRules[0].propertySelector.matchExpressions[1].values: `ContainsAll` takes no values; expected no `values`
     32:54: deploymentProfiles[1].deviceConstraints.eligibilityRules[0].propertySelector.matchExpressions[2].values: `Gt` has no single number; expected `values` with one number
     33:54: deploymentProfiles[1].deviceConstraints.eligibilityRules[0].propertySelector.matchExpressions[3].values: values are of different types; expected values of one type
+    34:9: deploymentProfiles[2].id: profile `two` is given twice; expected another id than that of item 1
     40:18: parameters.empty.value: is a mapping; expected a text, number or boolean, or a list of these
     40:35: parameters.empty.targets: is an empty list; expected at least one item
     42:15: parameters.port.targets[0].components: is missing; expected `components`, which is required
     47:68: configuration.sections[0].settings[0].immutable: `1` is a number; expected `true` or `false`
     49:30: configuration.schema[0].dataType: `text` is not known; expected `string`, `integer`, `double`, `boolean`, `array[string]`, `array[integer]`, `array[double]` or `array[boolean]`
     50:53: configuration.schema[1].regexMatch: `(` is no pattern; expected a regular expression
-    50:69: configuration.schema[1].minLength: `-1` is a number; expected an integer that is not negative
+    50:69: configuration.schema[1].minLength: `-1` is a negative number; expected an integer that is not negative
     ");
 }
 
@@ -150,8 +152,8 @@ spec:
     9:16: spec.applicationId: has no value; expected `applicationId`, which is required
     13:9: spec.deploymentProfile.components[0].name: is missing; expected `name`, which is required
     13:21: spec.deploymentProfile.components[0].properties.repository: is missing; expected `repository`, which is required
-    13:22: warning: spec.deploymentProfile.components[0].properties.repositroy: key `repositroy` is not known; expected `repository`, did you mean that?
-    13:65: spec.deploymentProfile.components[0].properties.revision: `1.0` has another form; expected a SemVer 2.0 version such as `1.4.0` or `1.4.0-rc.1_build`, without `v`
+    13:22: warning: spec.deploymentProfile.components[0].properties.repositroy: key `repositroy` is not known (did you mean `repository`?); expected `repository`, `revision`, `wait` or `timeout`
+    13:65: spec.deploymentProfile.components[0].properties.revision: `1.0` is malformed; expected a SemVer 2.0 version such as `1.4.0` or `1.4.0-rc.1_build`, without `v`
     15:11: spec.parameters.port: `5` is a number; expected a mapping
     ");
 }
@@ -176,7 +178,7 @@ fn capabilities_with_many_mistakes() {
     properties.cpus[0].architecture: `x86` is not known; expected `amd64`, `arm64` or `arm`
     properties.cpus[0].cores: is missing; expected `cores`, which is required
     properties.id: `plant/` has the segment ``; expected segments of letters, digits, `.`, `_`, `~` and `-`, joined by `/`
-    properties.memory: `lots` has another form; expected a whole number with a unit `Ki`, `Mi`, `Gi`, `Ti`, `Pi` or `Ei`, such as `512Mi`
+    properties.memory: `lots` is malformed; expected a whole number with a unit `Ki`, `Mi`, `Gi`, `Ti`, `Pi` or `Ei`, such as `512Mi`
     properties.otelCollector: `true` is a text; expected `true` or `false`
     properties.peripherals[1].type: `printer` is not known; expected `gpu`, `display`, `camera`, `microphone` or `speaker`
     properties.serialNumber: is missing; expected `serialNumber`, which is required
@@ -202,7 +204,7 @@ fn status_with_many_mistakes() {
     deviceId: `a b` has the character ` `; expected segments of letters, digits, `.`, `_`, `~` and `-`, joined by `/`
     status.state: `Running` is not known; expected `pending`, `installing`, `installed`, `failed`, `removing` or `removed`
     x-colony-extensions.log: `all` is a text; expected a list
-    x-colony-extensions.report: `-1` is a number; expected an integer that is not negative
+    x-colony-extensions.report: `-1` is a negative number; expected an integer that is not negative
     ");
 }
 
@@ -218,13 +220,16 @@ spec:
     components:
       - name: agent
         properties: {repository: oci://example.com/x, revision: 1.0.0, wiat: true}
+  parameters:
+    port: {value: 5, targets: [{pointer: PORT, components: [agent, chart]}]}
   future: 1
 "#;
     let parsed = ApplicationDeployment::parse(text.as_bytes()).unwrap();
     insta::assert_snapshot!(render(parsed.warnings), @r"
     3:57: warning: metadata.anotations: key `anotations` is not known; expected `name`, `namespace`, `deviceId` or `labels`
-    10:72: warning: spec.deploymentProfile.components[0].properties.wiat: key `wiat` is not known; expected `wait`, did you mean that?
-    11:3: warning: spec.future: key `future` is not known; expected `applicationId`, `deploymentProfile` or `parameters`
+    10:72: warning: spec.deploymentProfile.components[0].properties.wiat: key `wiat` is not known (did you mean `wait`?); expected `repository`, `revision`, `wait` or `timeout`
+    12:68: warning: spec.parameters.port.targets[0].components[1]: component `chart` does not exist; expected the name of a component of a profile
+    13:3: warning: spec.future: key `future` is not known; expected `applicationId`, `deploymentProfile` or `parameters`
     ");
 }
 

@@ -1,6 +1,8 @@
 //! The official examples, which are not part of this repository: read and
 //! written again when they are found.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::path::PathBuf;
 
 use colony_margo::manifest::ManifestError;

@@ -1,1 +1,25 @@
-//! colony-sim
+//! Simulated fleets: one central orchestrator, several sites, dozens of nodes.
+//!
+//! Everything runs the same `step` functions the roles call; what is simulated
+//! is only the world around them: time, network, engines, Git, disks and
+//! operators. A seed decides everything, so a failing story can be told again.
+//! Invariants are checked after every step; when the faults stop, the fleet
+//! must converge.
+
+mod calm;
+mod central;
+mod chaos;
+mod check;
+mod coverage;
+mod edge;
+mod engine;
+mod git;
+mod local;
+mod network;
+mod process;
+mod rng;
+mod story;
+mod world;
+
+pub use coverage::Coverage;
+pub use story::{Options, Report, Violation, run};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use colony_core::event::Event;
-use colony_core::id::{DeploymentName, NodeName, PlacementId};
+use colony_core::id::{DeploymentId, DeploymentName, NodeName, PlacementId};
 use colony_core::site::{
     Action, Command, Commit, File, Have, Input, Refused, Row, RowKey, Seed, Site, Step, Timing,
 };
@@ -128,7 +128,7 @@ impl Plant {
         self.commit(vec![File::gone(&path)]);
     }
 
-    /// The node reports `state`, or `failed:<code>`, of a deployment, having
+    /// The node reports `state`, `failed:<code>` or `failed:<code>|<message>`, of a deployment, having
     /// adopted its newest manifest.
     pub fn report(&mut self, node: &str, name: &str, state: &str) {
         let adopted = self.version(node);
@@ -136,18 +136,12 @@ impl Plant {
     }
 
     pub fn report_at(&mut self, node: &str, name: &str, state: &str, adopted: u64) {
-        self.send(node, name, state, adopted, "it went wrong");
+        self.report_of(node, &deployment_id(name), state, adopted);
     }
 
-    /// The same with the words of the device.
-    pub fn report_message(&mut self, node: &str, name: &str, state: &str, message: &str) {
-        let adopted = self.version(node);
-        self.send(node, name, state, adopted, message);
-    }
-
-    fn send(&mut self, node: &str, name: &str, state: &str, adopted: u64, message: &str) {
+    fn report_of(&mut self, node: &str, id: &DeploymentId, state: &str, adopted: u64) {
         self.reports += 1;
-        let status = status(name, state, adopted, self.reports, message);
+        let status = status(id, state, adopted, self.reports);
         let node = node.parse().expect("a name");
         let _ = self.step(Input::Status { node, status: Box::new(status) });
     }
@@ -179,8 +173,8 @@ impl Plant {
     }
 
     fn report_id(&mut self, id: &PlacementId, state: &str) {
-        let name = self.site.deployment(&id.deployment).map(|it| it.name.to_string());
-        self.report(id.node.as_str(), &name.expect("a deployment"), state);
+        let adopted = self.version(id.node.as_str());
+        self.report_of(id.node.as_str(), &id.deployment, state, adopted);
     }
 
     pub fn command(&mut self, action: Action) -> Result<(), String> {
@@ -237,13 +231,13 @@ impl Default for Plant {
     }
 }
 
-fn status(name: &str, state: &str, adopted: u64, report: u64, message: &str) -> DeploymentStatus {
+fn status(id: &DeploymentId, state: &str, adopted: u64, report: u64) -> DeploymentStatus {
     let (state, code) = state.split_once(':').unwrap_or((state, ""));
+    let (code, message) = code.split_once('|').unwrap_or((code, "it went wrong"));
     let error = match code {
         "" => String::new(),
         code => format!(r#","error":{{"code":"{code}","source":"web","message":"{message}"}}"#),
     };
-    let id = deployment_id(name);
     let json = format!(
         r#"{{"deploymentId":"{id}","adoptedManifestVersion":{adopted},"status":{{"state":"{state}"{error}}},
         "components":[{{"name":"web","state":"{state}"{error}}}],"x-colony-extensions":{{"report":{report}}}}}"#

@@ -55,19 +55,21 @@ impl PlacementFacts<'_> {
         }
     }
 
+    /// Ways back and removals are never queued behind a stopped rollout; what
+    /// is already down takes no further slot.
     fn wave_open(&self) -> Check {
         let lanes = &self.deployment.lanes;
-        let is_back = self.trigger == Trigger::Rollback || self.is_back();
+        let state = self.placement.state();
+        let is_back = self.is_back() || matches!(state, State::Failed(Op::Rollback | Op::Delete));
         if let Some(stopped) = self.deployment.stopped.as_ref().filter(|_| !is_back) {
             let (node, code) = (stopped.node.clone(), stopped.failure.code.clone());
             return Err(Reason::WaveStopped { node, code });
         }
         let Some(limit) = limit(self.deployment) else { return Ok(()) };
-        let state = self.placement.state();
-        let is_down = lanes.busy.contains(&self.placement.id.node);
         let taken = match state {
+            State::Failed(Op::Rollback | Op::Delete) => return Ok(()),
+            _ if lanes.busy.contains(&self.placement.id.node) => return Ok(()),
             State::Failed(_) => lanes.busy.len(),
-            _ if is_down => return Ok(()),
             _ => lanes.down(),
         };
         if taken < limit as usize {

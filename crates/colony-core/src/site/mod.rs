@@ -198,6 +198,11 @@ impl Site {
         &self.holds
     }
 
+    /// How many nodes of a deployment may be down at once; `None` if any number.
+    pub fn rollout_limit(&self, deployment: &DeploymentId) -> Option<u32> {
+        facts::limit(self.deployments.get(deployment)?)
+    }
+
     /// The incarnation that fenced this one off.
     pub fn fenced_by(&self) -> Option<Incarnation> {
         match self.phase {

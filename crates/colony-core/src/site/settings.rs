@@ -187,7 +187,7 @@ mod tests {
         check(
             "maintenanceWindows:\n  - days: [monday]\n    from: '25:00'\n    to: '04:00'\n",
             "2026-11-16 12:00",
-            "2:12: maintenanceWindows[0].days[0]: `monday` is not known (did you mean `mon`?)",
+            "2:12: maintenanceWindows[0].days[0]: `monday` is not known; expected `mon`, `tue`",
         );
     }
 

@@ -81,8 +81,21 @@ impl Turn<'_> {
             deployment.good = Some(wanted.clone());
             let body = Body::DeploymentConverged { deployment: id.clone(), revision: wanted };
             self.emit(Actor::Local, body);
-            self.out.changed.deployments.insert(id.clone());
+            self.forget_documents(id);
         }
+    }
+
+    /// A converged deployment needs few of the revisions it went through.
+    fn forget_documents(&mut self, id: &DeploymentId) {
+        let placements = self.nodes_of(id).into_iter().filter_map(|node| {
+            self.site.placements.get(&PlacementId { deployment: id.clone(), node })
+        });
+        let used = placements.flat_map(|it| it.revisions.iter().map(|it| it.blob.clone()));
+        let used = used.collect();
+        if let Some(deployment) = self.site.deployments.get_mut(id) {
+            deployment.forget_documents(&used);
+        }
+        self.out.changed.deployments.insert(id.clone());
     }
 
     /// Whoever is left in a queue asks again when a hold or a window lifts.

@@ -78,7 +78,7 @@ pub static TABLE: &[Row] = &[
     Row { id: "T08",  from: &[Only(State::Installed)],      trigger: T::Revised,        to: Exactly(State::Updating),    role: LO, guards: START },
     Row { id: "T09",  from: &[Only(State::Installed), Only(State::Updating)], trigger: T::Rollback, to: Exactly(State::RollingBack), role: LO, guards: &[NodeOnline, LastGoodKnown, WaveOpen] },
     Row { id: "T10",  from: &[Only(State::Installed)],      trigger: T::HealthLost,     to: Exactly(State::Failed(Op::Update)), role: EN, guards: &[] },
-    Row { id: "T11",  from: &[AnyFailed],                   trigger: T::Retry,          to: InFlight,                    role: LO, guards: &[NodeOnline, NotHeld, Due] },
+    Row { id: "T11",  from: &[AnyFailed],                   trigger: T::Retry,          to: InFlight,                    role: LO, guards: &[NodeOnline, NotHeld, Due, WaveOpen] },
     Row { id: "T12",  from: &[FailedButDelete],             trigger: T::Revised,        to: Renewed,                     role: LO, guards: START },
     Row { id: "T13",  from: &[Only(State::Failed(Op::Update))], trigger: T::Rollback,   to: Exactly(State::RollingBack), role: LO, guards: &[NodeOnline, PolicyRollsBack, TriesSpent, LastGoodKnown] },
     Row { id: "T14",  from: &[FailedButDelete],             trigger: T::Healthy,        to: Exactly(State::Installed),   role: EN, guards: &[RevisionMatches] },
@@ -97,7 +97,8 @@ pub static TABLE: &[Row] = &[
 ];
 
 impl Row {
-    pub(super) fn starts_at(&self, from: Option<State>) -> bool {
+    /// Whether the row starts at `from`.
+    pub fn starts_at(&self, from: Option<State>) -> bool {
         self.from.iter().any(|it| it.contains(from))
     }
 

@@ -8,8 +8,11 @@ use crate::why::{Cause, Next, Slot};
 /// What happens next; `clause` is what happens when the cause is gone.
 pub(super) fn next(cause: &Cause, also: &[Cause], clause: &str) -> Next {
     let mut what = what(cause, clause);
-    if cause.is_gate() && also.iter().any(Cause::is_gate) {
+    let gated = also.iter().any(Cause::is_gate);
+    if gated && cause.is_gate() {
         what.push_str(" and nothing else is in the way");
+    } else if gated && cause.failure().is_some() && cause.at().is_some() {
+        what.push_str(", if nothing else is in the way");
     }
     Next { what, at: cause.at() }
 }

@@ -78,6 +78,8 @@ pub enum Operator {
     ContainsAny,
 }
 
+crate::yaml::deserialize_by_read!(DeviceConstraints);
+
 impl DeviceConstraints {
     /// The least a device must have.
     pub fn capacity(&self) -> Option<&Capacity> {

@@ -3,7 +3,7 @@
 use super::{Capacity, Cpu, DeviceConstraints, Expression, Operator, Rule, Selector};
 use crate::Json;
 use crate::quantity::Cores;
-use crate::yaml::{Cursor, Value};
+use crate::yaml::Cursor;
 
 const ARCHITECTURES: [&str; 5] = ["amd64", "arm64", "arm", "riscv64", "other"];
 
@@ -19,23 +19,19 @@ impl DeviceConstraints {
     pub fn read(cursor: &Cursor<'_>) -> Option<DeviceConstraints> {
         cursor.unknown_keys(&["capacityRequirements", "eligibilityRules"]);
         let capacity = cursor.field("capacityRequirements").map(|it| Capacity::read(&it));
-        let rules = cursor.field("eligibilityRules").map(|it| it.each(Rule::read));
-        Some(DeviceConstraints {
-            capacity: capacity.map_or(Some(None), |it| it.map(Some))?,
-            rules: rules.unwrap_or(Some(Vec::new()))?,
-            written: cursor.json(),
-        })
+        let rules = cursor.field("eligibilityRules").and_then(|it| it.each(Rule::read));
+        let rules = rules.unwrap_or_default();
+        Some(DeviceConstraints { capacity, rules, written: cursor.json() })
     }
 }
 
 impl Capacity {
-    fn read(cursor: &Cursor<'_>) -> Option<Capacity> {
+    fn read(cursor: &Cursor<'_>) -> Capacity {
         cursor.unknown_keys(&["cpu", "memory", "storage"]);
-        let Value::Map(_) = &cursor.node().value else { return cursor.mismatch("a mapping") };
         let cpu = cursor.field("cpu").and_then(|it| Cpu::read(&it));
         let memory = cursor.field("memory").and_then(|it| it.text());
         let storage = cursor.field("storage").and_then(|it| it.text());
-        Some(Capacity { cpu, memory, storage })
+        Capacity { cpu, memory, storage }
     }
 }
 
@@ -59,15 +55,10 @@ pub(crate) fn cores(cursor: &Cursor<'_>) -> Option<Cores> {
 impl Rule {
     fn read(cursor: &Cursor<'_>) -> Option<Rule> {
         cursor.unknown_keys(&["propertySelector", "labelSelector"]);
-        let Value::Map(_) = &cursor.node().value else { return cursor.mismatch("a mapping") };
-        let properties = cursor.field("propertySelector");
-        let labels = cursor.field("labelSelector");
-        let properties = properties.map(|it| Selector::read(&it, Keys::Pointers));
-        let labels = labels.map(|it| Selector::read(&it, Keys::Labels));
-        Some(Rule {
-            properties: properties.map_or(Some(None), |it| it.map(Some))?,
-            labels: labels.map_or(Some(None), |it| it.map(Some))?,
-        })
+        let selector = |name, keys| cursor.field(name).and_then(|it| Selector::read(&it, keys));
+        let properties = selector("propertySelector", Keys::Pointers);
+        let labels = selector("labelSelector", Keys::Labels);
+        Some(Rule { properties, labels })
     }
 }
 
@@ -85,13 +76,13 @@ impl Expression {
         cursor.unknown_keys(&["key", "operator", "values", "itemSelector"]);
         let key = cursor.required("key").and_then(|it| read_key(&it, keys));
         let operator = cursor.required("operator").and_then(|it| read_operator(&it));
-        let items = cursor.field("itemSelector").map(|it| Selector::read(&it, Keys::Pointers));
+        let items = cursor.field("itemSelector");
+        let items = items.and_then(|it| Selector::read(&it, Keys::Pointers));
         let values = cursor.field("values").and_then(|it| it.each(|item| Some(item.json())));
         let operator = operator?;
         let values = values.unwrap_or_default();
         check_values(cursor, operator, &values);
         check_items(cursor, operator);
-        let items = items.map_or(Some(None), |it| it.map(Some))?;
         Some(Expression { key: key?, operator, values, items })
     }
 }

@@ -111,14 +111,6 @@ impl Setting {
 }
 
 fn read_schemas(cursor: &Cursor<'_>) -> Option<Vec<Schema>> {
-    let items = cursor.items()?;
-    let read: Vec<Option<Schema>> = items.iter().map(Schema::read).collect();
-    for (index, schema) in read.iter().enumerate() {
-        let Some(name) = schema.as_ref().map(|it| &it.name) else { continue };
-        let earlier = read[..index].iter().flatten().any(|it| it.name == *name);
-        if let Some(field) = items[index].field("name").filter(|_| earlier) {
-            field.error(format!("schema `{name}` is given twice"), "each name once");
-        }
-    }
-    read.into_iter().collect()
+    cursor.unique("name", "schema");
+    cursor.each(Schema::read)
 }

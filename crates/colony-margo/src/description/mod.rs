@@ -4,11 +4,13 @@ mod catalog;
 mod configuration;
 mod deploy;
 mod schema;
+mod value;
 
 pub use catalog::{ApplicationEntry, Author, Catalog, Metadata, Organization};
 pub use configuration::{Configuration, Section, Setting};
 pub use deploy::{DeployError, Order};
-pub use schema::{DataType, Schema, ValueError};
+pub use schema::{DataType, Element, Schema};
+pub use value::ValueError;
 
 use std::collections::BTreeMap;
 
@@ -18,7 +20,7 @@ use crate::Json;
 use crate::component::{self, Component};
 use crate::constraint::DeviceConstraints;
 use crate::extension::Extensions;
-use crate::finding::{Finding, Parsed};
+use crate::finding::{Finding, Parsed, Severity};
 use crate::name::{ApplicationId, ComponentName};
 use crate::parameter::{self, Parameter};
 use crate::yaml::{self, Cursor, Limits};
@@ -59,6 +61,8 @@ pub struct Profile {
     pub extensions: Extensions,
 }
 
+yaml::deserialize_by_read!(ApplicationDescription);
+
 impl ApplicationDescription {
     /// Parses a description, or returns everything that is wrong with it.
     pub fn parse(bytes: &[u8]) -> Result<Parsed<ApplicationDescription>, Vec<Finding>> {
@@ -82,7 +86,8 @@ impl ApplicationDescription {
         let profiles = cursor.required("deploymentProfiles").and_then(|it| read_profiles(&it));
         let parameters = read_parameters(cursor, profiles.as_deref());
         let known = parameters.as_ref();
-        let configuration = cursor.field("configuration").map(|it| Configuration::read(&it, known));
+        let configuration =
+            cursor.field("configuration").and_then(|it| Configuration::read(&it, known));
         let extensions = cursor.extensions();
         Some(ApplicationDescription {
             api_version: api_version?,
@@ -90,7 +95,7 @@ impl ApplicationDescription {
             metadata: metadata?,
             profiles: profiles?,
             parameters: parameters?,
-            configuration: configuration.map_or(Some(None), |it| it.map(Some))?,
+            configuration,
             extensions,
         })
     }
@@ -138,14 +143,15 @@ impl Profile {
         let kind = cursor.required("type").and_then(|it| it.one_of(&crate::PROFILE_TYPES));
         let description = cursor.field("description").and_then(|it| it.string());
         let components = cursor.required("components").and_then(|it| component::read_all(&it));
-        let constraints = cursor.field("deviceConstraints").map(|it| DeviceConstraints::read(&it));
+        let constraints = cursor.field("deviceConstraints");
+        let constraints = constraints.and_then(|it| DeviceConstraints::read(&it));
         let extensions = cursor.extensions();
         Some(Profile {
             id: id?,
             kind: kind?.to_owned(),
             description,
             components: components?,
-            constraints: constraints.map_or(Some(None), |it| it.map(Some))?,
+            constraints,
             extensions,
         })
     }
@@ -157,16 +163,8 @@ impl Profile {
 }
 
 fn read_profiles(cursor: &Cursor<'_>) -> Option<Vec<Profile>> {
-    let items = cursor.some_items()?;
-    let read: Vec<Option<Profile>> = items.iter().map(Profile::read).collect();
-    for (index, profile) in read.iter().enumerate() {
-        let Some(id) = profile.as_ref().map(|it| &it.id) else { continue };
-        let earlier = read[..index].iter().flatten().any(|it| it.id == *id);
-        if let Some(field) = items[index].field("id").filter(|_| earlier) {
-            field.error(format!("profile `{id}` is given twice"), "each id once");
-        }
-    }
-    read.into_iter().collect()
+    cursor.unique("id", "profile");
+    cursor.some_each(Profile::read)
 }
 
 fn read_parameters(
@@ -176,6 +174,7 @@ fn read_parameters(
     // With a broken profile, it is not the parameters that are at fault.
     let exists =
         |name: &ComponentName| profiles.is_none_or(|it| it.iter().any(|profile| profile.has(name)));
-    let parameters = cursor.field("parameters").map(|it| parameter::read_all(&it, exists));
+    let parameters =
+        cursor.field("parameters").map(|it| parameter::read_all(&it, Severity::Error, exists));
     parameters.unwrap_or(Some(BTreeMap::new()))
 }

@@ -15,13 +15,12 @@
 //! }
 //! ```
 
-use std::time::Duration;
+use std::collections::BTreeMap;
 
-use super::{Node, Style, Value, hint, scalar};
+use super::{Node, Value, hint};
 use crate::Json;
 use crate::extension::{self, Extensions};
 use crate::finding::{Finding, Findings, Severity};
-use crate::text::Text;
 
 /// A place in a document that is being read.
 #[derive(Debug, Clone)]
@@ -58,12 +57,23 @@ impl<'a> Cursor<'a> {
 
     /// Adds an error about this place.
     pub fn error(&self, problem: impl Into<String>, expected: impl Into<String>) {
-        self.push(Severity::Error, problem.into(), expected.into());
+        self.report(Severity::Error, problem, expected);
     }
 
     /// Adds a warning about this place.
     pub fn warning(&self, problem: impl Into<String>, expected: impl Into<String>) {
-        self.push(Severity::Warning, problem.into(), expected.into());
+        self.report(Severity::Warning, problem, expected);
+    }
+
+    /// Adds a finding about this place.
+    pub fn report(
+        &self,
+        severity: Severity,
+        problem: impl Into<String>,
+        expected: impl Into<String>,
+    ) {
+        let at = (self.node.line, self.node.column);
+        self.findings.push(finding(at, &self.path, severity, problem.into(), expected.into()));
     }
 
     /// The value of a key that may be absent. A key without a value is absent.
@@ -115,6 +125,22 @@ impl<'a> Cursor<'a> {
         self.some_items().and_then(|_| self.each(read))
     }
 
+    /// Refuses items of a list that have the same text under `key`; `what`
+    /// says what the items are.
+    pub fn unique(&self, key: &str, what: &str) {
+        let Value::Seq(items) = &self.node.value else { return };
+        let mut seen = BTreeMap::new();
+        for (index, item) in items.iter().enumerate() {
+            let Some(field) = item.get(key) else { continue };
+            let Value::Scalar { text, .. } = &field.value else { continue };
+            if let Some(first) = seen.insert(text, index) {
+                let place = self.child(field, format!("{}[{index}].{key}", self.path));
+                let problem = format!("{what} `{}` is given twice", clip(text));
+                place.error(problem, format!("another {key} than that of item {first}"));
+            }
+        }
+    }
+
     /// The entries of a map, in the order of the document.
     pub fn entries(&self) -> Option<Vec<Entry<'a>>> {
         let Value::Map(entries) = &self.node.value else { return self.mismatch("a mapping") };
@@ -125,80 +151,6 @@ impl<'a> Cursor<'a> {
             column: key.column,
         };
         Some(entries.iter().map(entry).collect())
-    }
-
-    /// A text. A plain scalar is taken as it is written, also if it looks
-    /// like a number.
-    pub fn string(&self) -> Option<String> {
-        match &self.node.value {
-            Value::Scalar { text, style: Style::Plain | Style::Quoted } => Some(text.clone()),
-            Value::Null | Value::Scalar { .. } | Value::Seq(_) | Value::Map(_) => {
-                self.mismatch("a text")
-            }
-        }
-    }
-
-    /// A text with at least one character.
-    pub fn some_string(&self) -> Option<String> {
-        let text = self.string()?;
-        if text.is_empty() {
-            self.error("is empty", "a text");
-            return None;
-        }
-        Some(text)
-    }
-
-    /// A text of a kind that has rules of its own.
-    pub fn text<T: Text>(&self) -> Option<T> {
-        match self.string()?.parse::<T>() {
-            Ok(value) => Some(value),
-            Err(invalid) => {
-                self.error(invalid.problem(), T::EXPECTED);
-                None
-            }
-        }
-    }
-
-    /// A text that is one of `options`.
-    pub fn one_of<'o>(&self, options: &[&'o str]) -> Option<&'o str> {
-        let text = self.string()?;
-        let found = options.iter().find(|it| **it == text).copied();
-        if found.is_none() {
-            let hint = hint::closest(&text, options);
-            let hint = hint.map(|it| format!(" (did you mean `{it}`?)")).unwrap_or_default();
-            self.error(format!("`{}` is not known{hint}", clip(&text)), alternatives(options));
-        }
-        found
-    }
-
-    /// A boolean, `true` or `false`.
-    pub fn bool(&self) -> Option<bool> {
-        let value = self.plain().and_then(scalar::boolean);
-        value.or_else(|| self.mismatch("`true` or `false`"))
-    }
-
-    /// An integer.
-    pub fn integer(&self) -> Option<i64> {
-        let value = self.plain().and_then(scalar::number).and_then(|it| it.as_i64());
-        value.or_else(|| self.mismatch("an integer"))
-    }
-
-    /// An integer that is not negative.
-    pub fn unsigned(&self) -> Option<u64> {
-        let value = self.plain().and_then(scalar::number).and_then(|it| it.as_u64());
-        value.or_else(|| self.mismatch("an integer that is not negative"))
-    }
-
-    /// A finite number.
-    pub fn number(&self) -> Option<serde_json::Number> {
-        let value = self.plain().and_then(scalar::number);
-        value.or_else(|| self.mismatch("a number"))
-    }
-
-    /// A duration such as `30s` or `1h30m`.
-    pub fn duration(&self) -> Option<Duration> {
-        let value = scalar::duration(&self.string()?);
-        value.or_else(|| self.mismatch("a duration such as `30s`, `5m` or `1h30m`"))
     }
 
     /// Any value.
@@ -231,13 +183,6 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn plain(&self) -> Option<&'a str> {
-        match &self.node.value {
-            Value::Scalar { text, style: Style::Plain | Style::Literal } => Some(text),
-            Value::Null | Value::Scalar { .. } | Value::Seq(_) | Value::Map(_) => None,
-        }
-    }
-
     /// Adds that this place holds something else than `expected`.
     pub fn mismatch<T>(&self, expected: &str) -> Option<T> {
         let kind = self.node.kind();
@@ -252,12 +197,6 @@ impl<'a> Cursor<'a> {
     fn child(&self, node: &'a Node, path: String) -> Cursor<'a> {
         Cursor { node, path, findings: self.findings }
     }
-
-    fn push(&self, severity: Severity, problem: String, expected: String) {
-        let Node { line, column, .. } = *self.node;
-        let path = self.path.clone();
-        self.findings.push(Finding { file: None, line, column, path, severity, problem, expected });
-    }
 }
 
 impl Entry<'_> {
@@ -267,31 +206,35 @@ impl Entry<'_> {
     }
 
     fn unknown(&self, known: &[&str], severity: Severity) {
-        let hint = hint::closest(self.key, known);
-        let expected = match hint {
-            Some(name) => format!("`{name}`, did you mean that?"),
-            None => alternatives(known),
-        };
-        self.push(severity, format!("key `{}` is not known", clip(self.key)), expected);
+        let hint = guess(self.key, known);
+        let problem = format!("key `{}` is not known{hint}", clip(self.key));
+        self.push(severity, problem, alternatives(known));
     }
 
     fn push(&self, severity: Severity, problem: String, expected: String) {
-        let path = self.value.path.clone();
-        let (line, column) = (self.line, self.column);
-        self.value.findings.push(Finding {
-            file: None,
-            line,
-            column,
-            path,
-            severity,
-            problem,
-            expected,
-        });
+        let at = (self.line, self.column);
+        let value = &self.value;
+        value.findings.push(finding(at, &value.path, severity, problem, expected));
     }
 }
 
+fn finding(
+    (line, column): (u32, u32),
+    path: &str,
+    severity: Severity,
+    problem: String,
+    expected: String,
+) -> Finding {
+    Finding { file: None, line, column, path: path.to_owned(), severity, problem, expected }
+}
+
+pub(super) fn guess(text: &str, known: &[&str]) -> String {
+    let hint = hint::closest(text, known);
+    hint.map(|it| format!(" (did you mean `{it}`?)")).unwrap_or_default()
+}
+
 /// `a`, `b` or `c`.
-fn alternatives(options: &[&str]) -> String {
+pub(super) fn alternatives(options: &[&str]) -> String {
     let quoted: Vec<String> = options.iter().map(|it| format!("`{it}`")).collect();
     match quoted.split_last() {
         None => "nothing".to_owned(),
@@ -311,7 +254,7 @@ fn join(path: &str, key: &str) -> String {
 }
 
 /// The text, shortened to what fits into a message.
-fn clip(text: &str) -> String {
+pub(super) fn clip(text: &str) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

@@ -10,6 +10,9 @@ use crate::Json;
 /// Words that some reader takes for a boolean or null, in lower case.
 const RESERVED: [&str; 9] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"];
 
+/// Bytes of the longest key in one line with its value.
+const KEY_LENGTH: usize = 500;
+
 /// Writes a value as a YAML document in block style, with a line end.
 pub fn emit(value: &Json) -> String {
     let mut out = String::new();
@@ -30,8 +33,7 @@ fn block(out: &mut String, value: &Json, indent: usize) {
         Json::Object(entries) => {
             for (key, value) in entries {
                 out.push_str(pad);
-                text(out, key);
-                out.push(':');
+                write_key(out, key, &margin);
                 nested(out, value, indent, &Json::is_array);
                 pad = &margin;
             }
@@ -45,6 +47,17 @@ fn block(out: &mut String, value: &Json, indent: usize) {
             }
         }
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => inline(out, value),
+    }
+}
+
+/// A reader gives up on a long key, unless a question mark announces it.
+fn write_key(out: &mut String, key: &str, margin: &str) {
+    let mut written = String::new();
+    text(&mut written, key);
+    if written.len() <= KEY_LENGTH {
+        out.push_str(&format!("{written}:"));
+    } else {
+        out.push_str(&format!("? {written}\n{margin}:"));
     }
 }
 

@@ -5,7 +5,7 @@ pub(super) fn closest<'k>(text: &str, known: &[&'k str]) -> Option<&'k str> {
     let lower = text.to_lowercase();
     let candidates = known.iter().map(|it| (distance(&lower, &it.to_lowercase()), *it));
     let (distance, name) = candidates.min_by_key(|it| it.0)?;
-    let slips = (name.chars().count() / 3).clamp(1, 3);
+    let slips = (name.chars().count() / 3).min(3);
     (distance <= slips).then_some(name)
 }
 

@@ -11,6 +11,7 @@ mod emit;
 mod hint;
 mod json;
 mod scalar;
+mod typed;
 
 pub use build::parse;
 pub use cursor::{Cursor, Entry};
@@ -102,6 +103,19 @@ impl Node {
         }
     }
 
+    /// The tree of a JSON value, without positions.
+    pub fn from_json(json: &Json) -> Node {
+        let scalar = |text: String, style| Value::Scalar { text, style };
+        let value = match json {
+            Json::Null => Value::Null,
+            Json::Bool(_) | Json::Number(_) => scalar(json.to_string(), Style::Literal),
+            Json::String(text) => scalar(text.clone(), Style::Quoted),
+            Json::Array(items) => Value::Seq(items.iter().map(Node::from_json).collect()),
+            Json::Object(entries) => Value::Map(entries.iter().map(json_entry).collect()),
+        };
+        Node { line: 0, column: 0, value }
+    }
+
     /// What kind of value this is, for people.
     pub fn kind(&self) -> &'static str {
         match &self.value {
@@ -113,6 +127,31 @@ impl Node {
         }
     }
 }
+
+fn json_entry((key, value): (&String, &Json)) -> (Key, Node) {
+    (Key { text: key.clone(), line: 0, column: 0 }, Node::from_json(value))
+}
+
+/// Deserialises a document by its `read`; the error is the first finding.
+macro_rules! deserialize_by_read {
+    ($type:ty) => {
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> Result<$type, D::Error> {
+                let json = <crate::Json as serde::Deserialize>::deserialize(deserializer)?;
+                let node = crate::yaml::Node::from_json(&json);
+                let read = crate::yaml::read_node(&node, <$type>::read);
+                read.map(|it| it.value).map_err(|findings| {
+                    let first = findings.first().map(ToString::to_string);
+                    serde::de::Error::custom(first.unwrap_or_default())
+                })
+            }
+        }
+    };
+}
+
+pub(crate) use deserialize_by_read;
 
 /// Parses a YAML document and reads it with `read`, collecting all findings.
 pub fn read<T>(

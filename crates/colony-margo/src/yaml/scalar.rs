@@ -56,6 +56,7 @@ pub(super) fn kind(text: &str) -> &'static str {
     match resolve(text) {
         Json::Null => "empty",
         Json::Bool(_) => "a boolean",
+        Json::Number(_) if text.starts_with('-') => "a negative number",
         Json::Number(_) => "a number",
         Json::String(_) | Json::Array(_) | Json::Object(_) => "a text",
     }

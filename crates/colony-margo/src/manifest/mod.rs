@@ -4,7 +4,9 @@
 //! canonical JSON holds exact integers only below 2^53. So none larger is
 //! made, and none larger is accepted: it could not be told from its neighbour.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod wire;
+
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
@@ -21,7 +23,6 @@ pub const MEDIA_TYPE: &str = "application/vnd.margo.manifest.v1+json";
 pub const BUNDLE_MEDIA_TYPE: &str = "application/vnd.margo.bundle.v1+tar+gzip";
 
 const MAX_BYTES: usize = 4 << 20;
-const MAX_DEPLOYMENTS: usize = 10_000;
 
 /// The version of a manifest, from 1 up to below 2^53.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -176,7 +177,14 @@ impl StateManifest {
         if bytes.len() > MAX_BYTES {
             return Err(ManifestError::TooLarge { found: bytes.len(), limit: MAX_BYTES });
         }
-        serde_json::from_slice::<Wire>(bytes).map_err(ManifestError::Json)?.check()
+        serde_json::from_slice::<wire::Wire>(bytes).map_err(ManifestError::Json)?.check()
+    }
+}
+
+impl<'de> Deserialize<'de> for StateManifest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<StateManifest, D::Error> {
+        let wire = wire::Wire::deserialize(deserializer)?;
+        wire.check().map_err(serde::de::Error::custom)
     }
 }
 
@@ -196,90 +204,4 @@ impl DeploymentRef {
         let size_bytes = Some(bytes.len() as u64);
         DeploymentRef { deployment_id: id.clone(), digest, size_bytes, url }
     }
-}
-
-/// A manifest as sent, before its rules are checked.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Wire {
-    manifest_version: u64,
-    #[serde(deserialize_with = "Option::deserialize")]
-    bundle: Option<WireBundle>,
-    deployments: Vec<WireDeployment>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireBundle {
-    media_type: String,
-    digest: String,
-    #[serde(default)]
-    size_bytes: Option<u64>,
-    url: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireDeployment {
-    deployment_id: String,
-    digest: String,
-    #[serde(default)]
-    size_bytes: Option<u64>,
-    url: String,
-}
-
-impl Wire {
-    fn check(self) -> Result<StateManifest, ManifestError> {
-        let found = self.deployments.len();
-        if found > MAX_DEPLOYMENTS {
-            return Err(ManifestError::TooMany { found, limit: MAX_DEPLOYMENTS });
-        }
-        match (&self.bundle, found) {
-            (None, 1..) => return Err(ManifestError::BundleMissing),
-            (Some(_), 0) => return Err(ManifestError::BundleUnexpected),
-            (None, _) | (Some(_), _) => {}
-        }
-        let version = ManifestVersion::new(self.manifest_version);
-        let manifest_version = version.map_err(ManifestError::Version)?;
-        let bundle = self.bundle.map(WireBundle::check).transpose()?;
-        let deployments = self.deployments.into_iter().enumerate().map(WireDeployment::check);
-        let deployments = deployments.collect::<Result<Vec<_>, _>>()?;
-        refuse_doubles(&deployments)?;
-        Ok(StateManifest { manifest_version, bundle, deployments })
-    }
-}
-
-fn refuse_doubles(deployments: &[DeploymentRef]) -> Result<(), ManifestError> {
-    let mut seen = BTreeSet::new();
-    match deployments.iter().find(|it| !seen.insert(&it.deployment_id)) {
-        Some(double) => Err(ManifestError::Duplicate(double.deployment_id.clone())),
-        None => Ok(()),
-    }
-}
-
-impl WireBundle {
-    fn check(self) -> Result<BundleRef, ManifestError> {
-        if self.media_type != BUNDLE_MEDIA_TYPE {
-            return Err(ManifestError::BundleMediaType(self.media_type));
-        }
-        let digest = digest(&self.digest, || "bundle".to_owned())?;
-        let WireBundle { media_type, size_bytes, url, .. } = self;
-        Ok(BundleRef { media_type, digest, size_bytes, url })
-    }
-}
-
-impl WireDeployment {
-    fn check((index, wire): (usize, WireDeployment)) -> Result<DeploymentRef, ManifestError> {
-        let at = || format!("deployments[{index}]");
-        let deployment_id = wire.deployment_id.parse();
-        let deployment_id =
-            deployment_id.map_err(|source| ManifestError::DeploymentId { at: at(), source })?;
-        let digest = digest(&wire.digest, at)?;
-        let WireDeployment { size_bytes, url, .. } = wire;
-        Ok(DeploymentRef { deployment_id, digest, size_bytes, url })
-    }
-}
-
-fn digest(text: &str, at: impl Fn() -> String) -> Result<Digest, ManifestError> {
-    text.parse().map_err(|source| ManifestError::Digest { at: at(), source })
 }

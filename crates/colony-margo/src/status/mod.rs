@@ -5,18 +5,14 @@
 //! are all empty is none. Our own devices add a report number and the end of
 //! their log under `x-colony-extensions`.
 
+mod read;
+
 use serde::{Deserialize, Serialize};
 
 use crate::device::DeviceId;
 use crate::finding::{Finding, Parsed};
 use crate::manifest::ManifestVersion;
-use crate::yaml::{self, Cursor, Limits};
-
-const EXTENSION: &str = "x-colony-extensions";
-const MAX_ID: usize = 256;
-const MAX_TEXT: usize = 8 * 1024;
-const MAX_COMPONENTS: usize = 1_000;
-const MAX_LOG_LINES: usize = 200;
+use crate::yaml::{self, Limits};
 
 /// How far a deployment or component is. Ordered by severity: the most severe
 /// state of the components is that of the deployment.
@@ -106,11 +102,6 @@ impl State {
     pub fn overall(components: impl IntoIterator<Item = State>) -> State {
         components.into_iter().max().unwrap_or(State::Pending)
     }
-
-    fn read(cursor: &Cursor<'_>) -> Option<State> {
-        let word = cursor.one_of(&State::ALL.map(|it| it.0))?;
-        State::ALL.iter().find(|it| it.0 == word).map(|it| it.1)
-    }
 }
 
 impl std::fmt::Display for State {
@@ -130,17 +121,9 @@ impl StatusError {
     fn is_empty(&self) -> bool {
         self.code.is_empty() && self.source.is_empty() && self.message.is_empty()
     }
-
-    fn read(cursor: &Cursor<'_>) -> Option<StatusError> {
-        let text = |name| cursor.field(name).and_then(|it| bounded(&it, MAX_TEXT));
-        let error = StatusError {
-            code: text("code").unwrap_or_default(),
-            source: text("source").unwrap_or_default(),
-            message: text("message").unwrap_or_default(),
-        };
-        Some(error).filter(|it| !it.is_empty())
-    }
 }
+
+yaml::deserialize_by_read!(DeploymentStatus);
 
 impl DeploymentStatus {
     /// Parses a report, or returns everything that is wrong with it.
@@ -148,86 +131,43 @@ impl DeploymentStatus {
         let limits = Limits { bytes: 512 * 1024, depth: 16, nodes: 20_000, ..Limits::default() };
         yaml::read_json(bytes, &limits, DeploymentStatus::read)
     }
+}
 
-    /// Reads a report.
-    pub fn read(cursor: &Cursor<'_>) -> Option<DeploymentStatus> {
-        let deployment_id = cursor.required("deploymentId").and_then(|it| read_id(&it));
-        let device_id = cursor.field("deviceId").map(|it| it.text());
-        let version = cursor.required("adoptedManifestVersion").and_then(|it| read_version(&it));
-        let status = cursor.required("status").and_then(|it| Overall::read(&it));
-        let components = cursor.required("components").and_then(|it| read_components(&it));
-        let colony = cursor.field(EXTENSION).map(|it| ColonyStatus::read(&it));
-        Some(DeploymentStatus {
-            deployment_id: deployment_id?,
-            device_id: device_id.map_or(Some(None), |it| it.map(Some))?,
-            adopted_manifest_version: version?,
-            status: status?,
-            components: components?,
-            colony,
-        })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn most_severe_component_decides() {
+        check("failed removing installing pending installed removed", "failed");
+        check("removing installing pending installed removed", "removing");
+        check("installing pending installed removed", "installing");
+        check("pending installed removed", "pending");
+        check("installed removed", "installed");
+        check("removed", "removed");
+        check("", "pending");
     }
-}
 
-fn read_id(cursor: &Cursor<'_>) -> Option<String> {
-    cursor.some_string().and_then(|_| bounded(cursor, MAX_ID))
-}
-
-fn read_version(cursor: &Cursor<'_>) -> Option<ManifestVersion> {
-    match ManifestVersion::new(cursor.unsigned()?) {
-        Ok(version) => Some(version),
-        Err(error) => {
-            cursor.error(error.to_string(), "a version from 1 to below 2^53");
-            None
-        }
+    #[test]
+    fn unknown_deployments_and_long_logs_are_accepted() {
+        let log = vec!["line"; 500];
+        let report = serde_json::json!({
+            "deploymentId": "nobody-knows-me",
+            "adoptedManifestVersion": 1,
+            "status": {"state": "pending"},
+            "components": [],
+            "x-colony-extensions": {"report": 3, "log": log},
+        });
+        let status = DeploymentStatus::parse(report.to_string().as_bytes()).unwrap().value;
+        assert_eq!(status.deployment_id, "nobody-knows-me");
+        let colony = status.colony.unwrap();
+        assert_eq!((colony.report, colony.log.map(|it| it.len())), (Some(3), Some(200)));
     }
-}
 
-fn read_components(cursor: &Cursor<'_>) -> Option<Vec<ComponentStatus>> {
-    let found = cursor.items()?.len();
-    if found > MAX_COMPONENTS {
-        cursor.error(format!("has {found} components"), format!("at most {MAX_COMPONENTS}"));
-        return None;
+    #[track_caller]
+    fn check(states: &str, expected: &str) {
+        let state = |word: &str| serde_json::from_value::<State>(word.into()).unwrap();
+        let overall = State::overall(states.split_whitespace().map(state));
+        assert_eq!(overall.as_str(), expected);
     }
-    cursor.each(ComponentStatus::read)
-}
-
-fn bounded(cursor: &Cursor<'_>, limit: usize) -> Option<String> {
-    let text = cursor.string()?;
-    if text.len() > limit {
-        cursor.error(format!("has {} bytes", text.len()), format!("at most {limit}"));
-        return None;
-    }
-    Some(text)
-}
-
-impl Overall {
-    fn read(cursor: &Cursor<'_>) -> Option<Overall> {
-        let state = cursor.required("state").and_then(|it| State::read(&it));
-        let error = cursor.field("error").and_then(|it| StatusError::read(&it));
-        Some(Overall { state: state?, error })
-    }
-}
-
-impl ComponentStatus {
-    fn read(cursor: &Cursor<'_>) -> Option<ComponentStatus> {
-        let name = cursor.required("name").and_then(|it| read_id(&it));
-        let state = cursor.required("state").and_then(|it| State::read(&it));
-        let error = cursor.field("error").and_then(|it| StatusError::read(&it));
-        Some(ComponentStatus { name: name?, state: state?, error })
-    }
-}
-
-impl ColonyStatus {
-    fn read(cursor: &Cursor<'_>) -> ColonyStatus {
-        let report = cursor.field("report").and_then(|it| it.unsigned());
-        let log = cursor.field("log").and_then(|it| it.each(|line| bounded(line, MAX_TEXT)));
-        ColonyStatus { report, log: log.map(tail) }
-    }
-}
-
-/// Only the end of a log is kept.
-fn tail(mut lines: Vec<String>) -> Vec<String> {
-    let surplus = lines.len().saturating_sub(MAX_LOG_LINES);
-    lines.drain(..surplus);
-    lines
 }

@@ -1,0 +1,110 @@
+//! What the node asks of its container engine, and what it sees there.
+//!
+//! Actions are idempotent and stand for a goal, not for a change: doing one
+//! twice, or doing one whose goal is reached, changes nothing. Containers
+//! carry the labels `deployment`, `component`, `fingerprint` and `service`.
+
+use std::collections::BTreeSet;
+
+use colony_margo::{ComponentName, DeploymentId, Digest};
+
+/// Something the shell is to do now. At most one per deployment is under way.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Action {
+    /// Have archive and images of the component at hand; answered from local
+    /// copies where there are any. What runs is not touched.
+    Prepare { deployment: DeploymentId, component: ComponentName, fingerprint: Digest },
+    /// Create and start the services that are missing or have exited.
+    Start { deployment: DeploymentId, component: ComponentName, fingerprint: Digest },
+    /// Stop and remove the component's containers that have not this fingerprint.
+    Clear { deployment: DeploymentId, component: ComponentName, keep: Option<Digest> },
+    /// Stop and remove everything of the deployment.
+    Remove { deployment: DeploymentId },
+}
+
+impl Action {
+    pub fn deployment(&self) -> &DeploymentId {
+        match self {
+            Action::Prepare { deployment, .. }
+            | Action::Start { deployment, .. }
+            | Action::Clear { deployment, .. }
+            | Action::Remove { deployment } => deployment,
+        }
+    }
+
+    /// What the containers it makes are made from.
+    pub fn fingerprint(&self) -> Option<Digest> {
+        match self {
+            Action::Prepare { fingerprint, .. } | Action::Start { fingerprint, .. } => {
+                Some(*fingerprint)
+            }
+            Action::Clear { .. } | Action::Remove { .. } => None,
+        }
+    }
+
+    pub fn component(&self) -> Option<&ComponentName> {
+        match self {
+            Action::Prepare { component, .. }
+            | Action::Start { component, .. }
+            | Action::Clear { component, .. } => Some(component),
+            Action::Remove { .. } => None,
+        }
+    }
+}
+
+/// What an action found out; only `Prepare` has anything to tell.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Prepared {
+    /// The services of the component.
+    pub services: BTreeSet<String>,
+}
+
+/// One container of this node, as the engine shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Container {
+    pub deployment: DeploymentId,
+    pub component: ComponentName,
+    pub fingerprint: Digest,
+    pub service: String,
+    /// Differs after every start, such as the id with the time of the start.
+    pub run: String,
+    pub status: Status,
+    pub health: Health,
+    /// The last lines it printed; read for containers that are not well.
+    pub log: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    Running,
+    /// Created, or on its way to run.
+    Starting,
+    Exited {
+        code: i64,
+    },
+    /// The engine has given it up.
+    Dead,
+}
+
+/// What the health check says, after the engine's own retries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Health {
+    /// There is no check.
+    None,
+    Starting,
+    Healthy,
+    Unhealthy {
+        detail: String,
+    },
+}
+
+impl Container {
+    /// It runs and no check says otherwise.
+    pub(super) fn is_well(&self) -> bool {
+        self.status == Status::Running && matches!(self.health, Health::None | Health::Healthy)
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        matches!(self.status, Status::Exited { .. } | Status::Dead)
+    }
+}

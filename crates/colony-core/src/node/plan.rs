@@ -1,0 +1,147 @@
+//! A wire document, understood: what is to run, in which order.
+//!
+//! A *fingerprint* names what a component's containers are made from. It is
+//! blind to all that does not reach them (attempt, policy, waiting times, the
+//! other components), so equal fingerprints mean: leave it running.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use colony_margo::{
+    ApplicationDeployment, Capabilities, Component, ComponentName, DeploymentId, DeviceId,
+    DeviceTarget, Digest, Finding, canonical,
+};
+
+use super::policy::COMPONENT_LIMIT;
+use crate::attempt::Failure;
+use crate::code::Code;
+use crate::document::EXTENSION;
+
+/// What a document asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    pub document: ApplicationDeployment,
+    /// The LO's try; foreign managers count none.
+    pub attempt: Option<u64>,
+    /// In the order of installation.
+    pub parts: Vec<Part>,
+}
+
+/// One component of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    pub component: ComponentName,
+    pub fingerprint: Digest,
+    /// Whether the next component waits for this one.
+    pub waits: bool,
+    pub timeout: Option<Duration>,
+}
+
+impl Plan {
+    /// Reads the document listed as `id` for `node`.
+    pub fn read(id: &DeploymentId, node: &DeviceId, bytes: &[u8]) -> Result<Plan, Failure> {
+        let parsed = ApplicationDeployment::parse(bytes);
+        let document = parsed.map_err(|it| invalid(findings(&it)))?.value;
+        if document.id != *id {
+            return Err(invalid(format!("the document is of `{}`, not of `{id}`", document.id)));
+        }
+        addressed_to(node, &document)?;
+        let components = &document.spec.profile.components;
+        if components.len() > COMPONENT_LIMIT {
+            let count = components.len();
+            return Err(invalid(format!(
+                "{count} components, at most {COMPONENT_LIMIT} are taken"
+            )));
+        }
+        let own = document.spec.extensions.get(EXTENSION);
+        let attempt = own.and_then(|it| it.get("attempt")).and_then(Value::as_u64);
+        let parts = components.iter().map(|it| Part::of(&document, it)).collect();
+        Ok(Plan { document, attempt, parts })
+    }
+
+    /// Whether this device may run it: Margo has every device ask for itself.
+    pub(super) fn fits(&self, device: &Capabilities) -> Result<(), Failure> {
+        let profile = &self.document.spec.profile;
+        let not_eligible = |message| Err(Failure::new(Code::NotEligible, message));
+        if !device.supports(&profile.kind) {
+            return not_eligible(format!("profiles of type `{}` are not supported", profile.kind));
+        }
+        match profile.constraints.as_ref().map_or(Ok(()), |it| it.eligible(device)) {
+            Ok(()) => Ok(()),
+            Err(mismatches) => {
+                let all: Vec<String> = mismatches.iter().map(ToString::to_string).collect();
+                not_eligible(all.join("; "))
+            }
+        }
+    }
+
+    pub fn part(&self, component: &ComponentName) -> Option<&Part> {
+        self.parts.iter().find(|it| it.component == *component)
+    }
+
+    pub fn fingerprints(&self) -> BTreeSet<Digest> {
+        self.parts.iter().map(|it| it.fingerprint).collect()
+    }
+}
+
+impl Part {
+    fn of(document: &ApplicationDeployment, component: &Component) -> Part {
+        Part {
+            component: component.name.clone(),
+            fingerprint: fingerprint(document, component),
+            waits: component.properties.wait.unwrap_or(true),
+            timeout: component.properties.timeout.map(|it| it.duration()),
+        }
+    }
+}
+
+/// The digest of all that the containers of `component` are made from.
+pub fn fingerprint(document: &ApplicationDeployment, component: &Component) -> Digest {
+    let profile = &document.spec.profile;
+    let made_from = json!({
+        "name": component.name,
+        "repository": component.properties.repository,
+        "revision": component.properties.revision,
+        "extensions": component.extensions,
+        "profile": { "type": profile.kind, "extensions": profile.extensions },
+        "parameters": parameters(document, component),
+    });
+    Digest::of(&canonical::to_vec(&made_from))
+}
+
+/// Pointers and values meant for `component`, by pointer. Of two parameters
+/// with one pointer the order of their names decides, as it does in the engine.
+fn parameters(document: &ApplicationDeployment, component: &Component) -> Vec<Value> {
+    let mut aimed: Vec<(&str, Option<&Value>)> = Vec::new();
+    for parameter in document.spec.parameters.values() {
+        let here = parameter.targets.iter().filter(|it| it.components.contains(&component.name));
+        aimed.extend(here.map(|it| (it.pointer.as_str(), parameter.value.as_ref())));
+    }
+    aimed.sort_by_key(|it| it.0);
+    aimed.into_iter().map(|(pointer, value)| json!([pointer, value])).collect()
+}
+
+fn addressed_to(node: &DeviceId, document: &ApplicationDeployment) -> Result<(), Failure> {
+    let (code, message) = match &document.metadata.device_id {
+        DeviceTarget::Device(id) if id == node => return Ok(()),
+        DeviceTarget::Device(id) => {
+            (Code::UnknownChild, format!("the document is for `{id}`, this is `{node}`"))
+        }
+        DeviceTarget::AnyChild(id) => {
+            (Code::PlacementUnsupported, format!("`{node}` places nothing for `{id}`"))
+        }
+    };
+    Err(Failure { source: document.metadata.name.clone(), ..Failure::new(code, message) })
+}
+
+fn invalid(message: String) -> Failure {
+    Failure::new(Code::InvalidConfig, message)
+}
+
+/// The first findings, as one line: the LO has shown all of them already.
+fn findings(all: &[Finding]) -> String {
+    let shown: Vec<String> = all.iter().take(3).map(ToString::to_string).collect();
+    shown.join("; ")
+}

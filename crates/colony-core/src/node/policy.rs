@@ -1,0 +1,83 @@
+//! How patient a node is.
+
+use std::time::Duration;
+
+/// The most deployments a manifest may list.
+pub const DEPLOYMENT_LIMIT: usize = 1_000;
+/// The most components a deployment may have.
+pub const COMPONENT_LIMIT: usize = 64;
+
+/// The waiting times of a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    /// How long a service without a health check must run to count as healthy.
+    pub settle: Duration,
+    /// How long a component may take if its document does not say.
+    pub timeout: Duration,
+    /// How long a document must stay installed before the one before it is let go.
+    pub proof: Duration,
+    pub backoff: Backoff,
+    /// More restarts than this within `restart_window` are reported as a failure.
+    pub restart_limit: usize,
+    pub restart_window: Duration,
+    /// How far the stored clock may lag behind while something is timed.
+    pub clock_lag: Duration,
+}
+
+/// Waits that double, from `first` to `longest`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Backoff {
+    pub first: Duration,
+    pub longest: Duration,
+}
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy {
+            settle: Duration::from_secs(5),
+            timeout: Duration::from_secs(300),
+            proof: Duration::from_secs(3_600),
+            backoff: Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(60) },
+            restart_limit: 5,
+            restart_window: Duration::from_secs(600),
+            clock_lag: Duration::from_secs(10),
+        }
+    }
+}
+
+impl Backoff {
+    /// The wait before try number `tries`, counted from 0, a little longer by
+    /// chance so that many nodes do not come back at once.
+    pub fn wait(&self, tries: usize, entropy: u64) -> Duration {
+        let doublings = u32::try_from(tries.min(16)).unwrap_or(16);
+        let wait = self.first.saturating_mul(1 << doublings).min(self.longest);
+        let spread = u64::try_from(wait.as_millis() / 4).unwrap_or(u64::MAX).saturating_add(1);
+        wait.saturating_add(Duration::from_millis(entropy % spread))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_up_to_the_longest() {
+        check(0, 0, 1_000);
+        check(1, 0, 2_000);
+        check(5, 0, 32_000);
+        check(6, 0, 60_000);
+        check(usize::MAX, 0, 60_000);
+    }
+
+    #[test]
+    fn chance_adds_at_most_a_quarter() {
+        check(0, 250, 1_250);
+        check(0, 251, 1_000);
+    }
+
+    #[track_caller]
+    fn check(tries: usize, entropy: u64, expected: u64) {
+        let wait = Policy::default().backoff.wait(tries, entropy);
+        assert_eq!(wait, Duration::from_millis(expected));
+    }
+}

@@ -1,0 +1,162 @@
+//! Keeping what is installed as it was: drift is repaired, for ever.
+//!
+//! What is missing or has ended is started again after a wait that doubles. A
+//! component that needs it too often, or whose health check fails, is reported
+//! as failed, but nothing is given up: the repairs go on, and when it is well
+//! again that is reported too.
+
+use colony_margo::ComponentName;
+
+use super::engine::Action;
+use super::held::{Held, Next, Scene, sooner, vanished};
+use super::plan::Plan;
+use super::row::{Phase, Restarts, Retry};
+use super::sight::Sight;
+use crate::attempt::Failure;
+use crate::code::Class;
+use crate::time::Mono;
+
+pub(super) fn next(held: &mut Held, scene: &Scene<'_>) -> Next {
+    let Ok(plan) = held.plan.clone() else { return Next::Wait(None) };
+    let proof = let_go_of_previous(held, scene);
+    let recovery = judge(held, &plan, scene);
+    match mend(held, &plan, scene) {
+        Next::Act(action) => Next::Act(action),
+        Next::Wait(until) => Next::Wait(sooner(sooner(until, recovery), proof)),
+    }
+}
+
+/// The first repair that `plan` needs and whose time has come.
+pub(super) fn mend(held: &mut Held, plan: &Plan, scene: &Scene<'_>) -> Next {
+    let wanted = repairs(held, plan, scene);
+    held.record.restarts.retain(|name, it| {
+        let needed = wanted.iter().any(|action| action.component() == Some(name));
+        it.rest(needed, scene)
+    });
+    let mut wake = None;
+    for action in wanted {
+        let Some(component) = action.component() else { continue };
+        let restarts = held.record.restarts.entry(component.clone()).or_default();
+        let due = restarts.due(scene);
+        if due <= scene.now.mono {
+            return Next::Act(action);
+        }
+        wake = sooner(wake, Some(due));
+    }
+    Next::Wait(wake)
+}
+
+/// What each component needs next, if anything.
+fn repairs(held: &Held, plan: &Plan, scene: &Scene<'_>) -> Vec<Action> {
+    let gone = vanished(plan, scene).map(|it| held.clear(it, None));
+    let sights = held.sights(plan, scene);
+    gone.into_iter().chain(sights.iter().filter_map(|it| repair(held, it))).collect()
+}
+
+fn repair(held: &Held, sight: &Sight<'_>) -> Option<Action> {
+    let part = sight.part;
+    if sight.has_strangers() {
+        return Some(held.clear(&part.component, Some(part.fingerprint)));
+    }
+    if sight.is_complete() {
+        return None;
+    }
+    let at_hand = held.memory.prepared.contains(&part.fingerprint);
+    Some(if at_hand { held.start(part) } else { held.prepare(part) })
+}
+
+/// Says whether the deployment counts as lost, and when it would count as well.
+fn judge(held: &mut Held, plan: &Plan, scene: &Scene<'_>) -> Option<Mono> {
+    let worst = held.sights(plan, scene).iter().find_map(|it| hopeless(held, it, scene));
+    let well = held.settled_at(plan, scene);
+    let Phase::Installed { lost, .. } = &mut held.record.phase else { return None };
+    if lost.is_none() {
+        *lost = worst;
+        return None;
+    }
+    if well.is_some_and(|it| it <= scene.now.mono) {
+        *lost = None;
+        return None;
+    }
+    well
+}
+
+/// Why a component is beyond what restarts may do quietly.
+fn hopeless(held: &Held, sight: &Sight<'_>, scene: &Scene<'_>) -> Option<Failure> {
+    let restarts = held.record.restarts.get(&sight.part.component);
+    let many = restarts.is_some_and(|it| it.recent(scene) >= scene.policy.restart_limit);
+    sight.unhealthy().or_else(|| sight.broken().filter(|_| many))
+}
+
+/// The document before is kept until this one has been installed long enough.
+fn let_go_of_previous(held: &mut Held, scene: &Scene<'_>) -> Option<Mono> {
+    let Phase::Installed { since, .. } = held.record.phase else { return None };
+    held.previous.as_ref()?;
+    let proven = since.after(scene.policy.proof);
+    if scene.now.mono < proven {
+        return Some(proven);
+    }
+    held.previous = None;
+    held.record.previous = None;
+    held.forget_services();
+    None
+}
+
+pub(super) fn started(held: &mut Held, component: &ComponentName, scene: &Scene<'_>) {
+    let restarts = held.record.restarts.entry(component.clone()).or_default();
+    restarts.count(scene);
+}
+
+/// A repair did not work. An error of the environment is not held against the
+/// component; what it was prepared with is looked at again.
+pub(super) fn missed(held: &mut Held, action: &Action, failure: &Failure, scene: &Scene<'_>) {
+    let Some(component) = action.component() else { return };
+    if let Some(fingerprint) = action.fingerprint() {
+        held.memory.prepared.remove(&fingerprint);
+    }
+    let restarts = held.record.restarts.entry(component.clone()).or_default();
+    match failure.code.class() {
+        Class::Revision => restarts.count(scene),
+        Class::Environment => restarts.retry.again(scene),
+    }
+}
+
+impl Restarts {
+    /// Restarts within the window.
+    fn recent(&self, scene: &Scene<'_>) -> usize {
+        let window = scene.policy.restart_window;
+        self.times.iter().filter(|it| scene.now.mono.since(**it) < window).count()
+    }
+
+    fn count(&mut self, scene: &Scene<'_>) {
+        let window = scene.policy.restart_window;
+        self.times.retain(|it| scene.now.mono.since(*it) < window);
+        self.times.push(scene.now.mono);
+        // More than this many are never told apart.
+        let surplus = self.times.len().saturating_sub(scene.policy.restart_limit + 1);
+        self.times.drain(..surplus);
+        self.retry = Retry { tries: self.retry.tries + 1, due: None };
+    }
+
+    /// When the repair may be done; set when the need is first seen.
+    fn due(&mut self, scene: &Scene<'_>) -> Mono {
+        let tries = self.recent(scene).max(self.retry.tries);
+        let wait = scene.policy.backoff.wait(tries, scene.now.entropy);
+        *self.retry.due.get_or_insert(scene.now.mono.after(wait))
+    }
+
+    /// Forgets what is over. Returns whether anything is left to remember.
+    fn rest(&mut self, needed: bool, scene: &Scene<'_>) -> bool {
+        if !needed {
+            self.retry.due = None;
+            let calm = self
+                .times
+                .last()
+                .is_none_or(|it| scene.now.mono.since(*it) >= scene.policy.backoff.longest);
+            if calm {
+                self.retry.tries = 0;
+            }
+        }
+        needed || self.recent(scene) > 0 || self.retry.tries > 0
+    }
+}

@@ -1,0 +1,160 @@
+//! One component as the last observation shows it, against its plan.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use colony_margo::{ComponentName, Digest};
+
+use super::engine::{Container, Health, Status};
+use super::plan::Part;
+use crate::attempt::Failure;
+use crate::code::Code;
+use crate::time::Mono;
+
+/// Since when which run of a service is well.
+pub(super) type Steady = BTreeMap<(ComponentName, Digest, String), (String, Mono)>;
+
+/// What is seen of one component.
+#[derive(Debug)]
+pub(super) struct Sight<'a> {
+    pub(super) part: &'a Part,
+    /// Known once the component was prepared.
+    services: Option<&'a BTreeSet<String>>,
+    own: BTreeMap<&'a str, &'a Container>,
+    strangers: bool,
+}
+
+impl<'a> Sight<'a> {
+    pub(super) fn of(
+        part: &'a Part,
+        services: &'a BTreeMap<Digest, BTreeSet<String>>,
+        containers: &'a [Container],
+    ) -> Sight<'a> {
+        let services = services.get(&part.fingerprint);
+        let mut sight = Sight { part, services, own: BTreeMap::new(), strangers: false };
+        for container in containers.iter().filter(|it| it.component == part.component) {
+            if container.fingerprint == part.fingerprint {
+                sight.keep_the_best(container);
+            } else {
+                sight.strangers = true;
+            }
+        }
+        sight
+    }
+
+    fn keep_the_best(&mut self, container: &'a Container) {
+        let best = self.own.entry(&container.service).or_insert(container);
+        if container.status < best.status {
+            *best = container;
+        }
+    }
+
+    /// Containers made from something else are there.
+    pub(super) fn has_strangers(&self) -> bool {
+        self.strangers
+    }
+
+    /// Every service has a container that runs or is about to.
+    pub(super) fn is_complete(&self) -> bool {
+        self.services.is_some() && self.broken().is_none()
+    }
+
+    /// A service that has ended or is gone, as a failure.
+    pub(super) fn broken(&self) -> Option<Failure> {
+        self.ended().or_else(|| {
+            let gone = self.services().find(|it| !self.own.contains_key(it))?;
+            Some(self.failure(Code::Exited, format!("the container of service `{gone}` is gone")))
+        })
+    }
+
+    /// A service whose container has ended, as a failure.
+    pub(super) fn ended(&self) -> Option<Failure> {
+        let container = self.expected().find(|it| it.has_ended())?;
+        let service = &container.service;
+        let message = match container.status {
+            Status::Exited { code } => format!("service `{service}` exited with code {code}"),
+            Status::Running | Status::Starting | Status::Dead => {
+                format!("the engine gave up service `{service}`")
+            }
+        };
+        let failure = self.failure(Code::Exited, message);
+        Some(Failure { log: container.log.clone(), ..failure })
+    }
+
+    /// A service whose health check fails, as a failure.
+    pub(super) fn unhealthy(&self) -> Option<Failure> {
+        self.expected().find_map(|it| match &it.health {
+            Health::Unhealthy { detail } => {
+                let message = format!("service `{}` is unhealthy: {detail}", it.service);
+                let failure = self.failure(Code::Unhealthy, message);
+                Some(Failure { log: it.log.clone(), ..failure })
+            }
+            Health::None | Health::Starting | Health::Healthy => None,
+        })
+    }
+
+    /// When all services have been well for as long as `wait` asks of each, if
+    /// nothing changes; `None` if something has to change first.
+    pub(super) fn well_at(
+        &self,
+        steady: &Steady,
+        wait: impl Fn(&Container) -> Duration,
+    ) -> Option<Mono> {
+        self.services?;
+        let each = self.services().map(|it| {
+            let container = self.own.get(it).filter(|it| it.is_well())?;
+            let (_, since) = steady.get(&steady_key(container))?;
+            Some(since.after(wait(container)))
+        });
+        each.collect::<Option<Vec<Mono>>>().map(|it| it.into_iter().max().unwrap_or_default())
+    }
+
+    /// What a component that is not ready is waiting for.
+    pub(super) fn lacks(&self) -> String {
+        let each = self.services().filter_map(|it| Some((it, self.lack(it)?)));
+        let texts: Vec<String> =
+            each.map(|(name, lack)| format!("service `{name}` {lack}")).collect();
+        texts.join(", ")
+    }
+
+    fn lack(&self, service: &str) -> Option<&'static str> {
+        let Some(container) = self.own.get(service) else { return Some("has no container") };
+        match (&container.status, &container.health) {
+            (Status::Running, Health::None) => Some("keeps restarting"),
+            (Status::Running, Health::Healthy) => None,
+            (Status::Running, Health::Starting) => Some("is not healthy yet"),
+            (Status::Running, Health::Unhealthy { .. }) => Some("is unhealthy"),
+            (Status::Starting, _) => Some("is not running yet"),
+            (Status::Exited { .. } | Status::Dead, _) => Some("has ended"),
+        }
+    }
+
+    pub(super) fn failure(&self, code: Code, message: String) -> Failure {
+        Failure { source: self.part.component.to_string(), ..Failure::new(code, message) }
+    }
+
+    fn services(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.services.into_iter().flatten().map(String::as_str)
+    }
+
+    /// The containers that stand for a service of the plan.
+    fn expected(&self) -> impl Iterator<Item = &'a Container> + use<'a, '_> {
+        self.services().filter_map(|it| self.own.get(it).copied())
+    }
+}
+
+/// Brings `steady` up to what is seen: a run that is well keeps its time.
+pub(super) fn update_steady(steady: &mut Steady, containers: &[Container], now: Mono) {
+    let well = containers.iter().filter(|it| it.is_well());
+    let next = well.map(|it| {
+        let key = steady_key(it);
+        let before = steady.get(&key).filter(|(run, _)| *run == it.run);
+        let since = before.map_or(now, |it| it.1);
+        (key, (it.run.clone(), since))
+    });
+    *steady = next.collect();
+}
+
+fn steady_key(container: &Container) -> (ComponentName, Digest, String) {
+    (container.component.clone(), container.fingerprint, container.service.clone())
+}

@@ -1,0 +1,140 @@
+//! A scripted engine: what it does is decided by the revision's behaviour.
+
+use std::collections::BTreeSet;
+
+use colony_margo::{ComponentName, DeploymentId, Digest};
+
+use super::world::World;
+use crate::attempt::Failure;
+use crate::code::Code;
+use crate::node::{Action, Health, Prepared, Status};
+
+pub(super) type Place = (DeploymentId, ComponentName, Digest, String);
+
+/// How a revision of a component behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Behaviour {
+    Fine,
+    /// Has a health check that passes.
+    Checked,
+    /// Has a health check that fails.
+    Unhealthy,
+    /// Has a health check that never says anything.
+    Slow,
+    Exits,
+    /// Its image does not exist.
+    NoImage,
+    /// The engine cannot start it.
+    NoStart,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fake {
+    pub(super) title: String,
+    pub(super) run: u32,
+    pub(super) status: Status,
+    pub(super) health: Health,
+}
+
+impl World {
+    pub(super) fn perform(&mut self, action: &Action, title: &str) -> Result<Prepared, Failure> {
+        let down = self.engine_down.then(|| Failure::new(Code::EngineUnavailable, "no answer"));
+        match action {
+            Action::Prepare { fingerprint, .. } => self.prepare(title, *fingerprint),
+            Action::Start { .. } => down.map_or_else(|| self.start(action, title), Err),
+            Action::Clear { component, keep, .. } => {
+                self.trace.push(format!("clear {component}"));
+                self.sweep(action, |it| it.1 != *component || Some(it.2) == *keep);
+                Ok(Prepared::default())
+            }
+            Action::Remove { deployment } => {
+                self.trace.push(format!("remove {}", super::script::name_of(deployment)));
+                if self.removal_fails {
+                    return Err(Failure::new(Code::EngineError, "device is busy"));
+                }
+                self.sweep(action, |_| false);
+                Ok(Prepared::default())
+            }
+        }
+    }
+
+    /// Removes the deployment's containers but those to keep. None of them may
+    /// be what the node wants.
+    fn sweep(&mut self, action: &Action, keep: impl Fn(&Place) -> bool) {
+        let id = action.deployment();
+        let held = self.node.deployments.get(id);
+        let held = held.filter(|it| it.record.phase.is_wanted() && action.component().is_some());
+        let wanted = held.and_then(|it| it.plan.as_ref().ok()).map(|it| it.fingerprints());
+        let wanted = wanted.unwrap_or_default();
+        self.engine.retain(|place, fake| {
+            let stays = place.0 != *id || keep(place);
+            let sound = fake.status == Status::Running && wanted.contains(&place.2);
+            assert!(stays || !sound, "{} was stopped", fake.title);
+            stays
+        });
+    }
+
+    fn prepare(&mut self, title: &str, fingerprint: Digest) -> Result<Prepared, Failure> {
+        let local = self.images.contains(&fingerprint);
+        self.trace.push(format!("{} {title}", if local { "find" } else { "pull" }));
+        if self.behaviour(title) == Behaviour::NoImage {
+            return Err(Failure::new(Code::ImageMissing, "no such image"));
+        }
+        if !local && self.registry_down {
+            return Err(Failure::new(Code::RegistryUnavailable, "no route"));
+        }
+        self.images.insert(fingerprint);
+        Ok(Prepared { services: BTreeSet::from(["main".to_owned()]) })
+    }
+
+    fn start(&mut self, action: &Action, title: &str) -> Result<Prepared, Failure> {
+        let Action::Start { deployment, component, fingerprint } = action else {
+            unreachable!("only starts are started")
+        };
+        self.trace.push(format!("start {title}"));
+        assert!(self.images.contains(fingerprint), "{title} was not prepared");
+        let behaviour = self.behaviour(title);
+        if behaviour == Behaviour::NoStart {
+            return Err(Failure::new(Code::PortInUse, "port 80 is taken"));
+        }
+        let place = (deployment.clone(), component.clone(), *fingerprint, "main".to_owned());
+        let runs = self.engine.get(&place).is_some_and(|it| it.status == Status::Running);
+        if !runs {
+            self.runs += 1;
+            let fake = started(title.to_owned(), self.runs, behaviour);
+            self.engine.insert(place, fake);
+        }
+        Ok(Prepared::default())
+    }
+
+    pub(super) fn title(&self, action: &Action) -> String {
+        let Some((_, component)) = self.node.subject(action) else { return String::new() };
+        let revision = component.properties.revision.as_str();
+        format!("{}@{}", component.name, revision.trim_end_matches(".0.0"))
+    }
+
+    fn behaviour(&self, title: &str) -> Behaviour {
+        self.behaviours.get(title).copied().unwrap_or(Behaviour::Fine)
+    }
+}
+
+fn started(title: String, run: u32, behaviour: Behaviour) -> Fake {
+    let status = match behaviour {
+        Behaviour::Exits => Status::Exited { code: 1 },
+        Behaviour::Fine
+        | Behaviour::Checked
+        | Behaviour::Unhealthy
+        | Behaviour::Slow
+        | Behaviour::NoImage
+        | Behaviour::NoStart => Status::Running,
+    };
+    let health = match behaviour {
+        Behaviour::Checked => Health::Healthy,
+        Behaviour::Unhealthy => Health::Unhealthy { detail: "503".to_owned() },
+        Behaviour::Slow => Health::Starting,
+        Behaviour::Fine | Behaviour::Exits | Behaviour::NoImage | Behaviour::NoStart => {
+            Health::None
+        }
+    };
+    Fake { title, run, status, health }
+}

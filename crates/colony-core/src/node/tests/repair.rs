@@ -1,0 +1,55 @@
+//! Keeping what is installed as it was.
+
+use super::check;
+
+#[test]
+fn node_boots_from_disk_without_a_network() {
+    check(
+        "deploy a db@1 web@1; run 19; registry off; blackout; run 9",
+        "find db@1, start db@1, find web@1, start web@1",
+    );
+}
+
+#[test]
+fn what_ended_or_vanished_is_started_again() {
+    check("deploy a web@1; run 9; web@1 becomes exited; run 9", "start web@1");
+    check("deploy a web@1; run 9; web@1 becomes gone; run 9", "start web@1");
+}
+
+#[test]
+fn repairs_wait_longer_each_time_and_the_sixth_is_reported() {
+    let script = "deploy a web@1; run 9; web@1 is exiting; web@1 becomes exited";
+    let start = ", start web@1";
+    check(&format!("{script}; run 4"), "start web@1, start web@1");
+    let five = start.repeat(5);
+    check(&format!("{script}; run 60"), &format!("{}, a: failed exited web", &five[2..]));
+    check(&format!("{script}; run 60; run 1"), "");
+    check(&format!("{script}; run 60; run 70"), &start.repeat(2)[2..]);
+}
+
+#[test]
+fn recovery_is_reported_after_the_settle_time() {
+    check(
+        "deploy a web@1; run 9; web@1 is exiting; web@1 becomes exited; run 60; web@1 is fine; run 70",
+        "start web@1, a: installed",
+    );
+    let unhealthy = "web@1 is checked; deploy a web@1; run 9; web@1 becomes unhealthy";
+    check(&format!("{unhealthy}; run 60"), "a: failed unhealthy web");
+    check(&format!("{unhealthy}; run 60; web@1 becomes healthy; run 4"), "");
+    check(&format!("{unhealthy}; run 60; web@1 becomes healthy; run 9"), "a: installed");
+}
+
+#[test]
+fn environment_never_makes_a_repair_give_up() {
+    check(
+        "deploy a web@1; run 9; web@1 is unstartable; web@1 becomes gone; run 600; web@1 is fine; run 80",
+        "find web@1, start web@1",
+    );
+}
+
+#[test]
+fn containers_nobody_asked_for_are_removed_once_a_manifest_is_known() {
+    check("stranger x; run 60", "");
+    check("stranger x; deploy a web@1; run 2", "a: installing, pull web@1, start web@1, remove x");
+    check("deploy a web@1; run 9; stranger x; run 3", "remove x");
+}

@@ -1,0 +1,56 @@
+//! What the manager hears.
+
+use super::world::World;
+use super::{check, script};
+
+#[test]
+fn report_is_repeated_until_it_is_heard() {
+    check("manager off; deploy a web@1; run 9; manager on; run 1", "a: installed");
+    check("manager off; deploy a web@1; run 9; reboot; manager on; run 1", "a: installed");
+}
+
+#[test]
+fn new_incarnation_hears_everything_again() {
+    check("deploy a web@1; run 9; incarnation 1; run 9", "a: installed");
+    check("deploy a web@1; run 9; deploy b web@1; run 0", "b: installing, find web@1, start web@1");
+}
+
+#[test]
+fn numbers_rise_though_the_wall_clock_goes_back() {
+    let numbers =
+        after("deploy a web@1; run 9; wall 5; deploy a web@2; run 9; reboot; undeploy a; run 9")
+            .numbers;
+    assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
+    assert!(numbers.len() >= 6, "{numbers:?}");
+}
+
+#[test]
+fn report_names_components_and_ends_with_the_log() {
+    let world = after("db@1 is exiting; manager off; deploy a api@1 db@1 web@1; run 9");
+    let report = &world.node.reports()[0];
+    let states: Vec<String> =
+        report.components.iter().map(|it| format!("{} {}", it.name, it.state)).collect();
+    assert_eq!(states, ["api installed", "db failed", "web pending"]);
+    let error = report.components[1].error.as_ref().expect("an error");
+    assert_eq!(error.message, "service `main` exited with code 1");
+    let log = report.colony.as_ref().and_then(|it| it.log.clone()).expect("a log");
+    assert_eq!(log, ["last words of db@1"]);
+}
+
+#[test]
+fn adopted_version_is_the_one_that_removed_it_and_else_the_newest() {
+    let adopted = |script: &str| {
+        let reports = after(script).node.reports();
+        reports.iter().map(|it| it.adopted_manifest_version.get()).collect::<Vec<_>>()
+    };
+    assert_eq!(adopted("manager off; deploy a web@1; run 1; deploy b web@1; run 1"), [2, 2]);
+    let removed = "manager off; deploy a web@1; run 1; undeploy a; run 1; deploy b web@1; run 1";
+    assert_eq!(adopted(removed), [2, 3]);
+}
+
+/// The world after a script.
+fn after(text: &str) -> World {
+    let mut world = World::new();
+    text.split(';').for_each(|it| script::run(&mut world, it.trim()));
+    world
+}

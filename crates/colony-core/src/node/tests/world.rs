@@ -1,0 +1,249 @@
+//! The world around a node: manager, shell and disk.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use colony_margo::{
+    Capabilities, DeploymentId, DeploymentStatus, Digest, ManifestVersion, StateManifest,
+};
+use serde_json::json;
+
+use super::fake::{Behaviour, Fake, Place};
+use crate::node::{Action, Container, Input, Node, Policy, Row, Step};
+use crate::time::{Mono, Now, Wall};
+
+pub(super) struct World {
+    pub(super) node: Node,
+    pub(super) disk: BTreeMap<String, String>,
+    pub(super) engine: BTreeMap<Place, Fake>,
+    pub(super) images: BTreeSet<Digest>,
+    pub(super) behaviours: BTreeMap<String, Behaviour>,
+    pub(super) registry_down: bool,
+    pub(super) engine_down: bool,
+    pub(super) removal_fails: bool,
+    /// Actions are taken but not carried out.
+    pub(super) hung: bool,
+    pub(super) desired: BTreeMap<DeploymentId, Vec<u8>>,
+    pub(super) manifest: Vec<u8>,
+    pub(super) version: u64,
+    pub(super) now: Now,
+    /// Actions that were begun, with the title of what they are about.
+    pub(super) queue: BTreeMap<DeploymentId, (Action, String)>,
+    pub(super) trace: Vec<String>,
+    /// The last report heard of each deployment.
+    pub(super) heard: BTreeMap<String, String>,
+    pub(super) numbers: Vec<u64>,
+    pub(super) deaf: bool,
+    /// Points at which the process may die, and at which one it does.
+    pub(super) moments: usize,
+    pub(super) dies_at: Option<usize>,
+    pub(super) runs: u32,
+}
+
+impl World {
+    pub(super) fn new() -> World {
+        let mut world = World {
+            node: fresh([]),
+            disk: BTreeMap::new(),
+            engine: BTreeMap::new(),
+            images: BTreeSet::new(),
+            behaviours: BTreeMap::new(),
+            registry_down: false,
+            engine_down: false,
+            removal_fails: false,
+            hung: false,
+            desired: BTreeMap::new(),
+            manifest: Vec::new(),
+            version: 0,
+            now: Now { mono: Mono(0), wall: Wall(1_000_000), entropy: 0 },
+            queue: BTreeMap::new(),
+            trace: Vec::new(),
+            heard: BTreeMap::new(),
+            numbers: Vec::new(),
+            deaf: false,
+            moments: 0,
+            dies_at: None,
+            runs: 0,
+        };
+        world.boot();
+        world
+    }
+
+    /// The process starts from what is on disk.
+    pub(super) fn boot(&mut self) {
+        let rows = self.disk.values().map(|it| serde_json::from_str::<Row>(it).expect("a row"));
+        self.node = fresh(rows.collect::<Vec<_>>());
+        self.queue.clear();
+        self.now.mono = self.now.mono.max(self.node.clock());
+        self.feed(Input::Capabilities(Box::new(capabilities())));
+        self.look();
+    }
+
+    /// Gives an input and stores what changed. Returns whether that survived.
+    pub(super) fn feed(&mut self, input: Input) -> bool {
+        let step = self.node.step(input, self.now);
+        assert_eq!(step.rejection, None);
+        if self.dies() {
+            return false;
+        }
+        self.store(&step);
+        for action in step.actions {
+            let title = self.title(&action);
+            self.queue.insert(action.deployment().clone(), (action, title));
+        }
+        !self.dies()
+    }
+
+    fn store(&mut self, step: &Step) {
+        for key in &step.changed {
+            match self.node.row(key) {
+                Some(row) => {
+                    let text = serde_json::to_string(&row).expect("rows are JSON");
+                    self.disk.insert(key.to_string(), text);
+                }
+                None => _ = self.disk.remove(&key.to_string()),
+            }
+        }
+    }
+
+    /// One more moment has passed; at the chosen one everything in memory is lost.
+    fn dies(&mut self) -> bool {
+        self.moments += 1;
+        let dies = self.dies_at.is_some_and(|it| it < self.moments);
+        if dies {
+            self.dies_at = None;
+            self.boot();
+        }
+        dies
+    }
+
+    /// What the manager offers changes.
+    pub(super) fn publish(&mut self) {
+        self.version += 1;
+        let version = ManifestVersion::new(self.version).expect("a version");
+        let documents: Vec<(DeploymentId, Vec<u8>)> =
+            self.desired.iter().map(|(id, it)| (id.clone(), it.clone())).collect();
+        self.manifest = StateManifest::new(version, &documents).0.to_bytes();
+    }
+
+    /// Lets this many seconds pass, with everything that happens in them.
+    pub(super) fn run(&mut self, seconds: u64) {
+        for _ in 0..=seconds {
+            self.work();
+            self.now.mono = self.now.mono.after(Duration::from_secs(1));
+            self.now.wall = self.now.wall.after(Duration::from_secs(1));
+            self.look();
+        }
+    }
+
+    /// Does everything that can be done without time passing.
+    pub(super) fn work(&mut self) {
+        self.poll();
+        self.report();
+        for _ in 0..200 {
+            if self.hung {
+                return;
+            }
+            let Some((_, (action, title))) = self.queue.pop_first() else { return };
+            self.act(action, &title);
+            self.poll();
+            self.report();
+        }
+        panic!("the node never rests: {:?}", self.trace);
+    }
+
+    pub(super) fn poll(&mut self) {
+        if self.manifest.is_empty() {
+            return;
+        }
+        let etag = Some(format!("\"{}\"", Digest::of(&self.manifest)));
+        let fetch = self.node.check(&self.manifest, etag.as_deref()).expect("a good manifest");
+        let Some(fetch) = fetch else { return };
+        let wanted = fetch.missing.iter().map(|(id, it)| (*it, self.desired[id].clone()));
+        let documents = wanted.collect();
+        self.feed(Input::Manifest { bytes: self.manifest.clone(), etag, documents });
+    }
+
+    fn report(&mut self) {
+        for status in self.node.reports() {
+            let number = status.colony.as_ref().and_then(|it| it.report).expect("a number");
+            let id: DeploymentId = status.deployment_id.parse().expect("an id");
+            let name = super::script::name_of(&id);
+            let text = heard(&name, &status);
+            if self.deaf {
+                continue;
+            }
+            let repeated = self.heard.get(&name) == Some(&text) && text.ends_with("installing");
+            if !repeated && self.numbers.last() != Some(&number) {
+                self.trace.push(text.clone());
+            }
+            self.heard.insert(name, text);
+            self.numbers.push(number);
+            self.feed(Input::Acked { deployment: id, report: number });
+        }
+    }
+
+    /// Looks at the engine.
+    pub(super) fn look(&mut self) {
+        if self.engine_down {
+            self.feed(Input::Tick);
+            return;
+        }
+        if self.node.version().is_some() {
+            let needed = self.node.needed();
+            self.images.retain(|it| needed.contains(it));
+        }
+        let containers = self.containers();
+        self.feed(Input::Observed { taken: self.now.mono, containers });
+    }
+
+    pub(super) fn containers(&self) -> Vec<Container> {
+        let container = |(place, fake): (&Place, &Fake)| Container {
+            deployment: place.0.clone(),
+            component: place.1.clone(),
+            fingerprint: place.2,
+            service: place.3.clone(),
+            run: fake.run.to_string(),
+            status: fake.status,
+            health: fake.health.clone(),
+            log: vec![format!("last words of {}", fake.title)],
+        };
+        self.engine.iter().map(container).collect()
+    }
+
+    /// Carries out an action, tells of its end, and looks again.
+    fn act(&mut self, action: Action, title: &str) {
+        let result = self.perform(&action, title);
+        if self.dies() || !self.feed(Input::Done { action, result }) {
+            return;
+        }
+        self.look();
+    }
+}
+
+/// A report as one line; what concerns no component names no source.
+fn heard(name: &str, status: &DeploymentStatus) -> String {
+    let state = status.status.state;
+    let Some(error) = &status.status.error else { return format!("{name}: {state}") };
+    if error.source == status.deployment_id {
+        return format!("{name}: {state} {}", error.code);
+    }
+    format!("{name}: {state} {} {}", error.code, error.source)
+}
+
+pub(super) fn fresh(rows: impl IntoIterator<Item = Row>) -> Node {
+    Node::restore("press-1".parse().expect("an id"), Policy::default(), rows)
+}
+
+pub(super) fn capabilities() -> Capabilities {
+    let text = json!({
+        "properties": {
+            "id": "press-1", "vendor": "v", "modelNumber": "m", "serialNumber": "s",
+            "cpus": [{ "cores": 4, "architecture": "amd64" }],
+            "memory": "4Gi", "storage": "10Gi", "otelCollector": true,
+            "supportedRuntimes": ["oci"], "supportedDeploymentTypes": ["compose"],
+        },
+        "labels": { "hall": "north" },
+    });
+    Capabilities::parse(text.to_string().as_bytes()).expect("good capabilities").value
+}

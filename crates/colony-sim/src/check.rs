@@ -1,0 +1,211 @@
+//! The invariants, checked after every step of everybody.
+//!
+//! - no transition outside the table, none that starts elsewhere than it says;
+//! - the log has no gap and no change, also over crashes;
+//! - never more nodes down by our own action than the strategy allows;
+//! - manifest versions never go back, and one version has one content;
+//! - only a revision's own fault, or an operator, quarantines it;
+//! - a node takes nothing away that it is to run;
+//! - what is not final has a specific `why`.
+
+use std::collections::BTreeMap;
+
+use colony_core::code::Class;
+use colony_core::event::{Body, Event, Log, Transition};
+use colony_core::id::{DeploymentId, PlacementId};
+use colony_core::site::{NodeManifest, Step};
+use colony_core::state::State;
+use colony_core::time::Now;
+use colony_core::transition::{TABLE, Trigger, is_legal};
+use colony_core::{node, why};
+use colony_margo::Digest;
+
+use crate::world::World;
+
+/// What the invariants need to remember.
+#[derive(Debug, Default)]
+pub struct Checker {
+    states: BTreeMap<(usize, PlacementId), State>,
+    logs: BTreeMap<usize, Log>,
+    /// The newest manifest each node was served.
+    served: BTreeMap<usize, (u64, Digest)>,
+    accepted: BTreeMap<usize, u64>,
+}
+
+impl Checker {
+    /// A new LO of the site starts from what CO told it.
+    pub fn begin(&mut self, site: usize, log: Log, states: BTreeMap<PlacementId, State>) {
+        self.states.retain(|key, _| key.0 != site);
+        self.states.extend(states.into_iter().map(|(id, state)| ((site, id), state)));
+        self.logs.insert(site, log);
+    }
+
+    /// The node lost its memory, so nothing it accepted before counts.
+    pub fn forget_node(&mut self, node: usize) {
+        self.accepted.remove(&node);
+    }
+
+    fn follow(&mut self, site: usize, event: &Event) -> Result<(), String> {
+        let log = self.logs.get_mut(&site).ok_or("an event of a site nobody knows")?;
+        log.follow(event).map_err(|it| it.to_string())?;
+        match &event.body {
+            Body::StateTransition(it) => self.transition(site, it),
+            Body::Quarantined { failure, .. }
+                if failure.code.class() != Class::Revision && !event.actor.is_operator() =>
+            {
+                Err(format!("{} quarantined a revision", failure.code))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn transition(&mut self, site: usize, it: &Transition) -> Result<(), String> {
+        let id = PlacementId { deployment: it.deployment.clone(), node: it.node.clone() };
+        let key = (site, id);
+        let from = self.states.get(&key).copied();
+        if from != it.from {
+            return Err(format!("{}: moves from {:?} but was {from:?}", key.1, it.from));
+        }
+        if !is_legal(it.from, it.trigger, it.to) {
+            return Err(format!("{}: {:?} to {} is not in the table", key.1, it.from, it.to));
+        }
+        match it.to {
+            State::Deleted => self.states.remove(&key),
+            state => self.states.insert(key, state),
+        };
+        Ok(())
+    }
+}
+
+impl World {
+    /// Looks at what an LO has just persisted.
+    pub(crate) fn observe_site(&mut self, site: usize, step: &Step, now: Now) {
+        self.steps += 1;
+        for event in &step.events {
+            self.note_event(site, event);
+            if let Err(what) = self.checker.follow(site, event) {
+                self.violate(what);
+            }
+        }
+        self.check_limits(site, step);
+        self.check_states(site, step, now);
+    }
+
+    fn note_event(&mut self, site: usize, event: &Event) {
+        if let Body::StateTransition(it) = &event.body {
+            let row = TABLE.iter().find(|row| {
+                row.trigger == it.trigger && row.starts_at(it.from)
+            });
+            row.map(|row| *self.coverage.rows.entry(row.id).or_default() += 1);
+            if let Some(failure) = &it.failure {
+                *self.coverage.codes.entry(failure.code.to_string()).or_default() += 1;
+            }
+        }
+        self.note(|w| describe(&w.sites[site].name, event));
+    }
+
+    /// Nothing starts that would take more down than the strategy allows.
+    fn check_limits(&mut self, site: usize, step: &Step) {
+        let starts = step.events.iter().filter_map(|it| match &it.body {
+            Body::StateTransition(it) if is_start(it) => Some(it.deployment.clone()),
+            _ => None,
+        });
+        for deployment in starts.collect::<Vec<_>>() {
+            let core = &self.sites[site].core;
+            let Some(limit) = core.rollout_limit(&deployment) else { continue };
+            let busy = core.placements().filter(|it| is_busy(it.state(), &it.id, &deployment));
+            let busy = busy.count();
+            if busy > limit as usize {
+                self.violate(format!("{busy} placements of {deployment} are down, {limit} may be"));
+            }
+        }
+    }
+
+    /// What the log says is what the state is, and what is not final has a `why`.
+    fn check_states(&mut self, site: usize, step: &Step, now: Now) {
+        for id in &step.changed.placements {
+            let core = &self.sites[site].core;
+            let state = core.placement(id).map(|it| it.state());
+            let logged = self.checker.states.get(&(site, id.clone())).copied();
+            if state != logged {
+                self.violate(format!("{id} is {state:?}, but its log says {logged:?}"));
+                return;
+            }
+            if state.is_none_or(State::is_final) {
+                continue;
+            }
+            match why::placement(core, id, now) {
+                Some(why) => *self.coverage.causes.entry(why.cause.name()).or_default() += 1,
+                None => self.violate(format!("{id} is {state:?} and nobody knows why")),
+            }
+        }
+    }
+
+    /// Looks at a manifest that is about to be sent.
+    pub(crate) fn observe_manifest(&mut self, node: usize, manifest: &NodeManifest) {
+        let new = (manifest.version, manifest.etag);
+        if let Some(old) = self.checker.served.insert(node, new) {
+            let name = self.nodes[node].name.clone();
+            if new.0 < old.0 {
+                self.violate(format!("{name} was served version {} after {}", new.0, old.0));
+            } else if new.0 == old.0 && new.1 != old.1 {
+                self.violate(format!("{name} was served two manifests with version {}", new.0));
+            }
+        }
+    }
+
+    /// Looks at what a node has just persisted and is about to do.
+    pub(crate) fn observe_node(&mut self, node: usize, step: &node::Step) {
+        self.steps += 1;
+        let edge = &self.nodes[node];
+        let name = edge.name.clone();
+        let version = edge.core.version().map_or(0, |it| it.get());
+        let before = self.checker.accepted.insert(node, version).unwrap_or(0);
+        if version < before {
+            self.violate(format!("{name} went back from version {before} to {version}"));
+        }
+        for action in &step.actions {
+            self.note(|_| format!("EN {name} {action:?}"));
+            self.check_action(node, action);
+        }
+    }
+
+    /// What is wanted is not taken away.
+    fn check_action(&mut self, node: usize, action: &node::Action) {
+        let edge = &self.nodes[node];
+        let wanted = edge.core.wanted().contains_key(action.deployment());
+        if wanted && matches!(action, node::Action::Remove { .. }) {
+            let name = edge.name.clone();
+            self.violate(format!("{name} takes a wanted workload away: {action:?}"));
+        }
+    }
+}
+
+fn is_start(it: &Transition) -> bool {
+    let begins = matches!(it.trigger, Trigger::Start | Trigger::Revised | Trigger::Retry);
+    begins && matches!(it.to, State::Installing | State::Updating)
+}
+
+fn is_busy(state: State, id: &PlacementId, deployment: &DeploymentId) -> bool {
+    id.deployment == *deployment
+        && matches!(state, State::Installing | State::Updating | State::Unknown(_))
+}
+
+fn describe(site: &colony_core::id::SiteName, event: &Event) -> String {
+    match &event.body {
+        Body::StateTransition(it) => {
+            let from = it.from.map_or("–".to_owned(), |it| it.to_string());
+            let code = it.failure.as_ref().map(|it| format!(" {}", it.code)).unwrap_or_default();
+            format!(
+                "LO {site} #{} {}@{} {from} → {} ({}, attempt {}{code})",
+                event.seq,
+                &it.deployment.to_string()[..8],
+                it.node,
+                it.to,
+                it.trigger.name(),
+                it.attempt,
+            )
+        }
+        other => format!("LO {site} #{} {other:?}", event.seq),
+    }
+}

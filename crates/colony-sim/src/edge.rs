@@ -1,0 +1,235 @@
+//! The shell of a simulated EN: persist, then act; the engine outlives it.
+
+use std::collections::BTreeMap;
+
+use colony_core::id::NodeName;
+use colony_core::node::{Action, Input, Key, Node, Policy, Row, Step};
+use colony_core::site::Have;
+use colony_margo::Digest;
+use colony_testkit::capabilities;
+
+use crate::engine::{Engine, Subject};
+use crate::network::{Happening, ToEdge, ToLocal};
+use crate::process::Process;
+use crate::world::World;
+
+const POLL: u64 = 4_000;
+const LOOK: u64 = 3_000;
+
+/// One execution node with its disk and its engine.
+#[derive(Debug)]
+pub struct Edge {
+    pub name: NodeName,
+    pub site: usize,
+    pub architecture: String,
+    pub core: Node,
+    pub process: Process,
+    pub engine: Engine,
+    rows: BTreeMap<Key, Row>,
+    introduced: bool,
+    pub cut_until: u64,
+    /// The network or the device is gone for longer.
+    pub retired: bool,
+}
+
+impl Edge {
+    pub fn new(name: NodeName, site: usize, architecture: &str) -> Edge {
+        Edge {
+            core: empty(&name),
+            name,
+            site,
+            architecture: architecture.to_owned(),
+            process: Process::new(),
+            engine: Engine::default(),
+            rows: BTreeMap::new(),
+            introduced: false,
+            cut_until: 0,
+            retired: false,
+        }
+    }
+
+    fn persist(&mut self, step: &Step) {
+        for key in &step.changed {
+            match self.core.row(key) {
+                Some(row) => self.rows.insert(key.clone(), row),
+                None => self.rows.remove(key),
+            };
+        }
+    }
+
+    fn restored(&self) -> Node {
+        let rows = self.rows.values().map(|it| {
+            let text = serde_json::to_string(it).expect("a row can be written");
+            serde_json::from_str::<Row>(&text).expect("a row can be read")
+        });
+        Node::restore(self.name.as_str().parse().expect("a device id"), Policy::default(), rows)
+    }
+
+    /// The device is set up anew: no disk, no containers.
+    pub fn wipe(&mut self) {
+        self.rows.clear();
+        self.engine.wipe();
+        self.core = empty(&self.name);
+        self.introduced = false;
+    }
+
+    fn have(&self) -> Option<Have> {
+        let version = self.core.version()?.get();
+        let etag = self.core.etag().and_then(|it| it.trim_matches('"').parse::<Digest>().ok());
+        Some(Have { version, etag })
+    }
+}
+
+fn empty(name: &NodeName) -> Node {
+    Node::restore(name.as_str().parse().expect("a device id"), Policy::default(), [])
+}
+
+impl World {
+    pub(crate) fn edge_step(&mut self, node: usize, input: Input) {
+        let edge = &mut self.nodes[node];
+        if !edge.process.up {
+            return;
+        }
+        let now = edge.process.now(self.now, &mut self.rng);
+        let step = edge.core.step(input, now);
+        if self.dies() {
+            return self.edge_crash(node, "before it persisted");
+        }
+        self.nodes[node].persist(&step);
+        self.observe_node(node, &step);
+        if self.dies() {
+            return self.edge_crash(node, "before it acted");
+        }
+        let life = self.nodes[node].process.life;
+        if let Some(due) = step.wake {
+            let at = self.nodes[node].process.virtual_at(due);
+            self.at(at, Happening::EdgeWake { node, life });
+        }
+        if step.observe {
+            let soon = self.rng.range(10..300);
+            self.after(soon, Happening::EdgeLook { node, again: false });
+        }
+        for action in step.actions {
+            self.edge_act(node, life, action);
+        }
+    }
+
+    fn edge_act(&mut self, node: usize, life: u64, action: Action) {
+        let takes = match self.rng.range(0..100) {
+            0..90 => self.rng.range(50..2_000),
+            90..99 => self.rng.range(2_000..20_000),
+            _ => self.rng.range(20_000..200_000),
+        };
+        let subject = self.nodes[node].core.subject(&action).map(|(_, component)| Subject {
+            version: component.properties.revision.to_string(),
+        });
+        self.after(takes, Happening::EngineDone { node, life, action, subject });
+    }
+
+    /// The engine finishes what it was told, also if the node process is gone.
+    pub(crate) fn engine_done(
+        &mut self,
+        node: usize,
+        life: u64,
+        action: Action,
+        subject: Option<Subject>,
+    ) {
+        let now = self.now;
+        let lost = self.nodes[node].process.life != life;
+        if lost && self.rng.chance(50) {
+            return;
+        }
+        let registry_up = now >= self.sites[self.nodes[node].site].registry_until;
+        let edge = &mut self.nodes[node];
+        let result = edge.engine.perform(&action, subject.as_ref(), now, registry_up);
+        if !lost {
+            self.edge_step(node, Input::Done { action, result });
+        }
+    }
+
+    pub(crate) fn edge_look(&mut self, node: usize, again: bool) {
+        if again {
+            let next = self.rng.range(LOOK / 2..LOOK * 2);
+            self.after(next, Happening::EdgeLook { node, again: true });
+        }
+        let edge = &self.nodes[node];
+        if !edge.process.up {
+            return;
+        }
+        if let Some(containers) = edge.engine.list(self.now) {
+            let taken = edge.process.now(self.now, &mut self.rng).mono;
+            self.edge_step(node, Input::Observed { taken, containers });
+        }
+    }
+
+    pub(crate) fn edge_wake(&mut self, node: usize, life: u64) {
+        if self.nodes[node].process.life == life {
+            self.edge_step(node, Input::Tick);
+        }
+    }
+
+    /// Asks for the manifest, and says what was not acknowledged yet.
+    pub(crate) fn edge_poll(&mut self, node: usize) {
+        let next = self.rng.range(POLL / 2..POLL * 3 / 2);
+        self.after(next, Happening::EdgePoll { node });
+        let edge = &mut self.nodes[node];
+        if !edge.process.up || edge.retired {
+            return;
+        }
+        let needed = edge.core.needed();
+        edge.engine.collect(&needed);
+        let site = edge.site;
+        if !edge.introduced {
+            let message = ToLocal::Capabilities { node };
+            self.send_near(node, Happening::ToLocal { site, message });
+        }
+        let edge = &self.nodes[node];
+        let (have, reports) = (edge.have(), edge.core.reports());
+        self.send_near(node, Happening::ToLocal { site, message: ToLocal::Poll { node, have } });
+        for status in reports {
+            let message = ToLocal::Status { node, status: Box::new(status) };
+            self.send_near(node, Happening::ToLocal { site, message });
+        }
+    }
+
+    pub(crate) fn edge_receive(&mut self, node: usize, message: ToEdge) {
+        if !self.nodes[node].process.up {
+            return;
+        }
+        match message {
+            ToEdge::Manifest { bytes, etag, documents } => {
+                let etag = Some(etag.to_string());
+                if matches!(self.nodes[node].core.check(&bytes, etag.as_deref()), Ok(Some(_))) {
+                    self.edge_step(node, Input::Manifest { bytes, etag, documents });
+                }
+            }
+            ToEdge::Asked(deployments) => self.edge_step(node, Input::Asked(deployments)),
+            ToEdge::StatusTaken { deployment, report } => {
+                self.edge_step(node, Input::Acked { deployment, report });
+            }
+            ToEdge::CapabilitiesTaken => self.nodes[node].introduced = true,
+        }
+    }
+
+    pub(crate) fn edge_crash(&mut self, node: usize, when: &str) {
+        let down = self.rng.range(500..90_000);
+        self.note(|w| format!("EN {} dies {when}", w.nodes[node].name));
+        self.nodes[node].process.die();
+        self.after(down, Happening::EdgeUp { node });
+    }
+
+    pub(crate) fn edge_up(&mut self, node: usize) {
+        let now = self.now;
+        let edge = &mut self.nodes[node];
+        if edge.process.up {
+            return;
+        }
+        edge.core = edge.restored();
+        edge.process.rise(now, edge.core.clock());
+        edge.introduced = false;
+        let own = capabilities(edge.name.as_str(), &edge.architecture, "");
+        self.note(|w| format!("EN {} is back", w.nodes[node].name));
+        self.edge_step(node, Input::Capabilities(Box::new(own)));
+        self.edge_look(node, false);
+    }
+}

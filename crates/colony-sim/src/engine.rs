@@ -1,0 +1,256 @@
+//! A container engine that fails in the ways engines fail.
+//!
+//! What a workload does depends on its version alone, so that a story can
+//! choose good and bad revisions: see `Behaviour`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use colony_core::attempt::Failure;
+use colony_core::code::Code;
+use colony_core::node::{Action, Container, Health, Prepared, Status};
+use colony_margo::{ComponentName, DeploymentId, Digest};
+
+/// What a revision does when it is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Behaviour {
+    Good,
+    /// Ends three seconds after its start.
+    Exits,
+    /// Runs, but its health check never passes.
+    Unhealthy,
+    /// Its image does not exist.
+    Missing,
+    /// Its compose file uses a key nobody supports.
+    Unsupported,
+}
+
+impl Behaviour {
+    /// The last number of the version decides.
+    pub fn of(version: &str) -> Behaviour {
+        let last = version.rsplit('.').next().and_then(|it| it.parse::<u64>().ok()).unwrap_or(0);
+        match last % 10 {
+            6 => Behaviour::Exits,
+            7 => Behaviour::Unhealthy,
+            8 => Behaviour::Missing,
+            9 => Behaviour::Unsupported,
+            _ => Behaviour::Good,
+        }
+    }
+
+    /// Versions with an even last number have a health check.
+    fn has_check(version: &str) -> bool {
+        version.as_bytes().last().is_some_and(|it| it % 2 == 0)
+    }
+}
+
+/// The engine of one device: containers and images outlive the node process.
+#[derive(Debug, Default)]
+pub struct Engine {
+    boxes: BTreeMap<(DeploymentId, ComponentName), Box>,
+    images: BTreeMap<Digest, BTreeSet<String>>,
+    runs: u64,
+    /// Virtual time until which each fault lasts.
+    pub down_until: u64,
+    pub disk_full_until: u64,
+    pub stubborn_until: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Box {
+    fingerprint: Digest,
+    version: String,
+    started: u64,
+    run: u64,
+    killed: bool,
+}
+
+/// What the shell knows of an action's subject.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    pub version: String,
+}
+
+impl Engine {
+    /// Carries an action out at virtual time `now`.
+    pub fn perform(
+        &mut self,
+        action: &Action,
+        subject: Option<&Subject>,
+        now: u64,
+        registry_up: bool,
+    ) -> Result<Prepared, Failure> {
+        if now < self.down_until {
+            return Err(Failure::new(Code::EngineUnavailable, "the socket does not answer"));
+        }
+        match action {
+            Action::Prepare { fingerprint, .. } => {
+                self.prepare(*fingerprint, subject, now, registry_up)
+            }
+            Action::Start { deployment, component, fingerprint } => {
+                self.start((deployment.clone(), component.clone()), *fingerprint, subject, now)
+            }
+            Action::Clear { deployment, component, keep } => {
+                let key = (deployment.clone(), component.clone());
+                self.clear(&key, *keep, now)
+            }
+            Action::Remove { deployment } => self.remove(deployment, now),
+        }
+    }
+
+    fn prepare(
+        &mut self,
+        fingerprint: Digest,
+        subject: Option<&Subject>,
+        now: u64,
+        registry_up: bool,
+    ) -> Result<Prepared, Failure> {
+        if let Some(services) = self.images.get(&fingerprint) {
+            return Ok(Prepared { services: services.clone() });
+        }
+        let Some(subject) = subject else { return Err(gone()) };
+        if !registry_up {
+            let code = if now.is_multiple_of(2) { Code::PullTimeout } else { Code::RegistryUnavailable };
+            return Err(Failure::new(code, "no answer from the registry"));
+        }
+        if now < self.disk_full_until {
+            return Err(Failure::new(Code::DiskFull, "12 MiB free, 80 MiB needed"));
+        }
+        match Behaviour::of(&subject.version) {
+            Behaviour::Missing => Err(Failure::new(Code::ImageMissing, "manifest unknown")),
+            Behaviour::Unsupported => Err(Failure::new(
+                Code::UnsupportedKey,
+                "compose.yaml:7:5: services.web.devices is not supported",
+            )),
+            Behaviour::Good | Behaviour::Exits | Behaviour::Unhealthy => {
+                let services = BTreeSet::from(["web".to_owned()]);
+                self.images.insert(fingerprint, services.clone());
+                Ok(Prepared { services })
+            }
+        }
+    }
+
+    fn start(
+        &mut self,
+        key: (DeploymentId, ComponentName),
+        fingerprint: Digest,
+        subject: Option<&Subject>,
+        now: u64,
+    ) -> Result<Prepared, Failure> {
+        let Some(subject) = subject else { return Err(gone()) };
+        let runs = self.boxes.get(&key).is_some_and(|it| {
+            it.fingerprint == fingerprint && !it.has_ended(now)
+        });
+        if runs {
+            return Ok(Prepared::default());
+        }
+        self.runs += 1;
+        let (version, run) = (subject.version.clone(), self.runs);
+        self.boxes.insert(key, Box { fingerprint, version, started: now, run, killed: false });
+        Ok(Prepared::default())
+    }
+
+    fn clear(
+        &mut self,
+        key: &(DeploymentId, ComponentName),
+        keep: Option<Digest>,
+        now: u64,
+    ) -> Result<Prepared, Failure> {
+        if now < self.stubborn_until {
+            return Err(Failure::new(Code::EngineError, "device or resource busy"));
+        }
+        if self.boxes.get(key).is_some_and(|it| Some(it.fingerprint) != keep) {
+            self.boxes.remove(key);
+        }
+        Ok(Prepared::default())
+    }
+
+    fn remove(&mut self, deployment: &DeploymentId, now: u64) -> Result<Prepared, Failure> {
+        if now < self.stubborn_until {
+            return Err(Failure::new(Code::EngineError, "device or resource busy"));
+        }
+        self.boxes.retain(|key, _| key.0 != *deployment);
+        Ok(Prepared::default())
+    }
+
+    /// What the engine shows of this node's containers, if it answers.
+    pub fn list(&self, now: u64) -> Option<Vec<Container>> {
+        if now < self.down_until {
+            return None;
+        }
+        let show = |(key, it): (&(DeploymentId, ComponentName), &Box)| it.show(key, now);
+        Some(self.boxes.iter().map(show).collect())
+    }
+
+    /// Healthy containers, by deployment.
+    pub fn running(&self, now: u64) -> BTreeMap<DeploymentId, String> {
+        let well = self.boxes.iter().filter(|it| it.1.is_well(now));
+        well.map(|(key, it)| (key.0.clone(), it.version.clone())).collect()
+    }
+
+    /// Which run of each deployment is there: changes with every restart.
+    pub fn runs(&self) -> BTreeMap<DeploymentId, (Digest, u64)> {
+        self.boxes.iter().map(|(key, it)| (key.0.clone(), (it.fingerprint, it.run))).collect()
+    }
+
+    pub fn deployments(&self) -> BTreeSet<DeploymentId> {
+        self.boxes.keys().map(|it| it.0.clone()).collect()
+    }
+
+    /// Something outside kills a container.
+    pub fn kill(&mut self, index: u64) -> bool {
+        let count = self.boxes.len() as u64;
+        let nth = usize::try_from(index.checked_rem(count).unwrap_or(0)).unwrap_or(0);
+        self.boxes.values_mut().nth(nth).map(|it| it.killed = true).is_some()
+    }
+
+    /// The device is set up anew.
+    pub fn wipe(&mut self) {
+        self.boxes.clear();
+        self.images.clear();
+    }
+
+    /// Forgets images nothing needs.
+    pub fn collect(&mut self, needed: &BTreeSet<Digest>) {
+        self.images.retain(|it, _| needed.contains(it));
+    }
+}
+
+impl Box {
+    fn has_ended(&self, now: u64) -> bool {
+        let exits = Behaviour::of(&self.version) == Behaviour::Exits;
+        self.killed || (exits && now >= self.started + 3_000)
+    }
+
+    fn is_well(&self, now: u64) -> bool {
+        Behaviour::of(&self.version) == Behaviour::Good && !self.has_ended(now)
+    }
+
+    fn show(&self, key: &(DeploymentId, ComponentName), now: u64) -> Container {
+        let ended = self.has_ended(now);
+        Container {
+            deployment: key.0.clone(),
+            component: key.1.clone(),
+            fingerprint: self.fingerprint,
+            service: "web".to_owned(),
+            run: self.run.to_string(),
+            status: if ended { Status::Exited { code: 1 } } else { Status::Running },
+            health: self.health(now),
+            log: if ended { vec!["fatal: giving up".to_owned()] } else { Vec::new() },
+        }
+    }
+
+    fn health(&self, now: u64) -> Health {
+        let age = now - self.started;
+        match Behaviour::of(&self.version) {
+            Behaviour::Unhealthy if age < 10_000 => Health::Starting,
+            Behaviour::Unhealthy => Health::Unhealthy { detail: "GET / 500".to_owned() },
+            _ if !Behaviour::has_check(&self.version) => Health::None,
+            _ if age < 2_000 => Health::Starting,
+            _ => Health::Healthy,
+        }
+    }
+}
+
+fn gone() -> Failure {
+    Failure::new(Code::EngineError, "the document is not wanted any more")
+}

@@ -1,0 +1,85 @@
+//! `colony-sim`: tells stories of fleets and stops at the first that ends badly.
+
+use std::process::ExitCode;
+
+use colony_sim::{Coverage, Options, Report, Violation, run};
+
+const USAGE: &str = "\
+Simulates fleets with faults and checks what must always hold.
+
+usage: colony-sim [--seeds COUNT] [--from SEED]    run COUNT stories (200), starting with SEED (1)
+       colony-sim --seed SEED                      replay one story and print its trace
+";
+
+/// What the command line asks for.
+struct Order {
+    from: u64,
+    count: u64,
+    replay: bool,
+}
+
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
+fn main() -> ExitCode {
+    let Some(order) = order(std::env::args().skip(1)) else {
+        eprint!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    match tell(&order) {
+        Ok(summary) => {
+            println!("{summary}");
+            ExitCode::SUCCESS
+        }
+        Err(violation) => {
+            println!("{}", describe(&violation));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn order(arguments: impl Iterator<Item = String>) -> Option<Order> {
+    let mut order = Order { from: 1, count: 200, replay: false };
+    let mut arguments = arguments;
+    while let Some(flag) = arguments.next() {
+        let value = arguments.next()?.parse().ok()?;
+        match flag.as_str() {
+            "--seeds" => order.count = value,
+            "--from" => order.from = value,
+            "--seed" => (order.from, order.count, order.replay) = (value, 1, true),
+            _ => return None,
+        }
+    }
+    Some(order)
+}
+
+fn tell(order: &Order) -> Result<String, Box<Violation>> {
+    let options = Options { trace: order.replay };
+    let mut reports = Vec::new();
+    for seed in order.from..order.from + order.count {
+        reports.push(run(seed, options)?);
+    }
+    Ok(summary(&reports, order.replay))
+}
+
+fn summary(reports: &[Report], replay: bool) -> String {
+    let mut coverage = Coverage::default();
+    reports.iter().for_each(|it| coverage.add(&it.coverage));
+    let sum = |of: fn(&Report) -> u64| reports.iter().map(of).sum::<u64>();
+    let slowest = reports.iter().map(|it| it.converged_after).max().unwrap_or(0);
+    let trace = if replay { reports[0].trace.join("\n") + "\n" } else { String::new() };
+    format!(
+        "{trace}{} stories, {} steps, {} faults, {} events; slowest convergence {slowest} s (virtual)\n{}",
+        reports.len(),
+        sum(|it| it.steps),
+        sum(|it| it.faults),
+        sum(|it| it.events),
+        coverage.summary()
+    )
+}
+
+fn describe(violation: &Violation) -> String {
+    let Violation { seed, what, trace } = violation;
+    format!(
+        "{}\n\nstory {seed} ends badly: {what}\nreplay it: cargo run --release -p colony-sim -- --seed {seed}",
+        trace.join("\n")
+    )
+}

@@ -1,0 +1,87 @@
+//! What is said between the roles, over a line that loses, doubles and delays.
+
+use std::collections::BTreeMap;
+
+use colony_core::event::{Event, Incarnation, Seq};
+use colony_core::id::DeploymentId;
+use colony_core::node::Action;
+use colony_core::site::{Command, Have};
+use colony_margo::{DeploymentStatus, Digest};
+
+use crate::engine::Subject;
+use crate::world::World;
+
+/// Something that is due at a virtual time.
+#[derive(Debug, Clone)]
+pub enum Happening {
+    Chaos,
+    EdgePoll { node: usize },
+    /// `again`: one of the rounds the node makes by itself.
+    EdgeLook { node: usize, again: bool },
+    EdgeWake { node: usize, life: u64 },
+    EngineDone { node: usize, life: u64, action: Action, subject: Option<Subject> },
+    LocalSync { site: usize },
+    LocalWake { site: usize, life: u64 },
+    CentralWork,
+    EdgeUp { node: usize },
+    LocalUp { site: usize },
+    CentralUp,
+    ToLocal { site: usize, message: ToLocal },
+    ToEdge { node: usize, message: ToEdge },
+    ToCentral { site: usize, message: ToCentral },
+}
+
+#[derive(Debug, Clone)]
+pub enum ToLocal {
+    Poll { node: usize, have: Option<Have> },
+    Status { node: usize, status: Box<DeploymentStatus> },
+    Capabilities { node: usize },
+    EventsTaken { incarnation: Incarnation, next: Seq },
+    Fenced { by: Incarnation },
+    Commands(Vec<Command>),
+}
+
+#[derive(Debug, Clone)]
+pub enum ToEdge {
+    Manifest { bytes: Vec<u8>, etag: Digest, documents: BTreeMap<Digest, Vec<u8>> },
+    Asked(Vec<DeploymentId>),
+    StatusTaken { deployment: DeploymentId, report: u64 },
+    CapabilitiesTaken,
+}
+
+#[derive(Debug, Clone)]
+pub enum ToCentral {
+    Events { incarnation: Incarnation, events: Vec<Event> },
+    CommandsPlease,
+}
+
+impl World {
+    /// Between a node and its LO.
+    pub(crate) fn send_near(&mut self, node: usize, happening: Happening) {
+        let edge = &self.nodes[node];
+        let cut = self.now < edge.cut_until || self.now < self.sites[edge.site].cut_until;
+        self.send(cut, happening);
+    }
+
+    /// Between a site and CO.
+    pub(crate) fn send_far(&mut self, site: usize, happening: Happening) {
+        let cut = self.now < self.sites[site].wan_until;
+        self.send(cut, happening);
+    }
+
+    fn send(&mut self, cut: bool, happening: Happening) {
+        if cut || (!self.calm && self.rng.chance(4)) {
+            return;
+        }
+        if !self.calm && self.rng.chance(4) {
+            let late = self.rng.range(50..30_000);
+            self.after(late, happening.clone());
+        }
+        let delay = match self.rng.range(0..100) {
+            0..90 => self.rng.range(2..40),
+            90..98 => self.rng.range(40..1_000),
+            _ => self.rng.range(1_000..15_000),
+        };
+        self.after(delay, happening);
+    }
+}

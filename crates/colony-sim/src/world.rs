@@ -1,0 +1,161 @@
+//! The simulated world: who is there, what is due, and what was seen.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use colony_core::id::SiteName;
+use colony_core::site::Input;
+
+use crate::central::Central;
+use crate::check::Checker;
+use crate::coverage::Coverage;
+use crate::edge::Edge;
+use crate::git::Git;
+use crate::local::Local;
+use crate::network::Happening;
+use crate::rng::Rng;
+
+/// How many lines of a story are kept for the report of a violation.
+const TRACE: usize = 300;
+
+/// Everything there is.
+#[derive(Debug)]
+pub struct World {
+    /// Virtual milliseconds since the beginning.
+    pub(crate) now: u64,
+    pub(crate) rng: Rng,
+    queue: BTreeMap<(u64, u64), Happening>,
+    serial: u64,
+    pub(crate) git: Git,
+    pub(crate) central: Central,
+    pub(crate) sites: Vec<Local>,
+    pub(crate) nodes: Vec<Edge>,
+    /// Faults have stopped.
+    pub(crate) calm: bool,
+    pub(crate) checker: Checker,
+    pub(crate) coverage: Coverage,
+    pub(crate) trace: VecDeque<String>,
+    pub(crate) violation: Option<String>,
+    pub(crate) steps: u64,
+    pub(crate) faults: u64,
+}
+
+impl World {
+    /// A fleet as it is after everybody has joined.
+    pub(crate) fn new(seed: u64) -> World {
+        let mut rng = Rng::new(seed);
+        let site_count = rng.range(1..4);
+        let mut world = World {
+            now: 0,
+            rng,
+            queue: BTreeMap::new(),
+            serial: 0,
+            git: Git::new(),
+            central: Central::new(),
+            sites: Vec::new(),
+            nodes: Vec::new(),
+            calm: true,
+            checker: Checker::default(),
+            coverage: Coverage::default(),
+            trace: VecDeque::new(),
+            violation: None,
+            steps: 0,
+            faults: 0,
+        };
+        for index in 0..site_count {
+            world.found_site(index);
+        }
+        world.after(500, Happening::CentralWork);
+        world.calm = false;
+        world
+    }
+
+    fn found_site(&mut self, index: u64) {
+        let name: SiteName = format!("site-{index}").parse().expect("a name");
+        let site = self.sites.len();
+        let incarnation = self.central_join(&name, false).expect("a new site can join");
+        self.sites.push(Local::new(name, incarnation));
+        self.local_seed(site);
+        let most = if self.rng.chance(10) { 17 } else { 8 };
+        for _ in 0..self.rng.range(1..most) {
+            self.found_node(site);
+        }
+        self.after(100, Happening::LocalSync { site });
+    }
+
+    fn found_node(&mut self, site: usize) {
+        let node = self.nodes.len();
+        let name = format!("n{node}").parse().expect("a name");
+        let architecture = if self.rng.chance(15) { "arm64" } else { "amd64" };
+        self.nodes.push(Edge::new(name, site, architecture));
+        let name = self.nodes[node].name.clone();
+        self.local_step(site, Input::Joined(name));
+        self.nodes[node].process.die();
+        self.edge_up(node);
+        let soon = self.rng.range(10..3_000);
+        self.after(soon, Happening::EdgePoll { node });
+        self.after(soon, Happening::EdgeLook { node, again: true });
+    }
+
+    pub(crate) fn after(&mut self, wait: u64, happening: Happening) {
+        self.at(self.now + wait, happening);
+    }
+
+    pub(crate) fn at(&mut self, at: u64, happening: Happening) {
+        self.serial += 1;
+        self.queue.insert((at.max(self.now), self.serial), happening);
+    }
+
+    /// Runs until `until`, or until something is wrong.
+    pub(crate) fn run_until(&mut self, until: u64) {
+        while self.violation.is_none() {
+            let Some(entry) = self.queue.first_entry() else { return };
+            if entry.key().0 > until {
+                self.now = until;
+                return;
+            }
+            self.now = entry.key().0;
+            let happening = entry.remove();
+            self.happen(happening);
+        }
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        match happening {
+            Happening::Chaos => self.chaos(),
+            Happening::EdgePoll { node } => self.edge_poll(node),
+            Happening::EdgeLook { node, again } => self.edge_look(node, again),
+            Happening::EdgeWake { node, life } => self.edge_wake(node, life),
+            Happening::EngineDone { node, life, action, subject } => {
+                self.engine_done(node, life, action, subject);
+            }
+            Happening::LocalSync { site } => self.local_sync(site),
+            Happening::LocalWake { site, life } => self.local_wake(site, life),
+            Happening::CentralWork => self.central_work(),
+            Happening::EdgeUp { node } => self.edge_up(node),
+            Happening::LocalUp { site } => self.local_up(site),
+            Happening::CentralUp => self.central_up(),
+            Happening::ToLocal { site, message } => self.local_receive(site, message),
+            Happening::ToEdge { node, message } => self.edge_receive(node, message),
+            Happening::ToCentral { site, message } => self.central_receive(site, message),
+        }
+    }
+
+    /// Whether a process dies at this very point.
+    pub(crate) fn dies(&mut self) -> bool {
+        !self.calm && self.rng.range(0..2_000) == 0
+    }
+
+    pub(crate) fn note(&mut self, line: impl FnOnce(&World) -> String) {
+        let seconds = self.now as f64 / 1_000.0;
+        let line = format!("{seconds:>9.3}  {}", line(self));
+        if self.trace.len() == TRACE {
+            self.trace.pop_front();
+        }
+        self.trace.push_back(line);
+    }
+
+    pub(crate) fn violate(&mut self, what: String) {
+        self.note(|_| format!("VIOLATION: {what}"));
+        self.violation.get_or_insert(what);
+    }
+}

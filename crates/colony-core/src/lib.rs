@@ -9,6 +9,7 @@ pub mod attempt;
 pub mod code;
 pub mod document;
 pub mod event;
+pub mod fleet;
 pub mod id;
 pub mod node;
 pub mod rollup;

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use colony_margo::Digest;
 
-use super::engine::{Container, Health};
+use super::engine::{Action, Container, Health};
 use super::held::{Held, Next, Scene, sooner, vanished};
 use super::plan::{Part, Plan};
+use super::repair;
 use super::row::{Phase, Turn};
 use super::sight::Sight;
-use super::{engine::Action, repair};
 use crate::attempt::Failure;
 use crate::code::Code;
 use crate::time::{Mono, Spoken};
@@ -60,9 +60,9 @@ pub(super) fn next(held: &mut Held, scene: &Scene<'_>) -> Next {
 fn preparation(held: &Held, plan: &Plan, scene: &Scene<'_>) -> Option<Action> {
     let sights = held.sights(plan, scene);
     let lacking = sights.iter().filter(|it| !it.is_complete() && !has_failed(held, it));
-    let lacking = lacking.map(|it| it.part);
-    let missing = |it: &&Part| !held.memory.prepared.contains(&it.fingerprint);
-    lacking.into_iter().find(missing).map(|it| held.prepare(it))
+    let at_hand = &held.memory.prepared;
+    let mut missing = lacking.map(|it| it.part).filter(|it| !at_hand.contains(&it.fingerprint));
+    missing.next().map(|it| held.prepare(it))
 }
 
 /// It was told to run and has ended: no preparation will help.
@@ -104,7 +104,9 @@ fn await_ready(held: &Held, sight: &Sight<'_>, turn: Turn, scene: &Scene<'_>) ->
         return Look::Ready;
     }
     let timeout = sight.part.timeout.unwrap_or(scene.policy.timeout);
-    let deadline = turn.since.after(timeout);
+    // What is well in time may settle beyond it.
+    let grace = if ready.is_some() { scene.policy.settle } else { Duration::ZERO };
+    let deadline = turn.since.after(timeout.saturating_add(grace));
     if deadline <= now {
         return Look::Fail(too_late(sight, timeout));
     }

@@ -20,8 +20,7 @@ impl Node {
                 self.deployments.insert(id.clone(), gone(&id, version, &self.id));
             }
             if let Some(held) = self.deployments.get_mut(&id).filter(|it| it.record.report.acked) {
-                self.meta.report = now.wall.0.max(self.meta.report.saturating_add(1));
-                held.record.report.number = self.meta.report;
+                held.record.report.number = self.meta.next_report(now);
                 held.record.report.acked = false;
                 held.record.phase.advance_removal(version);
             }

@@ -2,6 +2,7 @@
 //! engine has shown. Only the record survives a crash.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use colony_margo::{Capabilities, ComponentName, DeploymentId, DeviceId, Digest};
 
@@ -17,8 +18,8 @@ use crate::time::{Mono, Now};
 #[derive(Debug, Clone)]
 pub(super) struct Held {
     pub(super) record: Record,
-    pub(super) plan: Result<Plan, Failure>,
-    pub(super) previous: Option<Plan>,
+    pub(super) plan: Result<Arc<Plan>, Failure>,
+    pub(super) previous: Option<Arc<Plan>>,
     pub(super) memory: Memory,
 }
 
@@ -55,9 +56,10 @@ pub(super) enum Next {
 
 impl Held {
     pub(super) fn restore(record: Record, node: &DeviceId) -> Held {
-        let plan = Plan::read(&record.id, node, record.text.as_bytes());
+        let plan = Plan::read(&record.id, node, record.text.as_bytes()).map(Arc::new);
         let previous = record.previous.as_ref();
-        let previous = previous.and_then(|it| Plan::read(&record.id, node, it.as_bytes()).ok());
+        let previous =
+            previous.and_then(|it| Plan::read(&record.id, node, it.as_bytes()).ok()).map(Arc::new);
         Held { record, plan, previous, memory: Memory::default() }
     }
 
@@ -74,13 +76,13 @@ impl Held {
             restarts: Default::default(),
             report: Report { number: 0, content: Digest::of(b""), acked: true },
         };
-        let plan = Plan::read(&record.id, node, bytes);
+        let plan = Plan::read(&record.id, node, bytes).map(Arc::new);
         Held { record, plan, previous: None, memory: Memory::default() }
     }
 
     /// Takes over another document, whatever is under way.
     pub(super) fn supersede(&mut self, wire: Digest, bytes: &[u8], node: &DeviceId) {
-        let plan = Plan::read(&self.record.id, node, bytes);
+        let plan = Plan::read(&self.record.id, node, bytes).map(Arc::new);
         if self.is_worth_keeping(&plan) {
             self.record.previous = Some(self.record.text.clone());
             self.previous = self.plan.as_ref().ok().cloned();
@@ -105,7 +107,7 @@ impl Held {
 
     /// A document is a way back once it was installed, unless what follows
     /// runs the same.
-    fn is_worth_keeping(&self, next: &Result<Plan, Failure>) -> bool {
+    fn is_worth_keeping(&self, next: &Result<Arc<Plan>, Failure>) -> bool {
         let Ok(plan) = &self.plan else { return false };
         let differs = next.as_ref().map_or(true, |it| it.fingerprints() != plan.fingerprints());
         let installed = match &self.record.phase {
@@ -124,7 +126,7 @@ impl Held {
             return BTreeSet::new();
         }
         let plans = self.plan.iter().chain(&self.previous);
-        plans.flat_map(Plan::fingerprints).collect()
+        plans.flat_map(|it| it.fingerprints()).collect()
     }
 
     pub(super) fn forget_services(&mut self) {
@@ -182,7 +184,7 @@ impl Held {
     pub(super) fn succeed(&mut self, now: Mono) {
         self.record.phase = Phase::Installed { since: now, lost: None };
         self.record.restarts.clear();
-        self.record.proven = self.plan.as_ref().map(Plan::fingerprints).unwrap_or_default();
+        self.record.proven = self.plan.as_ref().map(|it| it.fingerprints()).unwrap_or_default();
     }
 
     pub(super) fn sights<'a>(&'a self, plan: &'a Plan, scene: &Scene<'a>) -> Vec<Sight<'a>> {

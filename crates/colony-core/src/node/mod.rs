@@ -1,11 +1,22 @@
 //! The brain of an execution node: which containers should be there, what to
 //! do about it, and what to tell the manager.
 //!
-//! Pure. The shell feeds `Node::step` with inputs, stores the rows it names,
-//! and only then starts its actions and sends its reports. Nothing is
-//! remembered that a crash could lose: from the rows and a fresh observation
-//! of the engine everything is decided again, and what runs with the right
-//! fingerprint is left alone.
+//! Pure. From the rows and a fresh observation of the engine everything is
+//! decided again after a crash, and what runs with the right fingerprint is
+//! left alone.
+//!
+//! A shell drives it like this:
+//! - start: `restore` from the rows, let `Mono` go on from `clock`, give
+//!   `Capabilities`, give `Observed`;
+//! - each `step`: store the rows in `changed` at once, then begin `actions`
+//!   (reading their `subject` right away), observe if `observe`, tick at `wake`;
+//! - the end of an action: `Done`. If one of the same deployment is begun
+//!   while a `Prepare` runs, that is dropped; its end need not be told;
+//! - the engine says something, or a few seconds have passed: `Observed`;
+//! - a manifest came: `check`, fetch what is missing, `Manifest`;
+//! - send `reports`, and `Acked` for each that was taken; `Asked` if the
+//!   manager says that it waits for some;
+//! - clean up what is not `needed`, once there is a `version`.
 //!
 //! Invariants:
 //! - a manifest is accepted whole or not at all, and versions never go back;

@@ -88,9 +88,10 @@ fn hopeless(held: &Held, sight: &Sight<'_>, scene: &Scene<'_>) -> Option<Failure
     sight.unhealthy().or_else(|| sight.broken().filter(|_| many))
 }
 
-/// The document before is kept until this one has been installed long enough.
+/// The document before is kept until this one has been installed long enough
+/// and is well.
 fn let_go_of_previous(held: &mut Held, scene: &Scene<'_>) -> Option<Mono> {
-    let Phase::Installed { since, .. } = held.record.phase else { return None };
+    let Phase::Installed { since, lost: None } = held.record.phase else { return None };
     held.previous.as_ref()?;
     let proven = since.after(scene.policy.proof);
     if scene.now.mono < proven {

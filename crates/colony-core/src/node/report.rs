@@ -15,7 +15,7 @@ use colony_margo::{ComponentName, DeploymentId, Digest, ManifestVersion, State, 
 
 use super::Node;
 use super::held::Held;
-use super::row::{Phase, Record};
+use super::row::{Meta, Phase, Record};
 use crate::attempt::Failure;
 use crate::time::Now;
 
@@ -46,10 +46,7 @@ impl Node {
             let content = content(held, incarnation);
             let report = &mut held.record.report;
             if report.content != content {
-                let next = self.meta.report.saturating_add(1);
-                // A wall clock beyond all reason must not use the numbers up.
-                self.meta.report = next.max(now.wall.0.min(FARTHEST));
-                report.number = self.meta.report;
+                report.number = self.meta.next_report(now);
                 report.content = content;
                 report.acked = false;
             }
@@ -75,6 +72,15 @@ impl Node {
                 self.version().unwrap_or(ManifestVersion::FIRST)
             }
         }
+    }
+}
+
+impl Meta {
+    /// The number of one more report.
+    pub(super) fn next_report(&mut self, now: Now) -> u64 {
+        // A wall clock beyond all reason must not use the numbers up.
+        self.report = self.report.saturating_add(1).max(now.wall.0.min(FARTHEST));
+        self.report
     }
 }
 

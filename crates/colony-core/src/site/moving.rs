@@ -220,7 +220,7 @@ impl Turn<'_> {
         let revision = target.filter(|_| again).or(want.map(|it| it.revision));
         let Some(revision) = revision else { return };
         if placement.target_workload() != Some(revision.workload) {
-            (placement.tries, placement.failures) = (0, 0);
+            (placement.tries, placement.failures, placement.lost_late) = (0, 0, false);
         }
         placement.revisions.target = Some(revision.clone());
         let deadline = self.now.mono.after(self.progress_deadline(placement));

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use colony_margo::{Capabilities, Digest, Finding};
 
@@ -69,7 +68,7 @@ pub struct MemberRow {
     joined: Wall,
     presence: Presence,
     last_heard: Wall,
-    capabilities: Option<Value>,
+    capabilities: Option<Capabilities>,
     cordoned: bool,
     version: u64,
 }
@@ -142,17 +141,13 @@ impl Site {
     }
 
     fn restore_member(&mut self, row: MemberRow) {
-        let capabilities = row.capabilities.and_then(|it| {
-            let bytes = serde_json::to_vec(&it).ok()?;
-            Some(Arc::new(Capabilities::parse(&bytes).ok()?.value))
-        });
         let member = Member {
             name: row.name.clone(),
             joined: row.joined,
             presence: row.presence,
             last_heard: self.clock,
             last_heard_wall: row.last_heard,
-            capabilities,
+            capabilities: row.capabilities.map(Arc::new),
             cordoned: row.cordoned,
             version: row.version,
             listed: BTreeMap::new(),
@@ -275,7 +270,7 @@ fn member_row(member: &Member) -> MemberRow {
         joined: member.joined,
         presence: member.presence,
         last_heard: member.last_heard_wall,
-        capabilities: member.capabilities().map(|it| it.as_json().clone()),
+        capabilities: member.capabilities().cloned(),
         cordoned: member.cordoned,
         version: member.version,
     }

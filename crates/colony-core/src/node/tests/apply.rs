@@ -60,6 +60,11 @@ fn component_that_is_too_slow_fails_after_its_timeout() {
 }
 
 #[test]
+fn timeout_below_the_settle_time_fails_nothing_that_runs() {
+    check("deploy a web@1/0m2s; run 9", "a: installing, pull web@1, start web@1, a: installed");
+}
+
+#[test]
 fn failures_are_reported_once_and_not_tried_again() {
     check(
         "web@1 is unhealthy; deploy a web@1; run 60",
@@ -168,6 +173,21 @@ fn newer_document_takes_over_in_the_middle() {
         "actions off; deploy a web@1; run 9; deploy a web@2; run 1; actions on; run 9",
         "pull web@2, start web@2, a: installed",
     );
+}
+
+#[test]
+fn start_under_way_ends_before_a_newer_document_takes_over() {
+    check(
+        "deploy a web@1; run 9; web@1 becomes gone; actions off; run 3; deploy a web@2; run 1; actions on; run 9",
+        "start web@1, pull web@2, clear web, start web@2, a: installed",
+    );
+}
+
+#[test]
+fn running_but_unhealthy_component_gets_its_timeout_and_is_not_restarted() {
+    let script = "web@1 is unhealthy; deploy a web@1; run 9; deploy a web@1/0m30s attempt=2";
+    check(&format!("{script}; run 40"), "a: installing, a: failed unhealthy web");
+    check(&format!("{script}; run 9; web@1 becomes healthy; run 2"), "a: installed");
 }
 
 #[test]

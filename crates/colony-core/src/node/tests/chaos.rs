@@ -65,7 +65,8 @@ fn records(node: &Node) -> Vec<Row> {
 fn input(seed: Seed, begun: &[Action]) -> Input {
     let (kind, a, b, number) = seed;
     let deployment = id_of(["a", "b", "c"][usize::from(a % 3)]);
-    match kind % 8 {
+    match kind % 9 {
+        8 => Input::Asked(vec![deployment]),
         0 => Input::Tick,
         1 => Input::Capabilities(Box::new(capabilities())),
         2 | 3 => manifest(a, b, number),
@@ -80,7 +81,10 @@ fn input(seed: Seed, begun: &[Action]) -> Input {
             let services = ["main", "side"].into_iter().take(usize::from(b % 3));
             let prepared = Prepared { services: services.map(str::to_owned).collect() };
             let failed = Failure::new(Code::ALL[usize::from(b) % Code::ALL.len()].clone(), "no");
-            Input::Done { action, result: if b % 4 == 0 { Err(failed) } else { Ok(prepared) } }
+            Input::Done {
+                action,
+                result: if b.is_multiple_of(4) { Err(failed) } else { Ok(prepared) },
+            }
         }
     }
 }
@@ -111,7 +115,8 @@ fn container(a: u8, b: u8) -> Container {
     let parsed =
         colony_margo::ApplicationDeployment::parse(&text("a", 1)).expect("a document").value;
     let part = &parsed.spec.profile.components[usize::from(b % 2)];
-    let made_from = if b % 7 == 0 { Digest::of(b"else") } else { fingerprint(&parsed, part) };
+    let made_from =
+        if b.is_multiple_of(7) { Digest::of(b"else") } else { fingerprint(&parsed, part) };
     Container {
         deployment,
         component: part.name.clone(),

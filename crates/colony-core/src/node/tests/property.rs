@@ -42,6 +42,8 @@ const COMMANDS: &[&str] = &[
     "actions off",
     "actions on",
     "run 1",
+    "ask a",
+    "ask x",
     "run 7",
     "run 70",
 ];

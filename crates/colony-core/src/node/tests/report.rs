@@ -16,6 +16,13 @@ fn new_incarnation_hears_everything_again() {
 }
 
 #[test]
+fn manager_that_asks_again_is_answered() {
+    check("deploy a web@1; run 9; ask a; run 1", "a: installed");
+    check("deploy a web@1; run 9; ask x; run 1", "x: removed");
+    check("ask a; run 1", "");
+}
+
+#[test]
 fn numbers_rise_though_the_wall_clock_goes_back() {
     let numbers =
         after("deploy a web@1; run 9; wall 5; deploy a web@2; run 9; reboot; undeploy a; run 9")

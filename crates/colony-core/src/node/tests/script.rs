@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::fake::{Behaviour, Fake};
 use super::world::World;
-use crate::node::{Health, Status};
+use crate::node::{Health, Input, Status};
 
 /// Carries out one command.
 pub(super) fn run(world: &mut World, command: &str) {
@@ -20,6 +20,7 @@ pub(super) fn run(world: &mut World, command: &str) {
             world.desired.remove(&id_of(name));
             world.publish();
         }
+        ["ask", name] => _ = world.feed(Input::Asked(vec![id_of(name)])),
         ["incarnation", number] => {
             let number: u64 = number.parse().expect("a number");
             world.version = number << 32;

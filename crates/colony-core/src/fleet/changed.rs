@@ -1,0 +1,62 @@
+//! Which records of the projection are to be written.
+
+use std::collections::BTreeSet;
+
+use crate::id::{DeploymentId, DeploymentName, NodeName, PlacementId, SiteName};
+
+/// The rows to write; a row that is no longer there is to be deleted.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Changed {
+    keys: BTreeSet<RowKey>,
+}
+
+impl Changed {
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    pub fn keys(&self) -> impl Iterator<Item = &RowKey> {
+        self.keys.iter()
+    }
+
+    pub(super) fn mark(&mut self, key: RowKey) {
+        self.keys.insert(key);
+    }
+
+    pub(super) fn forget(&mut self, site: &SiteName) {
+        self.keys.retain(|it| it.site() != site);
+    }
+}
+
+/// The name of a persisted row.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RowKey {
+    /// The end of the site's log and what is said of the site as a whole.
+    Site(SiteName),
+    /// What somebody holds at the site.
+    Holds(SiteName),
+    /// A file in Git the site cannot use, by path.
+    File(SiteName, String),
+    Node(SiteName, NodeName),
+    Deployment(SiteName, DeploymentId),
+    Placement(SiteName, PlacementId),
+    Target(SiteName, DeploymentName),
+    Command(SiteName, u64),
+    Archive(SiteName, DeploymentId),
+}
+
+impl RowKey {
+    pub fn site(&self) -> &SiteName {
+        match self {
+            RowKey::Site(site)
+            | RowKey::Holds(site)
+            | RowKey::File(site, _)
+            | RowKey::Node(site, _)
+            | RowKey::Deployment(site, _)
+            | RowKey::Placement(site, _)
+            | RowKey::Target(site, _)
+            | RowKey::Command(site, _)
+            | RowKey::Archive(site, _) => site,
+        }
+    }
+}

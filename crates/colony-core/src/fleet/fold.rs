@@ -1,0 +1,80 @@
+//! What each kind of event does to the view.
+
+use colony_margo::Digest;
+
+use crate::event::{Body, Event};
+use crate::fleet::RowKey;
+use crate::fleet::pen::Pen;
+
+impl Pen<'_> {
+    /// Takes the next event of the site's log over. O(log n) in the size of
+    /// the site, but for a change of policy alone: that touches the placements
+    /// of one deployment.
+    pub(super) fn fold(&mut self, event: &Event, hash: Digest) {
+        self.follow(event, hash);
+        match &event.body {
+            Body::Ready => self.view.head.ready = true,
+            Body::StateTransition(it) => self.moved(event, it),
+            Body::DeploymentAccepted { deployment, name, revision } => {
+                self.accepted(event, deployment, name, revision);
+            }
+            Body::DeploymentWithdrawn { deployment, .. } => self.withdrawn(event, deployment),
+            Body::DeploymentConverged { deployment, revision } => {
+                self.deployment(deployment, |it| it.good = Some(revision.clone()));
+            }
+            Body::Quarantined { deployment, .. } => self.quarantined(event, deployment),
+            Body::QuarantineReleased { deployment, workload } => {
+                self.released(deployment, *workload);
+            }
+            Body::RolledBack { deployment, bad, good } => {
+                self.rolled_back(event, deployment, bad, good.as_ref());
+            }
+            Body::RolloutStopped { deployment, .. } => self.stopped(event, deployment),
+            Body::RevisionRejected { deployment, node, workload } => {
+                self.deployment(deployment, |it| {
+                    it.rejected.insert(node.clone(), *workload);
+                });
+            }
+            Body::FileRefused { path, findings } => self.file(path, Some(findings)),
+            Body::FileAccepted { path } => self.file(path, None),
+            Body::RemovalHeld { commit, deployments } => {
+                self.removal_held(event, commit, deployments);
+            }
+            Body::RemovalReleased => self.wait(|it| it.removal = None),
+            Body::HistoryHeld { commit } => self.history_held(event, commit),
+            Body::HistoryAccepted { .. } => self.wait(|it| it.history = None),
+            Body::Held { scope, note } => self.held(event, scope, note),
+            Body::HoldReleased { scope } => self.hold_released(scope),
+            Body::NodeJoined { node } => self.node(event, node, |_| {}),
+            Body::NodeCapable { node, capabilities } => {
+                self.node(event, node, |it| it.capabilities = Some(*capabilities));
+            }
+            Body::NodePresence { node, presence } => self.node_presence(event, node, *presence),
+            Body::NodeCordoned { node, cordoned } => {
+                self.node(event, node, |it| it.cordoned = *cordoned);
+            }
+            Body::NodeRetired { node } => self.node_retired(node),
+            Body::CommandDone { number: Some(number), command, refusal } => {
+                self.command_done(*number, command, refusal.as_deref());
+            }
+            Body::CommandDone { number: None, .. }
+            | Body::StaleReport { .. }
+            | Body::VersionRaised { .. } => {}
+        }
+    }
+
+    fn follow(&mut self, event: &Event, hash: Digest) {
+        let head = &mut self.view.head;
+        if let Some(log) = head.log.as_mut() {
+            (log.next, log.head) = (event.seq.saturating_add(1), hash);
+        }
+        self.view.recent.push(hash);
+        if event.git.is_some() && event.git != head.git {
+            head.git.clone_from(&event.git);
+            // Whatever commit the LO took, no other history waits for it.
+            if self.view.holds.history.take().is_some() {
+                self.mark(RowKey::Holds);
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Sites come, and their orchestrators join, are heard and are replaced.
+
+use std::time::Duration;
+
+use crate::event::{Incarnation, Log, Presence};
+use crate::fleet::{Fleet, RowKey, SiteView, UnknownSite};
+use crate::id::{NodeName, SiteName};
+use crate::time::{Spoken, Wall};
+
+/// Whoever was heard so lately is not replaced by accident.
+pub const HEARD_RECENTLY: Duration = Duration::from_secs(300);
+
+/// Manifest versions stay below 2^53, and an incarnation takes 2^32 of them.
+const INCARNATIONS: Incarnation = 1 << 21;
+
+/// Why an orchestrator may not take a site.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JoinRefusal {
+    #[error("site `{0}` does not exist")]
+    UnknownSite(SiteName),
+    #[error(
+        "incarnation {current} of site `{site}` was heard {} ago; `--replace` fences it off",
+        Spoken(*.ago)
+    )]
+    HeardRecently { site: SiteName, current: Incarnation, last_heard: Wall, ago: Duration },
+    #[error("site `{0}` has used up its incarnations")]
+    UsedUp(SiteName),
+}
+
+impl Fleet {
+    /// Adds a site; `false` if it was there.
+    pub fn site_add(&mut self, site: &SiteName) -> bool {
+        if self.sites.contains_key(site) {
+            return false;
+        }
+        self.sites.insert(site.clone(), SiteView::default());
+        self.changed.mark(RowKey::Site(site.clone()));
+        true
+    }
+
+    /// Lets an orchestrator take a site; all before it are fenced from here on.
+    ///
+    /// The join itself counts as being heard: whoever lost the answer to it
+    /// has to ask with `replace`.
+    pub fn join(
+        &mut self,
+        site: &SiteName,
+        now: Wall,
+        replace: bool,
+    ) -> Result<Incarnation, JoinRefusal> {
+        let unknown = || JoinRefusal::UnknownSite(site.clone());
+        let view = self.sites.get(site).ok_or_else(unknown)?;
+        if !replace {
+            view.check_silent(site, now)?;
+        }
+        let incarnation = view.incarnation().map_or(0, |it| it.saturating_add(1));
+        if incarnation >= INCARNATIONS {
+            return Err(JoinRefusal::UsedUp(site.clone()));
+        }
+        let mut pen = self.pen(site).map_err(|it| JoinRefusal::UnknownSite(it.0))?;
+        pen.view.begin(site, incarnation, now);
+        pen.forget_presence(now);
+        pen.heard(now);
+        Ok(incarnation)
+    }
+
+    /// A request of the current orchestrator arrived.
+    pub fn heard(&mut self, site: &SiteName, now: Wall) -> Result<(), UnknownSite> {
+        self.pen(site).map(|mut it| it.heard(now))
+    }
+}
+
+impl SiteView {
+    fn check_silent(&self, site: &SiteName, now: Wall) -> Result<(), JoinRefusal> {
+        let (Some(current), Some(last_heard)) = (self.incarnation(), self.head.last_heard) else {
+            return Ok(());
+        };
+        let ago = now.since(last_heard);
+        if ago >= HEARD_RECENTLY {
+            return Ok(());
+        }
+        Err(JoinRefusal::HeardRecently { site: site.clone(), current, last_heard, ago })
+    }
+
+    /// A log of its own, and nothing known of how far this LO is.
+    fn begin(&mut self, site: &SiteName, incarnation: Incarnation, now: Wall) {
+        self.head.log = Some(Log::new(site.clone(), incarnation));
+        self.head.joined = Some(now);
+        self.head.ready = false;
+        self.recent = Default::default();
+    }
+}
+
+impl super::pen::Pen<'_> {
+    /// The new LO has heard no node yet, and says nothing of it.
+    fn forget_presence(&mut self, now: Wall) {
+        for node in self.view.nodes.values_mut() {
+            (node.presence, node.since) = (Presence::Joined, now);
+        }
+        let nodes: Vec<NodeName> = self.view.nodes.keys().cloned().collect();
+        for node in nodes {
+            self.mark(|site| RowKey::Node(site, node));
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! A placement moved at its site: CO takes the word for it, and flags what the
+//! table does not know or what does not start where the view stands.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::attempt::Failure;
+use crate::code::Code;
+use crate::event::{Event, Seq, Transition};
+use crate::fleet::pen::Pen;
+use crate::fleet::{Effect, PlacementView, RowKey};
+use crate::id::PlacementId;
+use crate::state::State;
+use crate::time::Wall;
+use crate::transition::{Trigger, is_legal};
+
+/// Why a transition was taken with a doubt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flag {
+    pub seq: Seq,
+    pub at: Wall,
+    /// Where the site says it started.
+    pub from: Option<State>,
+    /// Where the view stood.
+    pub known: Option<State>,
+    pub trigger: Trigger,
+    pub to: State,
+}
+
+impl Flag {
+    fn of(event: &Event, known: Option<State>, it: &Transition) -> Option<Flag> {
+        if known == it.from && is_legal(it.from, it.trigger, it.to) {
+            return None;
+        }
+        let (from, trigger, to) = (it.from, it.trigger, it.to);
+        Some(Flag { seq: event.seq, at: event.at, from, known, trigger, to })
+    }
+}
+
+impl fmt::Display for Flag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Flag { seq, from, known, trigger, to, .. } = self;
+        let (said, known_text) = (spoken(*from), spoken(*known));
+        if from != known {
+            return write!(f, "event {seq} starts at {said}, but {known_text} was known before");
+        }
+        write!(
+            f,
+            "event {seq} goes from {said} to {to} on `{}`, which no rule allows",
+            trigger.name()
+        )
+    }
+}
+
+fn spoken(state: Option<State>) -> String {
+    state.map_or("nothing".to_owned(), |it| it.to_string())
+}
+
+impl Pen<'_> {
+    pub(super) fn moved(&mut self, event: &Event, it: &Transition) {
+        let id = PlacementId { deployment: it.deployment.clone(), node: it.node.clone() };
+        let known = self.view.placement(&id).map(|it| it.state);
+        let flag = Flag::of(event, known, it);
+        if let Some(flag) = flag.clone() {
+            let (site, placement) = (self.site.clone(), id.clone());
+            self.effects.push(Effect::Flagged { site, placement, flag });
+        }
+        self.unstop(event, it);
+        match it.to {
+            State::Deleted => self.archive(event, &id, it),
+            State::Pending
+            | State::Installing
+            | State::Updating
+            | State::RollingBack
+            | State::Installed
+            | State::Failed(_)
+            | State::Unknown(_)
+            | State::Deleting => self.place(event, &id, it, flag),
+        }
+        self.mark(|site| RowKey::Placement(site, id));
+    }
+
+    fn place(&mut self, event: &Event, id: &PlacementId, it: &Transition, flag: Option<Flag>) {
+        let nodes = self.view.placements.entry(id.deployment.clone()).or_default();
+        let before = nodes.remove(&id.node);
+        let (failure, flagged) = before.map_or((None, None), |it| (it.failure, it.flagged));
+        let placement = PlacementView {
+            id: id.clone(),
+            state: it.to,
+            since: event.at,
+            attempt: it.attempt,
+            revisions: it.revisions.clone(),
+            failure: failure_after(it, failure),
+            flagged: flag.or(flagged.filter(|_| !it.to.is_final())),
+        };
+        nodes.insert(id.node.clone(), placement);
+    }
+
+    /// DELETED leaves the view; the shell archives it from the events.
+    fn archive(&mut self, event: &Event, id: &PlacementId, it: &Transition) {
+        if let Some(nodes) = self.view.placements.get_mut(&id.deployment) {
+            nodes.remove(&id.node);
+            if nodes.is_empty() {
+                self.view.placements.remove(&id.deployment);
+            }
+        }
+        let name = self.view.deployments.get(&id.deployment).map(|it| it.name.clone());
+        let archive = self.view.archives.entry(id.deployment.clone()).or_default();
+        archive.name = name.or(archive.name.take());
+        archive.deleted += 1;
+        archive.unconfirmed += u64::from(it.removal.is_some_and(|it| it.unconfirmed));
+        archive.last = event.at;
+        let deployment = id.deployment.clone();
+        self.mark(|site| RowKey::Archive(site, deployment));
+        self.forget_if_gone(&id.deployment);
+    }
+
+    /// A stopped rollout starts nothing: if something of it started, or an
+    /// operator had it tried again, the stop is over.
+    fn unstop(&mut self, event: &Event, it: &Transition) {
+        let target = it.revisions.target.as_ref().map(|it| it.workload);
+        let started = matches!(it.trigger, Trigger::Start | Trigger::Revised);
+        let retried = it.trigger == Trigger::Retry && event.actor.is_operator();
+        let stopped = self.view.deployments.get(&it.deployment).and_then(|it| it.stopped.as_ref());
+        if stopped.is_some_and(|it| retried || (started && target == Some(it.workload))) {
+            self.deployment(&it.deployment, |it| it.stopped = None);
+        }
+    }
+}
+
+fn failure_after(it: &Transition, before: Option<Failure>) -> Option<Failure> {
+    match it.to {
+        State::Installed => None,
+        State::Failed(_) => {
+            it.failure.clone().or_else(|| Some(Failure::new(Code::ProgressDeadline, "")))
+        }
+        State::Pending
+        | State::Installing
+        | State::Updating
+        | State::RollingBack
+        | State::Unknown(_)
+        | State::Deleting
+        | State::Deleted => before,
+    }
+}

@@ -1,0 +1,133 @@
+//! The hand that writes a site's view: it marks every row it touches.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::event::{Actor, Event, HoldScope, Presence};
+use crate::fleet::view::{HeldHistory, HeldRemoval, Holds};
+use crate::fleet::{Changed, Effect, NodeView, RowKey, SiteView};
+use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName, SiteName};
+use crate::site::Hold;
+use crate::time::Wall;
+
+/// One site, open for writing.
+pub(super) struct Pen<'a> {
+    pub(super) site: &'a SiteName,
+    pub(super) view: &'a mut SiteView,
+    names: &'a mut BTreeMap<DeploymentName, BTreeSet<SiteName>>,
+    pub(super) changed: &'a mut Changed,
+    pub(super) effects: Vec<Effect>,
+}
+
+impl<'a> Pen<'a> {
+    pub(super) fn new(
+        site: &'a SiteName,
+        view: &'a mut SiteView,
+        names: &'a mut BTreeMap<DeploymentName, BTreeSet<SiteName>>,
+        changed: &'a mut Changed,
+    ) -> Pen<'a> {
+        Pen { site, view, names, changed, effects: Vec::new() }
+    }
+
+    pub(super) fn mark(&mut self, key: impl FnOnce(SiteName) -> RowKey) {
+        self.changed.mark(key(self.site.clone()));
+    }
+
+    pub(super) fn heard(&mut self, now: Wall) {
+        self.view.head.last_heard = Some(now);
+        self.mark(RowKey::Site);
+    }
+
+    /// Something of that name is at this site, or is to be.
+    pub(super) fn link(&mut self, name: &DeploymentName) {
+        let sites = self.names.entry(name.clone()).or_default();
+        if !sites.contains(self.site) {
+            sites.insert(self.site.clone());
+        }
+    }
+
+    /// Forgets the name here if nothing stands for it any more.
+    pub(super) fn unlink(&mut self, name: &DeploymentName) {
+        if self.view.names.contains_key(name) || self.view.targets.contains_key(name) {
+            return;
+        }
+        if let Some(sites) = self.names.get_mut(name) {
+            sites.remove(self.site);
+            if sites.is_empty() {
+                self.names.remove(name);
+            }
+        }
+    }
+
+    pub(super) fn node(
+        &mut self,
+        event: &Event,
+        node: &NodeName,
+        write: impl FnOnce(&mut NodeView),
+    ) {
+        let fresh = || NodeView {
+            presence: Presence::Joined,
+            since: event.at,
+            cordoned: false,
+            capabilities: None,
+        };
+        write(self.view.nodes.entry(node.clone()).or_insert_with(fresh));
+        let node = node.clone();
+        self.mark(|site| RowKey::Node(site, node));
+    }
+
+    pub(super) fn node_presence(&mut self, event: &Event, node: &NodeName, presence: Presence) {
+        self.node(event, node, |it| (it.presence, it.since) = (presence, event.at));
+    }
+
+    pub(super) fn node_retired(&mut self, node: &NodeName) {
+        self.view.nodes.remove(node);
+        let node = node.clone();
+        self.mark(|site| RowKey::Node(site, node));
+    }
+
+    pub(super) fn held(&mut self, event: &Event, scope: &HoldScope, note: &str) {
+        let by = match &event.actor {
+            Actor::Operator(name) => name.clone(),
+            Actor::Local | Actor::Node(_) => event.actor.to_string(),
+        };
+        let hold = Hold { by, note: note.to_owned(), since: event.at };
+        self.view.holds.holds.insert(scope.clone(), hold);
+        self.mark(RowKey::Holds);
+    }
+
+    pub(super) fn hold_released(&mut self, scope: &HoldScope) {
+        self.view.holds.holds.remove(scope);
+        self.mark(RowKey::Holds);
+    }
+
+    /// What waits in Git for a person's word.
+    pub(super) fn wait(&mut self, write: impl FnOnce(&mut Holds)) {
+        write(&mut self.view.holds);
+        self.mark(RowKey::Holds);
+    }
+
+    pub(super) fn removal_held(
+        &mut self,
+        event: &Event,
+        commit: &GitRevision,
+        removed: &[DeploymentId],
+    ) {
+        let (commit, deployments) = (commit.clone(), removed.iter().cloned().collect());
+        let held = HeldRemoval { commit, deployments, since: event.at };
+        self.wait(|it| it.removal = Some(held));
+    }
+
+    pub(super) fn history_held(&mut self, event: &Event, commit: &GitRevision) {
+        let held = HeldHistory { commit: commit.clone(), since: event.at };
+        self.wait(|it| it.history = Some(held));
+    }
+
+    pub(super) fn file(&mut self, path: &str, findings: Option<&[colony_margo::Finding]>) {
+        match findings {
+            Some(it) => drop(self.view.files.insert(path.to_owned(), it.to_vec())),
+            None => drop(self.view.files.remove(path)),
+        }
+        let path = path.to_owned();
+        self.mark(|site| RowKey::File(site, path));
+    }
+}

@@ -1,0 +1,129 @@
+//! How many placements of a deployment are where, over the whole fleet.
+
+use crate::fleet::{Fleet, PlacementView, SiteView};
+use crate::id::DeploymentName;
+use crate::state::State;
+
+/// What one placement counts as. Every placement counts once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Share {
+    /// Placed or being installed for the first time.
+    Created,
+    /// Runs the revision the site wants.
+    Installed,
+    /// On its way to another revision, or in the queue for it.
+    Updating,
+    /// On its way back, or back. Not a success.
+    RolledBack,
+    Failed,
+    /// Lost while something was under way, on a node that is there.
+    Unknown,
+    /// Waits for a node that is not there.
+    Deferred,
+    Deleting,
+}
+
+/// The placements of a deployment, counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub created: u64,
+    pub installed: u64,
+    pub updating: u64,
+    pub rolled_back: u64,
+    pub failed: u64,
+    pub unknown: u64,
+    pub deferred: u64,
+    pub deleting: u64,
+    /// Ended; of these, nobody confirmed `unconfirmed`.
+    pub deleted: u64,
+    pub unconfirmed: u64,
+    /// Sites where CO's commit conflicts with what Git holds.
+    pub conflicts: u64,
+}
+
+impl Fleet {
+    /// Counts a deployment's placements over all sites that know it; what is
+    /// gone for good is in the archive of the shell.
+    pub fn tally(&self, name: &DeploymentName) -> Tally {
+        let mut tally = Tally::default();
+        for (_, view) in self.sites_of(name) {
+            view.count(name, &mut tally);
+        }
+        tally
+    }
+}
+
+impl SiteView {
+    /// Counts a deployment's placements at this site.
+    pub fn tally(&self, name: &DeploymentName) -> Tally {
+        let mut tally = Tally::default();
+        self.count(name, &mut tally);
+        tally
+    }
+
+    fn count(&self, name: &DeploymentName, tally: &mut Tally) {
+        for deployment in self.deployments_named(name) {
+            for placement in self.placements_of(&deployment.id) {
+                tally.add(self.share(placement));
+            }
+            if let Some(archive) = self.archives.get(&deployment.id) {
+                tally.deleted += archive.deleted;
+                tally.unconfirmed += archive.unconfirmed;
+            }
+        }
+        let conflict = matches!(self.targets.get(name), Some(super::Target::Conflict { .. }));
+        tally.conflicts += u64::from(conflict);
+    }
+
+    /// What a placement counts as.
+    pub fn share(&self, placement: &PlacementView) -> Share {
+        let away = !self.is_online(&placement.id.node);
+        match placement.state {
+            State::Failed(_) => Share::Failed,
+            State::Installed => self.share_installed(placement, away),
+            _ if away => Share::Deferred,
+            State::Pending | State::Installing => Share::Created,
+            State::Updating => Share::Updating,
+            State::RollingBack => Share::RolledBack,
+            State::Unknown(_) => Share::Unknown,
+            State::Deleting | State::Deleted => Share::Deleting,
+        }
+    }
+
+    /// INSTALLED says that something runs, not that it is what is wanted.
+    fn share_installed(&self, placement: &PlacementView, away: bool) -> Share {
+        let Some(deployment) = self.deployments.get(&placement.id.deployment) else {
+            return Share::Installed;
+        };
+        let runs = placement.revisions.target.as_ref().map(|it| it.workload);
+        let rejected = deployment.rejected.get(&placement.id.node);
+        let left = deployment.rolled_back.as_ref().map(|it| it.bad.workload);
+        if left.is_some() && left == runs {
+            return if away { Share::Deferred } else { Share::Updating };
+        }
+        if left.is_some() || rejected.is_some_and(|it| Some(*it) != runs) {
+            return Share::RolledBack;
+        }
+        match runs == Some(deployment.accepted.workload) {
+            true => Share::Installed,
+            false if away => Share::Deferred,
+            false => Share::Updating,
+        }
+    }
+}
+
+impl Tally {
+    fn add(&mut self, share: Share) {
+        let count = match share {
+            Share::Created => &mut self.created,
+            Share::Installed => &mut self.installed,
+            Share::Updating => &mut self.updating,
+            Share::RolledBack => &mut self.rolled_back,
+            Share::Failed => &mut self.failed,
+            Share::Unknown => &mut self.unknown,
+            Share::Deferred => &mut self.deferred,
+            Share::Deleting => &mut self.deleting,
+        };
+        *count += 1;
+    }
+}

@@ -1,0 +1,120 @@
+//! What a site has decided about a revision: refused, stopped, rolled back.
+
+use colony_margo::Digest;
+
+use crate::attempt::Revision;
+use crate::event::{Body, Event};
+use crate::fleet::pen::Pen;
+use crate::fleet::view::{DeploymentView, RolledBack, StoppedAt};
+use crate::fleet::{Effect, Fleet, Revert, SiteView, Target};
+use crate::id::{DeploymentId, SiteName};
+use crate::site::Quarantine;
+
+/// As many as the site itself remembers.
+const QUARANTINE_LIMIT: usize = 32;
+
+impl Fleet {
+    /// Every rollback Git has not followed yet: what `Effect::Revert` asks
+    /// for, computed again for a shell that restarts or could not push.
+    pub fn reverts_open(&self) -> Vec<Revert> {
+        let sites = self.sites.iter();
+        sites.flat_map(|(site, view)| view.reverts_open(site)).collect()
+    }
+}
+
+impl SiteView {
+    fn reverts_open(&self, site: &SiteName) -> impl Iterator<Item = Revert> {
+        self.deployments.values().filter_map(|it| {
+            let pair = it.awaits_revert()?;
+            let good = pair.good.as_ref().map(|it| &it.blob);
+            let target = self.targets.get(&it.name);
+            let done =
+                matches!(target, Some(Target::Committed { blob, .. }) if blob.as_ref() == good);
+            (!done).then(|| revert(site, it, &pair.bad, pair.good.as_ref()))
+        })
+    }
+}
+
+fn revert(
+    site: &SiteName,
+    deployment: &DeploymentView,
+    bad: &Revision,
+    good: Option<&Revision>,
+) -> Revert {
+    Revert {
+        site: site.clone(),
+        deployment: deployment.id.clone(),
+        name: deployment.name.clone(),
+        bad: bad.clone(),
+        good: good.cloned(),
+    }
+}
+
+impl Pen<'_> {
+    pub(super) fn quarantined(&mut self, event: &Event, id: &DeploymentId) {
+        let Body::Quarantined { bad, good, node, failure, .. } = &event.body else { return };
+        let entry = Quarantine {
+            revision: bad.clone(),
+            node: node.clone(),
+            failure: failure.clone(),
+            since: event.at,
+        };
+        self.deployment(id, |it| {
+            it.quarantine.insert(bad.workload, entry);
+            it.forget_oldest_quarantine();
+            it.rolled_back = None;
+            it.good = good.clone().or(it.good.take());
+        });
+    }
+
+    pub(super) fn released(&mut self, id: &DeploymentId, workload: Digest) {
+        self.deployment(id, |it| {
+            it.quarantine.remove(&workload);
+            it.release();
+        });
+    }
+
+    pub(super) fn rolled_back(
+        &mut self,
+        event: &Event,
+        id: &DeploymentId,
+        bad: &Revision,
+        good: Option<&Revision>,
+    ) {
+        let pair = RolledBack { bad: bad.clone(), good: good.cloned(), since: event.at };
+        self.deployment(id, |it| it.rolled_back = Some(pair));
+        let Some(it) = self.view.deployments.get(id) else { return };
+        let revert = revert(self.site, it, bad, good);
+        self.effects.push(Effect::Revert(revert));
+    }
+
+    pub(super) fn stopped(&mut self, event: &Event, id: &DeploymentId) {
+        let Body::RolloutStopped { revision, node, failure, .. } = &event.body else { return };
+        let (workload, since) = (revision.workload, event.at);
+        let stopped = StoppedAt { workload, node: node.clone(), failure: failure.clone(), since };
+        self.deployment(id, |it| it.stopped = Some(stopped));
+    }
+}
+
+impl DeploymentView {
+    /// The rollback that Git has to follow, if there is one.
+    pub(super) fn awaits_revert(&self) -> Option<&RolledBack> {
+        let pair = self.rolled_back.as_ref()?;
+        let holds_bad = self.accepted.blob == pair.bad.blob && !self.withdrawn;
+        (holds_bad && pair.good.is_some()).then_some(pair)
+    }
+
+    /// An operator lets what was condemned here try again.
+    pub(super) fn release(&mut self) {
+        self.rejected.clear();
+        self.stopped = None;
+        self.rolled_back = None;
+    }
+
+    fn forget_oldest_quarantine(&mut self) {
+        while self.quarantine.len() > QUARANTINE_LIMIT {
+            let oldest = self.quarantine.iter().min_by_key(|it| it.1.since).map(|it| *it.0);
+            oldest.map(|it| self.quarantine.remove(&it));
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! What CO knows of one site: read by everybody, written through `pen.rs`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use colony_margo::{Digest, Finding};
+
+use crate::attempt::{Failure, Revision, Revisions};
+use crate::event::{HoldScope, Incarnation, Log, Presence};
+use crate::fleet::Target;
+use crate::fleet::batch::Recent;
+use crate::fleet::moving::Flag;
+use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName, PlacementId};
+use crate::site::{Command, Hold, Quarantine};
+use crate::state::State;
+use crate::time::Wall;
+
+/// A site as its LO told it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SiteView {
+    pub head: Head,
+    pub holds: Holds,
+    /// Files in Git the site cannot use, by path.
+    pub files: BTreeMap<String, Vec<Finding>>,
+    pub nodes: BTreeMap<NodeName, NodeView>,
+    pub deployments: BTreeMap<DeploymentId, DeploymentView>,
+    pub placements: BTreeMap<DeploymentId, BTreeMap<NodeName, PlacementView>>,
+    pub targets: BTreeMap<DeploymentName, Target>,
+    /// Commands the site has not acknowledged yet.
+    pub commands: BTreeMap<u64, Command>,
+    pub archives: BTreeMap<DeploymentId, Archive>,
+    /// Rebuilt: a name has several ids while one of them is leaving.
+    pub(super) names: BTreeMap<DeploymentName, BTreeSet<DeploymentId>>,
+    pub(super) recent: Recent,
+}
+
+/// The small record that every batch writes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// The end of the log of the LO that joined last; `None` before any did.
+    pub log: Option<Log>,
+    pub joined: Option<Wall>,
+    pub last_heard: Option<Wall>,
+    /// The commit the site was at.
+    pub git: Option<GitRevision>,
+    /// The LO has read Git and serves manifests.
+    pub ready: bool,
+    pub commands_done: u64,
+    /// The highest number a command of CO's ever had.
+    pub commands_last: u64,
+}
+
+/// What waits for a person's word at a site.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holds {
+    #[serde(with = "pairs")]
+    pub holds: BTreeMap<HoldScope, Hold>,
+    pub removal: Option<HeldRemoval>,
+    pub history: Option<HeldHistory>,
+}
+
+/// A commit that removes suspiciously much.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldRemoval {
+    pub commit: GitRevision,
+    pub deployments: BTreeSet<DeploymentId>,
+    pub since: Wall,
+}
+
+/// A history that was rewritten.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldHistory {
+    pub commit: GitRevision,
+    pub since: Wall,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeView {
+    pub presence: Presence,
+    pub since: Wall,
+    pub cordoned: bool,
+    /// What the node last said it can do, by digest.
+    pub capabilities: Option<Digest>,
+}
+
+impl NodeView {
+    /// Its lease runs.
+    pub fn is_online(&self) -> bool {
+        matches!(self.presence, Presence::Online | Presence::Suspect)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeploymentView {
+    pub id: DeploymentId,
+    pub name: DeploymentName,
+    /// What the LO took from Git last.
+    pub accepted: Revision,
+    pub since: Wall,
+    /// Gone from Git; the view forgets it with its last placement.
+    pub withdrawn: bool,
+    /// The last revision every reachable node ran.
+    pub good: Option<Revision>,
+    pub quarantine: BTreeMap<Digest, Quarantine>,
+    /// Nodes that gave a revision up on their own.
+    pub rejected: BTreeMap<NodeName, Digest>,
+    pub stopped: Option<StoppedAt>,
+    /// Stands until something else than this pair is wanted, or a release.
+    pub rolled_back: Option<RolledBack>,
+}
+
+/// The failure that stopped a rollout.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoppedAt {
+    pub workload: Digest,
+    pub node: NodeName,
+    pub failure: Failure,
+    pub since: Wall,
+}
+
+/// A revision the site has left, and the one it went back to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RolledBack {
+    pub bad: Revision,
+    pub good: Option<Revision>,
+    pub since: Wall,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlacementView {
+    pub id: PlacementId,
+    pub state: State,
+    pub since: Wall,
+    pub attempt: u32,
+    pub revisions: Revisions,
+    /// What went wrong last; cleared by INSTALLED.
+    pub failure: Option<Failure>,
+    /// An event of it did not fit; cleared when it ends well.
+    pub flagged: Option<Flag>,
+}
+
+/// How many placements of a deployment ended as DELETED at a site.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Archive {
+    pub name: Option<DeploymentName>,
+    pub deleted: u64,
+    /// Of these, those nobody confirmed.
+    pub unconfirmed: u64,
+    pub last: Wall,
+}
+
+impl SiteView {
+    /// The incarnation whose events are taken; all below it are fenced.
+    pub fn incarnation(&self) -> Option<Incarnation> {
+        self.head.log.as_ref().map(|it| it.incarnation)
+    }
+
+    pub fn is_fenced(&self, incarnation: Incarnation) -> bool {
+        self.incarnation().is_some_and(|it| incarnation < it)
+    }
+
+    /// The deployment of that name, in preference one that is not leaving.
+    pub fn deployment_named(&self, name: &DeploymentName) -> Option<&DeploymentView> {
+        let all = || self.deployments_named(name);
+        all().find(|it| !it.withdrawn).or_else(|| all().next())
+    }
+
+    pub fn deployments_named(
+        &self,
+        name: &DeploymentName,
+    ) -> impl Iterator<Item = &DeploymentView> {
+        let ids = self.names.get(name).into_iter().flatten();
+        ids.filter_map(|it| self.deployments.get(it))
+    }
+
+    pub fn placement(&self, id: &PlacementId) -> Option<&PlacementView> {
+        self.placements.get(&id.deployment)?.get(&id.node)
+    }
+
+    pub fn placements_of(&self, id: &DeploymentId) -> impl Iterator<Item = &PlacementView> {
+        self.placements.get(id).into_iter().flat_map(BTreeMap::values)
+    }
+
+    pub fn is_online(&self, node: &NodeName) -> bool {
+        self.nodes.get(node).is_some_and(NodeView::is_online)
+    }
+}
+
+impl DeploymentView {
+    /// Git holds a revision that is refused at this site.
+    pub fn is_quarantined(&self) -> bool {
+        self.quarantine.contains_key(&self.accepted.workload)
+    }
+}
+
+/// JSON has no keys but texts.
+mod pairs {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use crate::event::HoldScope;
+    use crate::site::Hold;
+
+    pub(super) fn serialize<S: Serializer>(
+        map: &BTreeMap<HoldScope, Hold>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        map.iter().collect::<Vec<_>>().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<HoldScope, Hold>, D::Error> {
+        let pairs: Vec<(HoldScope, Hold)> = Vec::deserialize(deserializer)?;
+        Ok(pairs.into_iter().collect())
+    }
+}

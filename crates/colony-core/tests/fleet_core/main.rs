@@ -1,0 +1,11 @@
+//! The fleet core, fed with the logs of real sites.
+
+mod kit;
+mod order;
+mod projection;
+mod replacement;
+mod rollback;
+mod status;
+mod story;
+mod untrusted;
+mod why;

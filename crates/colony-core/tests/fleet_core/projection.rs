@@ -1,0 +1,79 @@
+//! The projection equals the site, however its log arrives.
+
+use proptest::prelude::*;
+
+use colony_core::event::Event;
+use colony_core::time::Wall;
+use colony_testkit::Plant;
+
+use crate::kit::Central;
+use crate::story::{STORIES, told};
+
+#[test]
+fn projection_equals_the_site_after_every_step_of_every_story() {
+    for (_, steps) in STORIES {
+        let (mut plant, mut central) = (Plant::new(), Central::new());
+        central.sync(&plant);
+        for step in *steps {
+            step(&mut plant);
+            central.sync(&plant);
+        }
+        let flagged = central.view().placements.values().flat_map(|it| it.values());
+        assert_eq!(flagged.filter(|it| it.flagged.is_some()).count(), 0);
+    }
+}
+
+#[test]
+fn a_batch_sent_twice_changes_nothing() {
+    let plant = told(STORIES[2].1);
+    let mut central = Central::new();
+    central.sync(&plant);
+    let before = central.fleet.clone();
+
+    let applied = central.apply(&plant.events, plant.now.wall).expect("a repetition is fine");
+
+    assert_eq!(central.fleet, before);
+    assert_eq!((applied.fresh.len(), applied.effects.len()), (0, 0));
+    assert_eq!(applied.next_seq, plant.site.log().next);
+}
+
+#[test]
+fn fresh_events_come_back_with_their_hashes() {
+    let plant = told(STORIES[0].1);
+    let mut central = Central::new();
+    let _ = central.apply(&plant.events[..5], Wall(0)).expect("in order");
+
+    let applied = central.apply(&plant.events[3..9], Wall(0)).expect("in order");
+
+    assert_eq!(applied.fresh, plant.events[5..9]);
+    let hashes: Vec<_> = plant.events[5..9].iter().map(Event::hash).collect();
+    assert_eq!(applied.hashes, hashes);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn splits_overlaps_and_repetitions_make_no_difference(
+        story in 0..STORIES.len(),
+        cuts in prop::collection::vec((0usize..12, 1usize..20), 1..60),
+    ) {
+        let plant = told(STORIES[story].1);
+        let mut whole = Central::new();
+        let _ = whole.apply(&plant.events, Wall(9)).expect("in order");
+        let (mut pieces, mut next) = (Central::new(), 0);
+
+        for (back, length) in cuts {
+            let from = usize::min(next, plant.events.len()).saturating_sub(back);
+            let to = usize::min(from + length, plant.events.len());
+            let applied = pieces.apply(&plant.events[from..to], Wall(9)).expect("no gap");
+            next = next.max(to);
+            prop_assert_eq!(applied.next_seq, next as u64 + 1);
+        }
+        let _ = pieces.apply(&plant.events[next..], Wall(9)).expect("the rest");
+
+        prop_assert_eq!(&pieces.fleet, &whole.fleet);
+        prop_assert_eq!(&pieces.effects, &whole.effects);
+        prop_assert_eq!(pieces.restored(), whole.fleet);
+    }
+}

@@ -1,0 +1,109 @@
+//! A new orchestrator takes a site over from what CO knows.
+
+use colony_core::event::Body;
+use colony_core::fleet::Seeded;
+use colony_core::site::{File, Input};
+use colony_testkit::{App, Plant};
+
+use crate::kit::{Central, home, text};
+use crate::story::{STORIES, app, told};
+
+#[test]
+fn what_is_installed_is_taken_over_without_an_attempt() {
+    let old = told(STORIES[0].1);
+    let (mut central, mut new) = replace(&old, &[app("1.0.0")]);
+
+    new.wake("a");
+    new.wake("b");
+    new.pass(60);
+    central.sync(&new);
+
+    assert_eq!(new.states(), old.states());
+    let moved = new.events.iter().filter(|it| matches!(it.body, Body::StateTransition(_)));
+    assert_eq!(moved.count(), 0);
+}
+
+#[test]
+fn what_was_under_way_is_unknown_until_the_node_speaks() {
+    let mut old = told(STORIES[0].1);
+    old.deploy(&app("2.0.0"));
+    let (mut central, mut new) = replace(&old, &[app("2.0.0")]);
+    assert_eq!(new.states(), "hello@a UNKNOWN(update) 2.0.0, hello@b INSTALLED 1.0.0");
+    central.sync(&new);
+
+    new.wake("a");
+    new.wake("b");
+    new.report("a", "hello", "installed");
+    new.converge();
+    central.sync(&new);
+
+    assert_eq!(new.states(), "hello@a INSTALLED 2.0.0, hello@b INSTALLED 2.0.0");
+}
+
+#[test]
+fn a_quarantine_survives_the_orchestrator() {
+    let mut old = told(STORIES[0].1);
+    old.deploy(&app("2.0.0"));
+    old.report("a", "hello", "failed:exited");
+    old.converge();
+    let (mut central, mut new) = replace(&old, &[app("2.0.0")]);
+    new.wake("a");
+    new.wake("b");
+    new.pass(60);
+    central.sync(&new);
+    assert_eq!(new.states(), "hello@a INSTALLED 1.0.0, hello@b INSTALLED 1.0.0");
+}
+
+#[test]
+fn holds_and_cordons_and_done_commands_survive_the_orchestrator() {
+    let mut old = Plant::new();
+    for step in STORIES.iter().find(|it| it.0 == "operator").expect("the story").1 {
+        step(&mut old);
+    }
+    let (mut central, new) = replace(&old, &[app("2.0.0")]);
+    central.sync(&new);
+    assert_eq!(new.site.holds(), old.site.holds());
+}
+
+#[test]
+fn a_deployment_whose_text_is_lost_is_left_out_and_named() {
+    let old = told(STORIES[0].1);
+    let mut central = Central::new();
+    central.sync(&old);
+
+    let Seeded { seed, left_out } = central.fleet.seed(&home(), |_| None).expect("home exists");
+
+    assert_eq!((seed.deployments.len(), seed.placements.len(), seed.nodes.len()), (0, 0, 2));
+    assert_eq!(left_out.len(), 1);
+    assert_eq!(left_out[0].name.as_ref().map(|it| it.as_str()), Some("hello"));
+    assert_eq!(left_out[0].missing.len(), 1);
+}
+
+#[test]
+fn a_join_forgets_who_was_heard_and_what_was_ready() {
+    let old = told(STORIES[0].1);
+    let mut central = Central::new();
+    central.sync(&old);
+    central.fleet.join(&home(), old.now.wall, true).expect("replaced");
+    central.replaced();
+    assert!(!central.view().head.ready);
+    assert!(central.view().nodes.values().all(|it| !it.is_online()));
+    assert!(central.view().is_fenced(0) && !central.view().is_fenced(1));
+    assert_eq!(central.restored(), central.fleet);
+}
+
+/// Fences `old`, seeds its successor and lets it read Git.
+fn replace(old: &Plant, apps: &[App]) -> (Central, Plant) {
+    let mut central = Central::new();
+    central.sync(old);
+    assert_eq!(central.fleet.join(&home(), old.now.wall, true), Ok(1));
+    central.replaced();
+    let seeded = central.fleet.seed(&home(), |it| text(old, it)).expect("home exists");
+    assert_eq!(seeded.left_out, []);
+    let mut new = Plant::unseeded(1);
+    new.now = old.now;
+    new.must(Input::Seed(Box::new(seeded.seed)));
+    let files: Vec<File> = apps.iter().map(|it| it.file(&home())).collect();
+    new.commit(files);
+    (central, new)
+}

@@ -1,0 +1,90 @@
+//! A rollback at a site becomes a commit, or says why not.
+
+use colony_core::fleet::{Effect, Revert, RevertDecision, revert_decision};
+use colony_core::id::BlobId;
+use colony_core::time::Wall;
+use colony_testkit::{blob, commit_id, deployment_id};
+
+use crate::kit::{Central, home};
+use crate::story::{ROLLBACK, app, told};
+
+#[test]
+fn the_good_file_is_restored_while_git_holds_the_bad_one() {
+    let restored = format!("restore {}", file("1.0.0"));
+    check(Some("1.0.0"), Some("2.0.0"), &restored);
+}
+
+#[test]
+fn what_somebody_else_wrote_is_left_alone() {
+    let (head, bad) = (short("3.0.0"), short("2.0.0"));
+    check(Some("1.0.0"), Some("3.0.0"), &format!("Git holds {head}, no longer the bad {bad}"));
+    check(Some("1.0.0"), None, &format!("the file with the bad {bad} was removed from Git"));
+}
+
+#[test]
+fn a_first_install_leaves_its_file_in_quarantine() {
+    let bad = short("2.0.0");
+    let text = format!("nothing ran before {bad}; the file stays, quarantined");
+    check(None, Some("2.0.0"), &text);
+}
+
+#[test]
+fn a_rolled_back_site_asks_for_one_revert() {
+    let mut central = Central::new();
+    central.sync(&told(ROLLBACK));
+    let [Effect::Revert(revert)] = central.effects.as_slice() else {
+        panic!("one revert is expected: {:?}", central.effects);
+    };
+    assert_eq!((revert.bad.blob.clone(), &revert.site), (file("2.0.0"), &home()));
+    assert_eq!(revert.good.as_ref().map(|it| it.blob.clone()), Some(file("1.0.0")));
+}
+
+#[test]
+fn a_revert_stays_open_until_it_is_committed() {
+    let mut central = Central::new();
+    let mut plant = told(&ROLLBACK[..4]);
+    central.sync(&plant);
+    let [Effect::Revert(asked)] = &central.effects.clone()[..] else {
+        panic!("a revert is expected");
+    };
+    assert_eq!(central.restored().reverts_open(), std::slice::from_ref(asked));
+
+    let good = asked.good.as_ref().map(|it| it.blob.clone());
+    let committed =
+        central.fleet.target_committed(&home(), &asked.name, commit_id(9), good, Wall(1));
+    committed.expect("home exists");
+    assert_eq!(central.fleet.reverts_open(), []);
+    central.persist_rest();
+    plant.deploy(&app("1.0.0"));
+    central.sync(&plant);
+    assert_eq!(central.fleet.reverts_open(), []);
+}
+
+/// Decides the revert of 2.0.0 to `good` when Git holds `head`.
+#[track_caller]
+fn check(good: Option<&str>, head: Option<&str>, expected: &str) {
+    let revision = |version: &str| colony_core::attempt::Revision {
+        blob: file(version),
+        workload: colony_margo::Digest::of(version.as_bytes()),
+    };
+    let revert = Revert {
+        site: home(),
+        deployment: deployment_id("hello"),
+        name: crate::kit::name("hello"),
+        bad: revision("2.0.0"),
+        good: good.map(revision),
+    };
+    let actual = match revert_decision(&revert, head.map(file).as_ref()) {
+        RevertDecision::Restore(blob) => format!("restore {blob}"),
+        RevertDecision::Skip(reason) => reason.to_string(),
+    };
+    assert_eq!(actual, expected);
+}
+
+fn file(version: &str) -> BlobId {
+    blob(&app(version).text(&home()))
+}
+
+fn short(version: &str) -> String {
+    file(version).as_str()[..7].to_owned()
+}

@@ -1,0 +1,217 @@
+//! Where deployments stand, what CO itself wants, and what it may ask for.
+
+use colony_core::event::HoldScope;
+use colony_core::fleet::{PlanState, Standing, plan_state};
+use colony_core::id::BlobId;
+use colony_core::site::{Action, Input};
+use colony_core::state::{Op, State};
+use colony_core::time::Wall;
+use colony_testkit::{Plant, blob, commit_id};
+
+use crate::kit::{Central, home, name};
+use crate::story::{STORIES, app, release, told};
+
+#[test]
+fn a_commit_is_pending_until_the_site_has_taken_it() {
+    let (mut central, mut plant) = start();
+    let hello = name("hello");
+    check(&central, "GONE");
+    central.fleet.target_planned(&home(), &hello, Wall(1)).expect("home exists");
+    check(&central, "PENDING");
+    commit(&mut central, Some(file("1.0.0")));
+    check(&central, "PENDING");
+
+    plant.deploy(&app("1.0.0"));
+    central.sync(&plant);
+    check(&central, "IN_PROGRESS");
+
+    plant.join("a");
+    central.sync(&plant);
+    check(&central, "INSTALLING");
+    plant.converge();
+    central.sync(&plant);
+    check(&central, "INSTALLED");
+}
+
+#[test]
+fn a_site_may_be_quicker_than_the_record_of_the_commit() {
+    let (mut central, mut plant) = start();
+    plant.join("a");
+    plant.deploy(&app("1.0.0"));
+    central.sync(&plant);
+    commit(&mut central, Some(file("1.0.0")));
+    check(&central, "INSTALLING");
+}
+
+#[test]
+fn a_conflict_is_shown_and_fails_the_plan() {
+    let (mut central, _) = start();
+    let blobs = (Some(file("1.0.0")), None);
+    central.fleet.target_conflict(&home(), &name("hello"), blobs, "-a\n+b", Wall(1)).expect("home");
+    check(&central, "CONFLICT");
+    assert_eq!(central.fleet.tally(&name("hello")).conflicts, 1);
+    assert_eq!(plan(&central), PlanState::Failed);
+    central.fleet.target_cleared(&home(), &name("hello")).expect("home exists");
+    check(&central, "GONE");
+    assert_eq!(central.fleet.deployment_names().count(), 0);
+}
+
+#[test]
+fn a_removal_is_pending_then_deleting_then_gone() {
+    let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
+    central.sync(&plant);
+    commit(&mut central, None);
+    check(&central, "PENDING");
+    plant.undeploy("hello");
+    central.sync(&plant);
+    check(&central, "DELETING");
+    plant.converge();
+    central.sync(&plant);
+    check(&central, "GONE");
+    assert_eq!(central.fleet.deployment_names().count(), 0);
+    let archives: Vec<u64> = central.view().archives.values().map(|it| it.deleted).collect();
+    assert_eq!(archives, [2]);
+}
+
+#[test]
+fn installed_with_another_revision_is_not_done() {
+    let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
+    plant.command(Action::Hold { scope: HoldScope::Site, note: String::new() }).expect("held");
+    plant.deploy(&app("2.0.0"));
+    central.sync(&plant);
+    check(&central, "IN_PROGRESS");
+    assert_eq!(central.fleet.tally(&name("hello")).updating, 2);
+}
+
+#[test]
+fn offline_nodes_are_deferred_and_do_not_hold_the_plan() {
+    let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
+    plant.silence("a");
+    plant.pass(20);
+    plant.deploy(&app("2.0.0"));
+    plant.converge();
+    central.sync(&plant);
+    check(&central, "INSTALLED");
+    let tally = central.fleet.tally(&name("hello"));
+    assert_eq!((tally.installed, tally.deferred), (1, 1));
+    assert_eq!(plan(&central), PlanState::Completed);
+}
+
+#[test]
+fn rolled_back_is_never_a_success() {
+    let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
+    plant.deploy(&app("2.0.0"));
+    plant.report("a", "hello", "failed:exited");
+    central.sync(&plant);
+    check(&central, "ROLLINGBACK");
+    plant.converge();
+    central.sync(&plant);
+    check(&central, "ROLLED_BACK");
+
+    plant.deploy(&app("1.0.0"));
+    central.sync(&plant);
+    check(&central, "ROLLED_BACK");
+    assert_eq!(plan(&central), PlanState::RolledBack);
+    assert_eq!(central.fleet.tally(&name("hello")).rolled_back, 2);
+
+    plant.deploy(&app("3.0.0"));
+    plant.converge();
+    central.sync(&plant);
+    check(&central, "INSTALLED");
+}
+
+#[test]
+fn plans_follow_their_sites() {
+    let installed = Standing::Placed(State::Installed);
+    let failed = Standing::Placed(State::Failed(Op::Update));
+    let updating = Standing::Placed(State::Updating);
+    check_plan(&[], false, "COMPLETED");
+    check_plan(&[Standing::Pending, Standing::Pending], false, "PENDING");
+    check_plan(&[Standing::Pending, installed], false, "IN_PROGRESS");
+    check_plan(&[Standing::Pending, installed], true, "PAUSED");
+    check_plan(&[updating, installed], false, "IN_PROGRESS");
+    check_plan(&[installed, Standing::Gone], true, "COMPLETED");
+    check_plan(&[installed, Standing::RolledBack, updating], false, "ROLLED_BACK");
+    check_plan(&[Standing::RolledBack, failed], true, "FAILED");
+}
+
+#[track_caller]
+fn check_plan(standings: &[Standing], paused: bool, expected: &str) {
+    let state = plan_state(standings.iter().copied(), paused);
+    assert_eq!(state.to_string(), expected);
+    assert_eq!(state.is_success(), expected == "COMPLETED");
+}
+
+#[test]
+fn a_delete_of_what_is_unknown_needs_force() {
+    let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
+    central.sync(&plant);
+    assert_eq!(central.fleet.delete_check(&name("hello"), false), Ok(()));
+    plant.deploy(&app("2.0.0"));
+    plant.silence("a");
+    plant.pass(20);
+    central.sync(&plant);
+
+    let refusals = central.fleet.delete_check(&name("hello"), false).expect_err("refused");
+
+    let texts: Vec<String> = refusals.iter().map(|(s, n, it)| format!("{s}/{n}: {it}")).collect();
+    let text = "home/a: whether it runs is unknown; `--force` removes it without confirmation";
+    assert_eq!(texts, [text]);
+    assert_eq!(central.fleet.delete_check(&name("hello"), true), Ok(()));
+    plant.undeploy("hello");
+    central.sync(&plant);
+    assert_eq!(central.fleet.delete_check(&name("hello"), false), Ok(()), "it is leaving");
+}
+
+#[test]
+fn commands_are_numbered_and_open_until_acknowledged() {
+    let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
+    central.sync(&plant);
+    for action in [Action::ReleaseRemoval, release()] {
+        central.fleet.command(&home(), action, "ana", Wall(u64::MAX)).expect("home exists");
+    }
+    central.persist_rest();
+    assert_eq!(central.restored(), central.fleet);
+    assert_eq!(numbers(&central), [1, 2]);
+
+    let open: Vec<_> = central.fleet.commands_open(&home()).into_iter().cloned().collect();
+    let _ = plant.step(Input::Command(open[0].clone()));
+    central.sync(&plant);
+    assert_eq!(numbers(&central), [2]);
+    let _ = plant.step(Input::Command(open[1].clone()));
+    central.sync(&plant);
+    assert!(numbers(&central).is_empty());
+    let next = central.fleet.command(&home(), release(), "ana", Wall(9)).expect("home exists");
+    assert_eq!(next.number, Some(3));
+}
+
+fn numbers(central: &Central) -> Vec<u64> {
+    central.fleet.commands_open(&home()).iter().filter_map(|it| it.number).collect()
+}
+
+fn start() -> (Central, Plant) {
+    let (mut central, plant) = (Central::new(), Plant::new());
+    central.sync(&plant);
+    (central, plant)
+}
+
+fn commit(central: &mut Central, blob: Option<BlobId>) {
+    let committed =
+        central.fleet.target_committed(&home(), &name("hello"), commit_id(2), blob, Wall(2));
+    committed.expect("home exists");
+    central.persist_rest();
+}
+
+fn plan(central: &Central) -> PlanState {
+    central.fleet.plan_state(&name("hello"), [&home()], false)
+}
+
+#[track_caller]
+fn check(central: &Central, expected: &str) {
+    let standing = central.fleet.standing(&home(), &name("hello")).expect("home exists");
+    assert_eq!(standing.to_string(), expected);
+}
+
+fn file(version: &str) -> BlobId {
+    blob(&app(version).text(&home()))
+}

@@ -128,7 +128,7 @@ impl Plant {
         self.commit(vec![File::gone(&path)]);
     }
 
-    /// The node reports `state`, or `failed:<code>`, of a deployment, having
+    /// The node reports `state`, `failed:<code>` or `failed:<code>|<message>`, of a deployment, having
     /// adopted its newest manifest.
     pub fn report(&mut self, node: &str, name: &str, state: &str) {
         let adopted = self.version(node);
@@ -233,9 +233,10 @@ impl Default for Plant {
 
 fn status(id: &DeploymentId, state: &str, adopted: u64, report: u64) -> DeploymentStatus {
     let (state, code) = state.split_once(':').unwrap_or((state, ""));
+    let (code, message) = code.split_once('|').unwrap_or((code, "it went wrong"));
     let error = match code {
         "" => String::new(),
-        code => format!(r#","error":{{"code":"{code}","source":"web","message":"it went wrong"}}"#),
+        code => format!(r#","error":{{"code":"{code}","source":"web","message":"{message}"}}"#),
     };
     let json = format!(
         r#"{{"deploymentId":"{id}","adoptedManifestVersion":{adopted},"status":{{"state":"{state}"{error}}},

@@ -118,7 +118,21 @@ causes! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unfitting {
     pub nodes: Vec<NodeName>,
+    pub misfit: Misfit,
     pub reason: String,
+}
+
+/// What kind of thing speaks against a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Misfit {
+    /// Nothing: the site has not looked since it fits.
+    None,
+    Cordoned,
+    NoCapabilities,
+    Label,
+    ProfileType,
+    Constraints,
 }
 
 /// Who is down for a rollout.

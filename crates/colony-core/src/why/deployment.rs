@@ -3,6 +3,7 @@
 use crate::document::Target;
 use crate::event::HoldScope;
 use crate::id::{DeploymentId, DeploymentName, PlacementId};
+use crate::site::view::deployment_path;
 use crate::site::{Deployment, Site};
 use crate::time::Now;
 use crate::why::story::version;
@@ -24,7 +25,7 @@ pub fn deployment_by_id(site: &Site, id: &DeploymentId, now: Now) -> Vec<Why> {
 }
 
 fn unknown(site: &Site, name: &DeploymentName, now: Now) -> Vec<Why> {
-    let refused = super::site::refused(site, &path(site, name), None);
+    let refused = super::site::refused(site, &deployment_path(site.name(), name));
     let subject = Subject::Deployment { deployment: name.clone() };
     let own = refused.and_then(|it| Why::new(subject, vec![it], "it is placed", now.wall));
     let site_wide = super::site::frozen(site).into_iter().chain(super::site::history(site));
@@ -51,8 +52,7 @@ fn answer(deployment: &Deployment, cause: Cause, now: Now) -> Option<Why> {
 }
 
 fn own_causes(site: &Site, deployment: &Deployment) -> Vec<Cause> {
-    let runs = Some(version(deployment, deployment.wanted()));
-    let refused = super::site::refused(site, &path(site, &deployment.name), runs);
+    let refused = super::site::refused(site, &deployment_path(site.name(), &deployment.name));
     let mut causes: Vec<Cause> = refused.into_iter().collect();
     if deployment.is_withdrawn() {
         return causes;
@@ -144,8 +144,4 @@ impl Why {
             *since = from.min(*since);
         }
     }
-}
-
-fn path(site: &Site, name: &DeploymentName) -> String {
-    format!("deployments/{}/{name}.yaml", site.name())
 }

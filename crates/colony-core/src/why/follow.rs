@@ -6,8 +6,15 @@ use crate::time::Wall;
 use crate::why::{Cause, Next, Slot};
 
 /// What happens next; `clause` is what happens when the cause is gone.
-pub(super) fn next(cause: &Cause, clause: &str) -> Next {
-    Next { what: what(cause, clause), at: cause.at() }
+pub(super) fn next(cause: &Cause, also: &[Cause], clause: &str) -> Next {
+    let mut what = what(cause, clause);
+    let gated = also.iter().any(Cause::is_gate);
+    if gated && cause.is_gate() {
+        what.push_str(" and nothing else is in the way");
+    } else if gated && cause.failure().is_some() && cause.at().is_some() {
+        what.push_str(", if nothing else is in the way");
+    }
+    Next { what, at: cause.at() }
 }
 
 fn what(cause: &Cause, clause: &str) -> String {
@@ -35,14 +42,16 @@ fn what(cause: &Cause, clause: &str) -> String {
         Cause::NodeCordoned { .. } => "it keeps what it has and gets nothing new".to_owned(),
         Cause::NoCapabilities { .. } => "it gets its deployments once it has said".to_owned(),
         Cause::TargetNotJoined { node } => format!("it is placed when node {node} joins"),
-        Cause::NothingFits { .. } | Cause::TooFewFit { .. } => {
-            "it is placed when a node that fits joins or changes".to_owned()
-        }
+        Cause::NothingFits { .. } => "it is placed on the first node that fits".to_owned(),
+        Cause::TooFewFit { .. } => "the next one is placed on the first node that fits".to_owned(),
         Cause::LostEligibility { .. } => "it keeps running there; nothing is evicted".to_owned(),
         Cause::WaveFull { slots, .. } => format!("{clause} when {} done", done(slots)),
-        Cause::WaveStopped { .. } => "nothing more is started until somebody decides".to_owned(),
-        Cause::Quarantined { runs, .. } | Cause::RejectedHere { runs, .. } => {
-            stays(runs.as_deref())
+        Cause::WaveStopped { .. } => {
+            "nothing more is started until it is retried or another version is deployed".to_owned()
+        }
+        Cause::Quarantined { version, runs, .. } => stays("nothing runs", version, runs.as_deref()),
+        Cause::RejectedHere { version, runs, .. } => {
+            stays("nothing runs there", version, runs.as_deref())
         }
         Cause::RollbackRefused { .. } => "nothing until somebody decides".to_owned(),
         Cause::Due {} => format!("{clause} at once"),
@@ -87,17 +96,13 @@ fn in_progress(node: &str, deadline: Option<Wall>) -> String {
 fn next_attempt(failure: &Failure, number: u32, of: Option<u32>) -> String {
     match (failure.code.class(), of) {
         (Class::Revision, Some(of)) => format!("try {number} of {of}"),
-        _ => format!("try {number}; tries are not limited, the error is not the version's"),
+        _ => format!("try {number}, and so on until it works"),
     }
 }
 
-fn stays(runs: Option<&str>) -> String {
-    match runs {
-        Some(runs) => {
-            format!("{runs} stays until another version is committed or this one released")
-        }
-        None => "nothing runs until another version is committed or this one released".to_owned(),
-    }
+fn stays(nothing: &str, version: &str, runs: Option<&str>) -> String {
+    let what = runs.map_or(nothing.to_owned(), |it| format!("{it} stays"));
+    format!("{what} until another version is committed or {version} is released")
 }
 
 fn done(slots: &[Slot]) -> String {
@@ -108,6 +113,20 @@ fn done(slots: &[Slot]) -> String {
 }
 
 impl Cause {
+    /// It keeps something from starting, and ends on its own terms.
+    fn is_gate(&self) -> bool {
+        matches!(
+            self,
+            Cause::NodeOffline { .. }
+                | Cause::NodeNeverHeard { .. }
+                | Cause::HoldSite { .. }
+                | Cause::HoldDeployment { .. }
+                | Cause::WindowClosed { .. }
+                | Cause::WaveFull { .. }
+                | Cause::WaveStopped { .. }
+        )
+    }
+
     /// When its next event is due, if that is known.
     #[expect(clippy::wildcard_enum_match_arm, reason = "most causes have none")]
     fn at(&self) -> Option<Wall> {

@@ -7,6 +7,7 @@
 
 mod bad;
 mod cause;
+mod clause;
 mod deployment;
 mod fit;
 mod follow;
@@ -17,10 +18,11 @@ mod remedy;
 mod site;
 mod story;
 mod text;
+mod words;
 
 use serde::{Deserialize, Serialize};
 
-pub use cause::{Cause, Slot, Unfitting};
+pub use cause::{Cause, Misfit, Slot, Unfitting};
 pub use deployment::{deployment, deployment_by_id};
 pub use node::node;
 pub use placement::placement;
@@ -102,9 +104,9 @@ impl Why {
     fn new(subject: Subject, causes: Vec<Cause>, clause: &str, asked: Wall) -> Option<Why> {
         let mut causes = causes.into_iter();
         let cause = causes.next()?;
-        let also = causes.collect();
+        let also: Vec<Cause> = causes.collect();
         let (owner, act) = remedy::of(&cause);
-        let (since, next) = (cause.since(), follow::next(&cause, clause));
+        let (since, next) = (cause.since(), follow::next(&cause, &also, clause));
         Some(Why { subject, cause, also, owner, act, since, next, asked })
     }
 }

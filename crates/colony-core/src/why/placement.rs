@@ -45,7 +45,7 @@ impl<'a> Case<'a> {
     }
 
     /// What keeps it waiting began when both the state and the wish were there.
-    fn waits_since(&self) -> crate::time::Wall {
+    pub(super) fn waits_since(&self) -> crate::time::Wall {
         match self.outlook.trigger {
             Some(_) => self.placement.since.max(self.deployment.since()),
             None => self.placement.since,
@@ -97,6 +97,9 @@ impl<'a> Case<'a> {
     fn after_failure(&self, op: Op) -> Vec<Cause> {
         let trigger = self.outlook.trigger.or(Some(Trigger::Retry));
         let mut causes = self.refusals(trigger);
+        if causes.len() > 1 {
+            causes.retain(|it| !self.is_own_stop(it));
+        }
         let away = causes.iter().any(is_absence);
         if away {
             causes.retain(|it| !is_silence(it));
@@ -109,6 +112,11 @@ impl<'a> Case<'a> {
             causes.extend(self.way_back());
         }
         causes
+    }
+
+    /// The rollout stopped because of this very failure.
+    fn is_own_stop(&self, cause: &Cause) -> bool {
+        matches!(cause, Cause::WaveStopped { node, .. } if *node == self.placement.id.node)
     }
 
     fn lost(&self) -> Vec<Cause> {

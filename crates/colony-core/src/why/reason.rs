@@ -44,7 +44,8 @@ impl Case<'_> {
     }
 
     fn wave_full(&self, busy: &[NodeName], taken: usize, limit: u32) -> Cause {
-        let slots = busy.iter().filter_map(|node| self.slot(node)).collect();
+        let others = busy.iter().filter(|it| **it != self.placement.id.node);
+        let slots = others.take(taken).filter_map(|node| self.slot(node)).collect();
         Cause::WaveFull { slots, taken, limit }
     }
 

@@ -3,7 +3,7 @@
 use crate::attempt::Failure;
 use crate::code::Code;
 use crate::id::NodeName;
-use crate::why::{Cause, Owner};
+use crate::why::{Cause, Misfit, Owner, Unfitting};
 
 /// The owner of a cause, and what that person can do, as a clause.
 pub(super) fn of(cause: &Cause) -> (Owner, Option<String>) {
@@ -51,11 +51,11 @@ pub(super) fn of(cause: &Cause) -> (Owner, Option<String>) {
         Cause::TargetNotJoined { node } => {
             (Owner::GitAuthor, format!("name another node, or let node {node} join"))
         }
-        Cause::NothingFits { .. } => {
-            (Owner::GitAuthor, "change what the file asks for, or add a node that fits".to_owned())
+        Cause::NothingFits { unfit } => {
+            opening(unfit, "change what the file asks for, or add a node that fits")
         }
-        Cause::TooFewFit { .. } => {
-            (Owner::GitAuthor, "ask for fewer replicas, or add nodes that fit".to_owned())
+        Cause::TooFewFit { unfit, .. } => {
+            opening(unfit, "ask for fewer replicas, or add nodes that fit")
         }
         Cause::LostEligibility { .. } => {
             (Owner::GitAuthor, "change what the file asks for, or choose another node".to_owned())
@@ -90,10 +90,23 @@ fn bring_back(node: &NodeName) -> String {
     format!("bring node {node} back")
 }
 
-/// Nothing is tried again until somebody says so.
+/// Whoever can open a node for a deployment has to act before its author.
+fn opening(unfit: &[Unfitting], otherwise: &str) -> (Owner, String) {
+    let of =
+        |kind: Misfit| unfit.iter().find(|it| it.misfit == kind).and_then(|it| it.nodes.first());
+    match (of(Misfit::Cordoned), of(Misfit::NoCapabilities)) {
+        (Some(node), _) => (Owner::SiteEngineer, format!("uncordon node {node}")),
+        (None, Some(node)) => {
+            (Owner::DeviceOwner, format!("look at the logs of colony on node {node}"))
+        }
+        (None, None) => (Owner::GitAuthor, otherwise.to_owned()),
+    }
+}
+
+/// Nothing is tried again until an operator says so.
 fn stopped(failure: &Failure) -> (Owner, Option<String>) {
-    let (owner, act) = of_code(&failure.code);
-    (owner, act.map(|it| format!("{it}; then retry, or deploy another version")))
+    let remedy = failure.code.remedy();
+    (Owner::Operator, Some(format!("{remedy}; then retry it, or deploy another version")))
 }
 
 fn of_code(code: &Code) -> (Owner, Option<String>) {

@@ -3,7 +3,9 @@
 use crate::event::HoldScope;
 use crate::id::DeploymentName;
 use crate::site::Site;
+use crate::site::view::deployment_path;
 use crate::time::Now;
+use crate::why::story::version;
 use crate::why::{Cause, Subject, Why};
 
 /// Everything that stands in the way of the site as such.
@@ -13,7 +15,7 @@ pub fn site(site: &Site, now: Now) -> Vec<Why> {
     causes.extend(removals(site));
     causes.extend(hold(site));
     causes.extend(window(site, now));
-    causes.extend(site.refused_files().keys().filter_map(|path| refused(site, path, None)));
+    causes.extend(site.refused_files().keys().filter_map(|path| refused(site, path)));
     let empty = site.is_ready() && site.members().next().is_none();
     causes.extend(empty.then_some(Cause::NoNodes {}));
     causes.into_iter().filter_map(|it| answer(site, it, now)).collect()
@@ -59,7 +61,10 @@ fn window(site: &Site, now: Now) -> Option<Cause> {
 }
 
 /// What is wrong with the file at `path`, and what stays in force.
-pub(super) fn refused(site: &Site, path: &str, runs: Option<String>) -> Option<Cause> {
+pub(super) fn refused(site: &Site, path: &str) -> Option<Cause> {
     let findings = site.refused_files().get(path)?.clone();
+    let mut wanted = site.deployments().filter(|it| !it.is_withdrawn());
+    let before = wanted.find(|it| deployment_path(site.name(), &it.name) == path);
+    let runs = before.map(|it| version(it, it.wanted()));
     Some(Cause::FileRefused { path: path.to_owned(), findings, runs })
 }

@@ -10,6 +10,7 @@ use crate::transition::Trigger;
 use crate::why::Cause;
 use crate::why::fit::unfit_text;
 use crate::why::placement::Case;
+use crate::why::words::lasting;
 
 impl Case<'_> {
     pub(super) fn in_progress(&self) -> Cause {
@@ -80,15 +81,17 @@ impl Case<'_> {
         let target = self.placement.revisions.target.as_ref();
         let has = target.map_or("it".to_owned(), |it| self.version(it));
         let main = match self.placement.state() {
-            State::Pending if self.outlook.trigger == Some(Trigger::Remove) => "is".to_owned(),
-            State::Pending => return format!("waits to install {}", self.wanted()),
+            State::Pending if self.outlook.trigger == Some(Trigger::Remove) => {
+                "was never started".to_owned()
+            }
+            State::Pending => format!("waits to install {}", self.wanted()),
             State::Installing => format!("is installing {has}"),
             State::Updating => format!("is updating to {has}"),
             State::RollingBack => format!("is rolling back to {has}"),
             State::Installed => format!("runs {has}"),
             State::Failed(op) => self.failed_doing(op, &has),
-            State::Unknown(op) => format!("was lost while {} {has}", gerund(op)),
-            State::Deleting => return format!("is being removed{}", self.leaving()),
+            State::Unknown(op) => format!("was {} {has} when contact was lost", gerund(op)),
+            State::Deleting => format!("is being removed{}", self.leaving()),
             State::Deleted => "is removed".to_owned(),
         };
         main + &self.waiting_for()
@@ -107,17 +110,24 @@ impl Case<'_> {
     /// What it would do if nothing were in the way.
     fn waiting_for(&self) -> String {
         let main = match self.outlook.trigger {
-            Some(Trigger::Revised) => format!("waits to update to {}", self.wanted()),
-            Some(Trigger::Superseded) => format!("waits to move on to {}", self.wanted()),
-            Some(Trigger::Rollback) => format!("waits to roll back to {}", self.wanted()),
-            Some(Trigger::Remove) => format!("waits to be removed{}", self.leaving()),
+            Some(Trigger::Revised | Trigger::Superseded) if self.is_first() => {
+                format!("install {}", self.wanted())
+            }
+            Some(Trigger::Revised | Trigger::Superseded) => format!("update to {}", self.wanted()),
+            Some(Trigger::Rollback) => format!("roll back to {}", self.wanted()),
+            Some(Trigger::Remove) => format!("be removed{}", self.leaving()),
             _ => return String::new(),
         };
-        format!(" and {main}")
+        format!(" and has waited {} to {main}", lasting(self.waits_since(), self.now.wall))
     }
 
     fn wanted(&self) -> String {
         self.outlook.wants.as_ref().map_or("nothing".to_owned(), |it| self.version(it))
+    }
+
+    /// Nothing was installed before.
+    fn is_first(&self) -> bool {
+        self.placement.state().op() == Some(Op::Install)
     }
 
     /// What happens to it when the cause is gone.
@@ -125,6 +135,9 @@ impl Case<'_> {
         let wanted = self.wanted();
         match self.outlook.trigger {
             Some(Trigger::Start) => format!("{wanted} is installed"),
+            Some(Trigger::Revised | Trigger::Superseded) if self.is_first() => {
+                format!("{wanted} is installed")
+            }
             Some(Trigger::Revised | Trigger::Superseded) => format!("it is updated to {wanted}"),
             Some(Trigger::Rollback) => format!("it is rolled back to {wanted}"),
             Some(Trigger::Remove | Trigger::NeverDelivered) => "it is removed".to_owned(),

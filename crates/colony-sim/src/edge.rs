@@ -100,10 +100,10 @@ impl World {
         if self.dies() {
             return self.edge_crash(node, "before it acted");
         }
-        let life = self.nodes[node].process.life;
-        if let Some(due) = step.wake {
-            let at = self.nodes[node].process.virtual_at(due);
-            self.at(at, Happening::EdgeWake { node, life });
+        let process = &mut self.nodes[node].process;
+        let life = process.life;
+        if let Some(at) = process.plan_tick(step.wake) {
+            self.at(at, Happening::EdgeWake { node, life, at });
         }
         if step.observe {
             let soon = self.rng.range(10..300);
@@ -162,8 +162,8 @@ impl World {
         }
     }
 
-    pub(crate) fn edge_wake(&mut self, node: usize, life: u64) {
-        if self.nodes[node].process.life == life {
+    pub(crate) fn edge_wake(&mut self, node: usize, life: u64, at: u64) {
+        if self.nodes[node].process.ticks(at, life) {
             self.edge_step(node, Input::Tick);
         }
     }

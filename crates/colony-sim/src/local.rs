@@ -87,10 +87,10 @@ impl World {
             self.local_crash(site, "before it answered");
             return None;
         }
-        let process = &self.sites[site].process;
-        if let Some(due) = step.wake {
-            let (at, life) = (process.virtual_at(due), process.life);
-            self.at(at, Happening::LocalWake { site, life });
+        let process = &mut self.sites[site].process;
+        let life = process.life;
+        if let Some(at) = process.plan_tick(step.wake) {
+            self.at(at, Happening::LocalWake { site, life, at });
         }
         Some(step)
     }
@@ -115,9 +115,8 @@ impl World {
         self.local_step(site, Input::Tick);
     }
 
-    pub(crate) fn local_wake(&mut self, site: usize, life: u64) {
-        let process = &self.sites[site].process;
-        if process.up && process.life == life {
+    pub(crate) fn local_wake(&mut self, site: usize, life: u64, at: u64) {
+        if self.sites[site].process.ticks(at, life) {
             self.local_step(site, Input::Tick);
         }
     }

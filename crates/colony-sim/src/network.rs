@@ -18,10 +18,10 @@ pub enum Happening {
     EdgePoll { node: usize },
     /// `again`: one of the rounds the node makes by itself.
     EdgeLook { node: usize, again: bool },
-    EdgeWake { node: usize, life: u64 },
+    EdgeWake { node: usize, life: u64, at: u64 },
     EngineDone { node: usize, life: u64, action: Action, subject: Option<Subject> },
     LocalSync { site: usize },
-    LocalWake { site: usize, life: u64 },
+    LocalWake { site: usize, life: u64, at: u64 },
     CentralWork,
     EdgeUp { node: usize },
     LocalUp { site: usize },

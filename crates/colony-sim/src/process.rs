@@ -20,11 +20,13 @@ pub struct Process {
     base: Mono,
     /// How wrong the wall clock is, in milliseconds.
     pub skew: i64,
+    /// The virtual time of the next tick, if one is planned.
+    tick: Option<u64>,
 }
 
 impl Process {
     pub fn new() -> Process {
-        Process { up: true, life: 0, started: 0, base: Mono(0), skew: 0 }
+        Process { up: true, life: 0, started: 0, base: Mono(0), skew: 0, tick: None }
     }
 
     pub fn now(&self, virtual_now: u64, rng: &mut Rng) -> Now {
@@ -33,13 +35,28 @@ impl Process {
         Now { mono, wall, entropy: rng.next() }
     }
 
-    /// The virtual time at which the monotonic clock will show `due`.
-    pub fn virtual_at(&self, due: Mono) -> u64 {
-        self.started + due.0.saturating_sub(self.base.0)
+    /// When to tick for `due`, unless a tick is planned before that.
+    pub fn plan_tick(&mut self, due: Option<Mono>) -> Option<u64> {
+        let at = self.started + due?.0.saturating_sub(self.base.0);
+        if self.tick.is_some_and(|it| it <= at) {
+            return None;
+        }
+        self.tick = Some(at);
+        Some(at)
+    }
+
+    /// Whether the tick planned for `at` in this life is the one to make.
+    pub fn ticks(&mut self, at: u64, life: u64) -> bool {
+        let due = self.up && self.life == life && self.tick == Some(at);
+        if due {
+            self.tick = None;
+        }
+        due
     }
 
     pub fn die(&mut self) {
         self.up = false;
+        self.tick = None;
         self.life += 1;
     }
 

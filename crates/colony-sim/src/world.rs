@@ -124,12 +124,12 @@ impl World {
             Happening::Chaos => self.chaos(),
             Happening::EdgePoll { node } => self.edge_poll(node),
             Happening::EdgeLook { node, again } => self.edge_look(node, again),
-            Happening::EdgeWake { node, life } => self.edge_wake(node, life),
+            Happening::EdgeWake { node, life, at } => self.edge_wake(node, life, at),
             Happening::EngineDone { node, life, action, subject } => {
                 self.engine_done(node, life, action, subject);
             }
             Happening::LocalSync { site } => self.local_sync(site),
-            Happening::LocalWake { site, life } => self.local_wake(site, life),
+            Happening::LocalWake { site, life, at } => self.local_wake(site, life, at),
             Happening::CentralWork => self.central_work(),
             Happening::EdgeUp { node } => self.edge_up(node),
             Happening::LocalUp { site } => self.local_up(site),

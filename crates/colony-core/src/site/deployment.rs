@@ -11,7 +11,7 @@ use crate::attempt::{Failure, Revision};
 use crate::document::Document;
 use crate::id::{BlobId, DeploymentId, DeploymentName, NodeName};
 use crate::site::lanes::Lanes;
-use crate::time::Wall;
+use crate::time::{Mono, Wall};
 
 /// What a site knows of a deployment.
 #[derive(Debug, Clone)]
@@ -24,6 +24,9 @@ pub struct Deployment {
     pub(super) withdrawn: bool,
     /// The last revision every reachable node ran.
     pub(super) good: Option<Revision>,
+    /// Since when, and what was good before: for failures within the soak.
+    pub(super) good_since: Mono,
+    pub(super) good_before: Option<Revision>,
     pub(super) quarantine: BTreeMap<Digest, Quarantine>,
     /// Nodes that gave a revision up on their own.
     pub(super) rejected: BTreeMap<NodeName, Rejected>,
@@ -75,6 +78,8 @@ impl Deployment {
             wanted: document.revision.clone(),
             withdrawn: false,
             good: None,
+            good_since: Mono(0),
+            good_before: None,
             quarantine: BTreeMap::new(),
             rejected: BTreeMap::new(),
             stopped: None,
@@ -141,12 +146,25 @@ impl Deployment {
         self.quarantine.contains_key(&self.wanted.workload)
     }
 
+    /// Every reachable node runs `revision`.
+    pub(super) fn set_good(&mut self, revision: Revision, now: Mono) {
+        let before = self.good.replace(revision.clone());
+        if before.as_ref().map(|it| it.workload) != Some(revision.workload) {
+            (self.good_before, self.good_since) = (before, now);
+        }
+    }
+
+    /// The whole site has run this workload for longer than its soak.
+    pub(super) fn is_proven(&self, workload: Digest, now: Mono) -> bool {
+        let soak = self.policy().map(|it| it.settings.soak).unwrap_or_default();
+        let good = self.good.as_ref().is_some_and(|it| it.workload == workload);
+        good && now.since(self.good_since) >= soak
+    }
+
     /// Forgets documents that neither this nor a placement in `used` refers to.
     pub(super) fn forget_documents(&mut self, used: &BTreeSet<BlobId>) {
-        let (wanted, good) =
-            (self.wanted.blob.clone(), self.good.as_ref().map(|it| it.blob.clone()));
-        self.documents.retain(|blob, _| {
-            *blob == wanted || Some(blob) == good.as_ref() || used.contains(blob)
-        });
+        let own = [Some(&self.wanted), self.good.as_ref(), self.good_before.as_ref()];
+        let own: BTreeSet<BlobId> = own.into_iter().flatten().map(|it| it.blob.clone()).collect();
+        self.documents.retain(|blob, _| own.contains(blob) || used.contains(blob));
     }
 }

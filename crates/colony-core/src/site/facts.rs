@@ -124,7 +124,8 @@ impl PlacementFacts<'_> {
         if failure.code.class() == Class::Environment {
             return Err(Reason::EnvironmentError { code: failure.code.clone() });
         }
-        let left = budget(self.deployment, Op::Update).saturating_sub(self.placement.tries);
+        let budget = budget(self.deployment, Op::Update, self.placement);
+        let left = budget.saturating_sub(self.placement.tries);
         if left > 0 { Err(Reason::TriesLeft { left }) } else { Ok(()) }
     }
 
@@ -209,11 +210,13 @@ pub(super) fn limit(deployment: &Deployment) -> Option<u32> {
     }
 }
 
-/// How many revision errors an operation may spend.
-pub(super) fn budget(deployment: &Deployment, op: Op) -> u32 {
+/// How many revision errors an operation may spend. What has nothing to go
+/// back to is treated as an install.
+pub(super) fn budget(deployment: &Deployment, op: Op, placement: &Placement) -> u32 {
     let settings = deployment.policy().map(|it| it.settings.clone()).unwrap_or_default();
     match op {
-        Op::Update => settings.update_tries,
+        Op::Update if placement.revisions.way_back().is_some() => settings.update_tries,
+        Op::Update => settings.install_tries,
         Op::Install | Op::Rollback | Op::Delete => settings.install_tries,
     }
 }

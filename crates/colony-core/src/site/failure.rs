@@ -22,7 +22,8 @@ impl Turn<'_> {
     pub(super) fn after_failure(&mut self, id: &PlacementId, op: Op, failure: Option<Failure>) {
         let failure = failure.unwrap_or_else(|| Failure::new(Code::ProgressDeadline, ""));
         let Some(deployment) = self.site.deployments.get(&id.deployment) else { return };
-        let budget = budget(deployment, op);
+        let Some(placement) = self.site.placements.get(id) else { return };
+        let budget = budget(deployment, op, placement);
         let Some(placement) = self.site.placements.get_mut(id) else { return };
         placement.failure = Some(failure.clone());
         placement.failures += 1;
@@ -52,7 +53,7 @@ impl Turn<'_> {
         let Some(target) = placement.revisions.target.clone() else { return };
         let is_wanted = deployment.wanted.workload == target.workload;
         // What the whole site has run is not condemned because one node cannot.
-        let is_proven = deployment.good.as_ref().is_some_and(|it| it.workload == target.workload);
+        let is_proven = deployment.is_proven(target.workload, self.now.mono);
         if op == Op::Rollback || !is_wanted || is_proven {
             return;
         }
@@ -90,6 +91,9 @@ impl Turn<'_> {
             failure: failure.clone(),
             since,
         };
+        if deployment.good.as_ref().is_some_and(|it| it.workload == bad.workload) {
+            deployment.good = deployment.good_before.take();
+        }
         deployment.quarantine.insert(bad.workload, entry);
         deployment.forget_oldest_quarantine(QUARANTINE_LIMIT);
         deployment.rolled_back = None;

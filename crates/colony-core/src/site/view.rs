@@ -70,8 +70,8 @@ impl Deployment {
     }
 
     /// How many revision errors an operation may spend.
-    pub(crate) fn tries_allowed(&self, op: Op) -> u32 {
-        crate::site::facts::budget(self, op)
+    pub(crate) fn tries_allowed(&self, op: Op, placement: &Placement) -> u32 {
+        crate::site::facts::budget(self, op, placement)
     }
 
     pub(crate) fn revisions(&self) -> impl Iterator<Item = &Revision> {

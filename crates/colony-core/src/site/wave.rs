@@ -78,7 +78,7 @@ impl Turn<'_> {
             && deployment.rejected.is_empty()
             && deployment.good.as_ref() != Some(&wanted)
         {
-            deployment.good = Some(wanted.clone());
+            deployment.set_good(wanted.clone(), self.now.mono);
             let body = Body::DeploymentConverged { deployment: id.clone(), revision: wanted };
             self.emit(Actor::Local, body);
             self.forget_documents(id);

@@ -80,7 +80,7 @@ impl Case<'_> {
     fn backoff(&self, failure: Failure, until: Wall) -> Cause {
         let (next_try, of) = match failure.code.class() {
             Class::Revision => {
-                (self.placement.tries() + 1, Some(self.deployment.tries_allowed(self.op())))
+                (self.placement.tries() + 1, Some(self.deployment.tries_allowed(self.op(), self.placement)))
             }
             Class::Environment => (self.placement.failures() + 1, None),
         };

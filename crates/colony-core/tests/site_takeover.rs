@@ -10,7 +10,11 @@ use colony_testkit::{App, Plant, blob, deployment_id};
 fn nothing_is_served_before_seed_and_git() {
     let mut plant = Plant::unseeded(0);
     let node = "a".parse().expect("a name");
-    refuses(&mut plant, Input::Joined(node), "the site is not ready: what runs here is not known yet");
+    refuses(
+        &mut plant,
+        Input::Joined(node),
+        "the site is not ready: what runs here is not known yet",
+    );
     plant.must(Input::Seed(Box::default()));
     let node = "a".parse().expect("a name");
     plant.must(Input::Joined(node));

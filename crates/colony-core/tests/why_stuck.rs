@@ -526,12 +526,12 @@ fn orchestrator_takes_a_site_over() {
 }
 
 #[test]
-fn failure_of_the_orchestrator_before() {
+fn failure_of_the_orchestrator_before_is_tried_again() {
     let mut plant = taken_over("FAILED(install)");
     plant.commit(vec![hello("1.0.0").file(plant.site.name())]);
     plant.wake("a");
     plant.pass(60);
-    assert_snapshot!(on(&plant, "a"), @"hello on a failed to install 1.0.0 (FAILED for 60 s): it failed on node a under the orchestrator before this one. Next: nothing until somebody retries it or deploys another version. To do (operator): read its history at the central orchestrator, then retry.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a is installing 1.0.0 (INSTALLING for 60 s): attempt 5 is under way on node a. Next, in 9 min: it counts as failed unless node a reports success before.");
 }
 
 #[test]
@@ -631,7 +631,10 @@ fn taken_over(state: &str) -> Plant {
         name: Plant::name("hello"),
         wanted: revision.clone(),
         good: None,
+        withdrawn: false,
         quarantine: vec![],
+        rejected: Default::default(),
+        stopped: None,
         texts: vec![(blob(&text), text)],
     };
     let placement = SeedPlacement {
@@ -639,6 +642,7 @@ fn taken_over(state: &str) -> Plant {
         state: state.parse().expect("a state"),
         attempt: 4,
         revisions: Revisions { target: Some(revision), last_good: None },
+        failure: None,
     };
     let seed = Seed {
         nodes: vec![SeedNode { name: name("a"), cordoned: false }],

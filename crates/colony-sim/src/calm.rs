@@ -3,6 +3,7 @@
 use colony_core::event::HoldScope;
 use colony_core::site::Action;
 use colony_core::state::{Op, State};
+use colony_core::why;
 
 use crate::network::Happening;
 use crate::world::World;
@@ -94,9 +95,9 @@ impl World {
 
     /// The first thing that is not as it should be.
     fn unfinished(&self) -> Option<String> {
-        (0..self.sites.len()).find_map(|site| self.site_unfinished(site)).or_else(|| {
-            (0..self.nodes.len()).find_map(|node| self.node_unfinished(node))
-        })
+        (0..self.sites.len())
+            .find_map(|site| self.site_unfinished(site))
+            .or_else(|| (0..self.nodes.len()).find_map(|node| self.node_unfinished(node)))
     }
 
     fn site_unfinished(&self, site: usize) -> Option<String> {
@@ -122,7 +123,9 @@ impl World {
                 let target = placement.revisions.target.as_ref().map(|it| it.workload);
                 let back = placement.revisions.last_good.as_ref().map(|it| it.workload);
                 deployment.effective().map(|it| it.workload) == target
-                    || deployment.workload_rejected_on(&placement.id.node).is_some_and(|it| Some(it) != target)
+                    || deployment
+                        .workload_rejected_on(&placement.id.node)
+                        .is_some_and(|it| Some(it) != target)
                     || (deployment.is_stopped() && back != target)
             }
             State::Pending => deployment.is_stopped(),
@@ -150,9 +153,8 @@ impl World {
         if let Some(stray) = stray {
             return Some(format!("{} still has {stray}", edge.name));
         }
-        let missing = own().find(|it| {
-            it.state() == State::Installed && !running.contains_key(&it.id.deployment)
-        });
+        let missing = own()
+            .find(|it| it.state() == State::Installed && !running.contains_key(&it.id.deployment));
         missing.map(|it| format!("{} does not run {}", edge.name, it.id.deployment))
     }
 
@@ -194,13 +196,28 @@ impl World {
 impl World {
     /// Where everybody stands, for the trace of a story that ends badly.
     pub(crate) fn note_standing(&mut self) {
+        for site in 0..self.sites.len() {
+            let now = self.sites[site].process.now(self.now, &mut self.rng);
+            let core = &self.sites[site].core;
+            let open = core.placements().filter(|it| !self.is_settled(site, it));
+            let open: Vec<String> = open
+                .map(|it| match why::placement(core, &it.id, now) {
+                    Some(why) => format!("{}: {why}", it.id),
+                    None => format!("{} is {}", it.id, it.state()),
+                })
+                .collect();
+            open.into_iter().for_each(|line| self.note(|_| line));
+        }
         for node in 0..self.nodes.len() {
             self.note(|w| {
                 let edge = &w.nodes[node];
                 let core = &w.sites[edge.site].core;
-                let wanted: Vec<String> = edge.core.wanted().keys().map(|it| {
-                    format!("{} {:?}", &it.to_string()[..8], edge.core.phase(it))
-                }).collect();
+                let wanted: Vec<String> = edge
+                    .core
+                    .wanted()
+                    .keys()
+                    .map(|it| format!("{} {:?}", &it.to_string()[..8], edge.core.phase(it)))
+                    .collect();
                 format!(
                     "EN {} at version {:?} of {}, listed {:?}, wants {wanted:?}, reports {}",
                     edge.name,

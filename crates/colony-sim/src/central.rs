@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use colony_core::event::{Event, Incarnation};
-use colony_core::fleet::{BatchRefusal, Changed, Fleet, RevertDecision, Row, RowKey, revert_decision};
+use colony_core::fleet::{
+    BatchRefusal, Changed, Fleet, RevertDecision, Row, RowKey, revert_decision,
+};
 use colony_core::id::{PlacementId, SiteName};
 use colony_core::site::{Action, Input};
 use colony_core::state::State;
@@ -223,9 +225,13 @@ impl World {
         if mine != theirs {
             return Some(format!("CO believes {theirs:?} of {}", local.name));
         }
-        let flagged = view.placements.values().flat_map(|it| it.values()).find(|it| it.flagged.is_some());
+        let flagged =
+            view.placements.values().flat_map(|it| it.values()).find(|it| it.flagged.is_some());
         if let Some(flagged) = flagged {
-            return Some(format!("CO flags {} at {}: {:?}", flagged.id, local.name, flagged.flagged));
+            return Some(format!(
+                "CO flags {} at {}: {:?}",
+                flagged.id, local.name, flagged.flagged
+            ));
         }
         let reverts = self.central.core.reverts_open();
         reverts.first().map(|it| format!("{} at {} is not reverted", it.name, it.site))

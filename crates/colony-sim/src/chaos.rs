@@ -23,8 +23,7 @@ const STRATEGIES: [&str; 6] = [
 const POLICIES: [&str; 4] =
     ["", "onFailure: stop", "onFailure: rollback-node", "retry: {installs: 2, updates: 2}"];
 
-const ARM_OR_AMD: &str =
-    "capacityRequirements: {cpu: {cores: 1, architectures: [amd64, arm64]}}";
+const ARM_OR_AMD: &str = "capacityRequirements: {cpu: {cores: 1, architectures: [amd64, arm64]}}";
 
 impl World {
     /// One thing happens, and the next one is planned.

@@ -93,9 +93,7 @@ impl World {
 
     fn note_event(&mut self, site: usize, event: &Event) {
         if let Body::StateTransition(it) = &event.body {
-            let row = TABLE.iter().find(|row| {
-                row.trigger == it.trigger && row.starts_at(it.from)
-            });
+            let row = TABLE.iter().find(|row| row.trigger == it.trigger && row.starts_at(it.from));
             row.map(|row| *self.coverage.rows.entry(row.id).or_default() += 1);
             if let Some(failure) = &it.failure {
                 *self.coverage.codes.entry(failure.code.to_string()).or_default() += 1;

@@ -42,9 +42,8 @@ impl Coverage {
             .collect();
         let _ = writeln!(text, "rows:   {}", rows.join(", "));
         let codes = Code::ALL.iter().map(|it| it.as_str());
-        let codes: Vec<String> = codes
-            .filter_map(|it| Some(format!("{it} {}", self.codes.get(it)?)))
-            .collect();
+        let codes: Vec<String> =
+            codes.filter_map(|it| Some(format!("{it} {}", self.codes.get(it)?))).collect();
         let _ = writeln!(text, "codes:  {}", codes.join(", "));
         let causes: Vec<String> = Cause::ALL_NAMES
             .iter()

@@ -120,9 +120,10 @@ impl World {
             90..99 => self.rng.range(2_000..20_000),
             _ => self.rng.range(20_000..200_000),
         };
-        let subject = self.nodes[node].core.subject(&action).map(|(_, component)| Subject {
-            version: component.properties.revision.to_string(),
-        });
+        let subject = self.nodes[node]
+            .core
+            .subject(&action)
+            .map(|(_, component)| Subject { version: component.properties.revision.to_string() });
         self.after(takes, Happening::EngineDone { node, life, action, subject });
     }
 

@@ -109,7 +109,8 @@ impl Engine {
         }
         let Some(subject) = subject else { return Err(gone()) };
         if !registry_up {
-            let code = if now.is_multiple_of(2) { Code::PullTimeout } else { Code::RegistryUnavailable };
+            let code =
+                if now.is_multiple_of(2) { Code::PullTimeout } else { Code::RegistryUnavailable };
             return Err(Failure::new(code, "no answer from the registry"));
         }
         if now < self.disk_full_until {
@@ -137,9 +138,10 @@ impl Engine {
         now: u64,
     ) -> Result<Prepared, Failure> {
         let Some(subject) = subject else { return Err(gone()) };
-        let runs = self.boxes.get(&key).is_some_and(|it| {
-            it.fingerprint == fingerprint && !it.has_ended(now)
-        });
+        let runs = self
+            .boxes
+            .get(&key)
+            .is_some_and(|it| it.fingerprint == fingerprint && !it.has_ended(now));
         if runs {
             return Ok(Prepared::default());
         }

@@ -140,7 +140,9 @@ impl World {
 
     fn local_fetch(&mut self, site: usize) {
         let local = &self.sites[site];
-        let Some(commit) = self.git.fetch(&local.name, local.core.git(), local.full) else { return };
+        let Some(commit) = self.git.fetch(&local.name, local.core.git(), local.full) else {
+            return;
+        };
         let Some(step) = self.local_step(site, Input::Commit(commit)) else { return };
         self.sites[site].full = matches!(step.refused, Some(Refused::OtherBase { .. }));
     }

@@ -15,20 +15,53 @@ use crate::world::World;
 #[derive(Debug, Clone)]
 pub enum Happening {
     Chaos,
-    EdgePoll { node: usize },
+    EdgePoll {
+        node: usize,
+    },
     /// `again`: one of the rounds the node makes by itself.
-    EdgeLook { node: usize, again: bool },
-    EdgeWake { node: usize, life: u64, at: u64 },
-    EngineDone { node: usize, life: u64, action: Action, subject: Option<Subject> },
-    LocalSync { site: usize },
-    LocalWake { site: usize, life: u64, at: u64 },
+    EdgeLook {
+        node: usize,
+        again: bool,
+    },
+    EdgeWake {
+        node: usize,
+        life: u64,
+        at: u64,
+    },
+    EngineDone {
+        node: usize,
+        life: u64,
+        action: Action,
+        subject: Option<Subject>,
+    },
+    LocalSync {
+        site: usize,
+    },
+    LocalWake {
+        site: usize,
+        life: u64,
+        at: u64,
+    },
     CentralWork,
-    EdgeUp { node: usize },
-    LocalUp { site: usize },
+    EdgeUp {
+        node: usize,
+    },
+    LocalUp {
+        site: usize,
+    },
     CentralUp,
-    ToLocal { site: usize, message: ToLocal },
-    ToEdge { node: usize, message: ToEdge },
-    ToCentral { site: usize, message: ToCentral },
+    ToLocal {
+        site: usize,
+        message: ToLocal,
+    },
+    ToEdge {
+        node: usize,
+        message: ToEdge,
+    },
+    ToCentral {
+        site: usize,
+        message: ToCentral,
+    },
 }
 
 #[derive(Debug, Clone)]

@@ -53,9 +53,13 @@ pub enum Body {
         workload: Digest,
     },
     /// What was stopped or given up may be tried again.
-    RolloutReleased { deployment: DeploymentId },
+    RolloutReleased {
+        deployment: DeploymentId,
+    },
     /// What was stopped goes on.
-    RolloutResumed { deployment: DeploymentId },
+    RolloutResumed {
+        deployment: DeploymentId,
+    },
     /// No reachable node runs the quarantined revision any more.
     RolledBack {
         deployment: DeploymentId,
@@ -70,7 +74,12 @@ pub enum Body {
         failure: Failure,
     },
     /// One node gave a revision up for the one before.
-    RevisionRejected { deployment: DeploymentId, node: NodeName, workload: Digest, failure: Failure },
+    RevisionRejected {
+        deployment: DeploymentId,
+        node: NodeName,
+        workload: Digest,
+        failure: Failure,
+    },
     /// A file in Git that cannot be used, with all its faults.
     FileRefused {
         path: String,

@@ -3,8 +3,8 @@
 use colony_margo::Digest;
 
 use crate::event::{Body, Event};
-use crate::fleet::{DeploymentView, RowKey};
 use crate::fleet::pen::Pen;
+use crate::fleet::{DeploymentView, RowKey};
 use crate::site::Rejected;
 
 impl Pen<'_> {

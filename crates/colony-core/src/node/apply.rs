@@ -100,7 +100,7 @@ fn await_ready(held: &Held, sight: &Sight<'_>, turn: Turn, scene: &Scene<'_>) ->
     let trusted = !turn.started && held.record.proven.contains(&sight.part.fingerprint);
     let settle = |it: &Container| settle_time(it, trusted, scene);
     let ready = sight.well_at(&held.memory.steady, settle);
-    if ready.is_some_and(|it| it <= now) {
+    if ready.is_some_and(|it| it <= scene.seen) {
         return Look::Ready;
     }
     let timeout = sight.part.timeout.unwrap_or(scene.policy.timeout);
@@ -156,7 +156,7 @@ fn swap(held: &mut Held, action: Action) -> Next {
 /// long as nothing of the one before was stopped, that one is kept running.
 pub(super) fn next_after_failure(held: &mut Held, scene: &Scene<'_>) -> Next {
     let recovery = recovers_at(held, scene);
-    if recovery.is_some_and(|it| it <= scene.now.mono) {
+    if recovery.is_some_and(|it| it <= scene.seen) {
         held.succeed(scene.now.mono);
         return Next::Wait(None);
     }

@@ -51,13 +51,15 @@ impl Node {
             return;
         }
         let containers = seen.get(id).map_or(&[][..], Vec::as_slice);
-        match held.decide(&Scene { containers, policy: &self.policy, now }) {
+        match held.decide(&Scene { containers, policy: &self.policy, now, seen: self.seen }) {
             Next::Act(action) => {
                 let wire = Some(held.record.wire);
                 self.begin(Busy { action, wire }, step);
             }
             Next::Wait(wake) => {
-                held.memory.wake = wake;
+                let due = wake.is_some_and(|it| it <= now.mono);
+                step.observe |= due;
+                held.memory.wake = wake.filter(|_| !due);
                 self.busy.remove(id);
             }
         }

@@ -44,6 +44,9 @@ pub(super) struct Scene<'a> {
     pub(super) containers: &'a [Container],
     pub(super) policy: &'a Policy,
     pub(super) now: Now,
+    /// When the containers were looked at. Only a look proves that something
+    /// is still well.
+    pub(super) seen: Mono,
 }
 
 /// What is to be done about one deployment.

@@ -71,6 +71,7 @@ pub struct Node {
     capabilities: Option<Capabilities>,
     /// What the engine showed last; `None` before the first look.
     containers: Option<BTreeMap<DeploymentId, Vec<Container>>>,
+    seen: Mono,
     busy: BTreeMap<DeploymentId, Busy>,
     strays: BTreeMap<DeploymentId, Stray>,
 }
@@ -97,6 +98,7 @@ impl Node {
             deployments,
             capabilities: None,
             containers: None,
+            seen: Mono(0),
             busy: BTreeMap::new(),
             strays: BTreeMap::new(),
         }

@@ -74,7 +74,7 @@ fn judge(held: &mut Held, plan: &Plan, scene: &Scene<'_>) -> Option<Mono> {
         *lost = worst;
         return None;
     }
-    if well.is_some_and(|it| it <= scene.now.mono) {
+    if well.is_some_and(|it| it <= scene.seen) {
         *lost = None;
         return None;
     }

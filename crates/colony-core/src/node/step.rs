@@ -57,7 +57,7 @@ impl Node {
             Input::Manifest { bytes, etag, documents } => {
                 step.rejection = self.accept(&bytes, etag, &documents).err();
             }
-            Input::Observed { taken, containers } => self.observe(taken, containers, now),
+            Input::Observed { taken, containers } => self.observe(taken, containers),
             Input::Done { action, result } => self.done(&action, result, now),
             Input::Acked { deployment, report } => self.acked(&deployment, report),
             Input::Asked(deployments) => self.asked(deployments, now),
@@ -74,19 +74,20 @@ impl Node {
         self.deployments.iter().map(|(id, it)| (id.clone(), it.record.clone())).collect()
     }
 
-    fn observe(&mut self, taken: Mono, containers: Vec<Container>, now: Now) {
+    fn observe(&mut self, taken: Mono, containers: Vec<Container>) {
         let mut seen: BTreeMap<DeploymentId, Vec<Container>> = BTreeMap::new();
         for container in containers {
             seen.entry(container.deployment.clone()).or_default().push(container);
         }
         for (id, held) in &mut self.deployments {
             let own = seen.get(id).map_or(&[][..], Vec::as_slice);
-            update_steady(&mut held.memory.steady, own, now.mono);
+            update_steady(&mut held.memory.steady, own, taken);
             held.memory.stale &= taken < held.memory.acted;
         }
         self.strays.retain(|id, _| seen.contains_key(id));
         self.strays.values_mut().for_each(|it| it.stale = false);
         self.containers = Some(seen);
+        self.seen = taken;
     }
 
     fn done(&mut self, action: &Action, result: Result<Prepared, Failure>, now: Now) {
@@ -97,7 +98,7 @@ impl Node {
             self.busy.insert(id.clone(), busy);
             return;
         }
-        let scene = Scene { containers: &[], policy: &self.policy, now };
+        let scene = Scene { containers: &[], policy: &self.policy, now, seen: self.seen };
         if let Some(stray) = self.strays.get_mut(id) {
             stray.stale = true;
             stray.retry.again(&scene);

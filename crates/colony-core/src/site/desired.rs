@@ -166,7 +166,9 @@ impl Turn<'_> {
     fn known_paths(&self, site: &SiteName) -> impl Iterator<Item = String> + use<> {
         let wanted = self.site.deployments.values().filter(|it| !it.withdrawn);
         let paths = wanted.map(|it| deployment_path(site, &it.name));
-        let all: Vec<String> = paths.chain(self.site.git.refused.keys().cloned()).collect();
+        let settings = (self.site.settings != SiteSettings::default()).then(|| site_path(site));
+        let refused = self.site.git.refused.keys().cloned();
+        let all: Vec<String> = paths.chain(refused).chain(settings).collect();
         all.into_iter()
     }
 

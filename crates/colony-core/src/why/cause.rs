@@ -102,8 +102,6 @@ causes! {
     Backoff = "backoff" { failure: Failure, next_try: u32, of: Option<u32>, until: Wall }
     TriesUsedUp = "tries-used-up" { failure: Failure, tries: u32 }
     HealthLost = "health-lost" { failure: Failure, until: Option<Wall> }
-    /// It failed under an orchestrator that is gone.
-    FailedBefore = "failed-before" { node: NodeName }
     /// The failure behind a wait for something else.
     LastError = "last-error" { failure: Failure }
 

@@ -87,9 +87,6 @@ impl Cause {
             Cause::HealthLost { failure, .. } => {
                 format!("{}, after it had proven itself", told(failure))
             }
-            Cause::FailedBefore { node } => {
-                format!("it failed on node {node} under the orchestrator before this one")
-            }
             Cause::LastError { failure } => format!("the last try failed: {}", told(failure)),
             Cause::Removing { node, told } => {
                 format!("node {node} was told {} and has not confirmed", ago(*told, asked))

@@ -70,7 +70,7 @@ fn what(cause: &Cause, clause: &str) -> String {
         }
         Cause::Backoff { failure, next_try, of, .. } => next_attempt(failure, *next_try, *of),
         Cause::HealthLost { until: Some(_), .. } => "it is started again".to_owned(),
-        Cause::TriesUsedUp { .. } | Cause::FailedBefore { .. } | Cause::HealthLost { .. } => {
+        Cause::TriesUsedUp { .. } | Cause::HealthLost { .. } => {
             "nothing until somebody retries it or deploys another version".to_owned()
         }
         Cause::LastError { .. } => clause.to_owned(),

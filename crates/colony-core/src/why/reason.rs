@@ -65,9 +65,8 @@ impl Case<'_> {
 
     /// A failure whose next try is due at `until`, or that has none.
     fn failed(&self, until: Option<Wall>) -> Cause {
-        let Some(failure) = self.placement.failure.clone() else {
-            return Cause::FailedBefore { node: self.placement.id.node.clone() };
-        };
+        let unheard = || Failure::new(Code::ProgressDeadline, "how it failed was never reported");
+        let failure = self.placement.failure.clone().unwrap_or_else(unheard);
         match until {
             _ if self.op() == Op::Delete => Cause::DeleteFailed { failure, until },
             _ if self.placement.is_lost_late() => Cause::HealthLost { failure, until },
@@ -79,9 +78,10 @@ impl Case<'_> {
     /// Only revision errors are counted against a limit.
     fn backoff(&self, failure: Failure, until: Wall) -> Cause {
         let (next_try, of) = match failure.code.class() {
-            Class::Revision => {
-                (self.placement.tries() + 1, Some(self.deployment.tries_allowed(self.op(), self.placement)))
-            }
+            Class::Revision => (
+                self.placement.tries() + 1,
+                Some(self.deployment.tries_allowed(self.op(), self.placement)),
+            ),
             Class::Environment => (self.placement.failures() + 1, None),
         };
         Cause::Backoff { failure, next_try, of, until }

@@ -67,9 +67,6 @@ pub(super) fn of(cause: &Cause) -> (Owner, Option<String>) {
         Cause::RollbackRefused { .. } => {
             (Owner::Operator, "retry it, or deploy another version".to_owned())
         }
-        Cause::FailedBefore { .. } => {
-            (Owner::Operator, "read its history at the central orchestrator, then retry".to_owned())
-        }
         Cause::TriesUsedUp { failure, .. } => return stopped(failure),
         Cause::Backoff { failure, .. }
         | Cause::HealthLost { failure, .. }

@@ -184,10 +184,12 @@ fn start_under_way_ends_before_a_newer_document_takes_over() {
 }
 
 #[test]
-fn running_but_unhealthy_component_gets_its_timeout_and_is_not_restarted() {
-    let script = "web@1 is unhealthy; deploy a web@1; run 9; deploy a web@1/0m30s attempt=2";
-    check(&format!("{script}; run 40"), "a: installing, a: failed unhealthy web");
-    check(&format!("{script}; run 9; web@1 becomes healthy; run 2"), "a: installed");
+fn new_attempt_replaces_an_unhealthy_component() {
+    let script = "web@1 is unhealthy; deploy a web@1; run 9; deploy a web@1 attempt=2";
+    check(
+        &format!("{script}; run 40"),
+        "a: installing, clear web, find web@1, start web@1, a: failed unhealthy web",
+    );
 }
 
 #[test]

@@ -68,7 +68,8 @@ impl World {
         let wanted = wanted.unwrap_or_default();
         self.engine.retain(|place, fake| {
             let stays = place.0 != *id || keep(place);
-            let sound = fake.status == Status::Running && wanted.contains(&place.2);
+            let well = !matches!(fake.health, Health::Unhealthy { .. });
+            let sound = fake.status == Status::Running && well && wanted.contains(&place.2);
             assert!(stays || !sound, "{} was stopped", fake.title);
             stays
         });

@@ -121,12 +121,11 @@ impl World {
         match placement.state() {
             State::Installed => {
                 let target = placement.revisions.target.as_ref().map(|it| it.workload);
-                let back = placement.revisions.last_good.as_ref().map(|it| it.workload);
                 deployment.effective().map(|it| it.workload) == target
                     || deployment
                         .workload_rejected_on(&placement.id.node)
                         .is_some_and(|it| Some(it) != target)
-                    || (deployment.is_stopped() && back != target)
+                    || deployment.is_stopped()
             }
             State::Pending => deployment.is_stopped(),
             State::Failed(op) => {

@@ -37,7 +37,7 @@ impl Process {
 
     /// When to tick for `due`, unless a tick is planned before that.
     pub fn plan_tick(&mut self, due: Option<Mono>) -> Option<u64> {
-        let at = self.started + due?.0.saturating_sub(self.base.0);
+        let at = self.started.saturating_add(due?.0.saturating_sub(self.base.0));
         if self.tick.is_some_and(|it| it <= at) {
             return None;
         }

@@ -111,6 +111,9 @@ impl World {
     pub(crate) fn run_until(&mut self, until: u64) {
         while self.violation.is_none() {
             if self.steps > STEPS {
+                let due: Vec<String> =
+                    self.queue.values().take(3).map(|it| format!("{it:?}")).collect();
+                self.note(|_| format!("due: {due:?}"));
                 return self.violate("somebody runs in circles".to_owned());
             }
             let Some(entry) = self.queue.first_entry() else { return };

@@ -190,8 +190,23 @@ impl Turn<'_> {
             self.emit(Actor::Operator(by.to_owned()), body);
         }
         self.touch(id);
+        self.try_again(id);
         self.plan(id);
         Ok(())
+    }
+
+    /// What has spent its tries gets all of them back.
+    fn try_again(&mut self, id: &DeploymentId) {
+        for id in self.chosen(id, None) {
+            let Some(mut placement) = self.site.placements.remove(&id) else { continue };
+            if matches!(placement.state(), State::Failed(_)) {
+                self.disarm(&placement);
+                (placement.tries, placement.retry_at) = (0, Some(self.now.mono));
+                self.arm(&placement);
+                self.out.changed.placements.insert(id.clone());
+            }
+            self.site.placements.insert(id, placement);
+        }
     }
 
     fn retry(&mut self, by: &str, id: &DeploymentId, node: Option<&NodeName>) -> Done {

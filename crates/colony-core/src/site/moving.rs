@@ -245,7 +245,7 @@ impl Turn<'_> {
         placement.attempt = Some(Attempt { number, op, revision, started, deadline, end: None });
     }
 
-    fn progress_deadline(&self, placement: &Placement) -> std::time::Duration {
+    pub(super) fn progress_deadline(&self, placement: &Placement) -> std::time::Duration {
         let deployment = self.site.deployments.get(&placement.id.deployment);
         let policy = deployment.and_then(|it| it.policy());
         policy.map(|it| it.settings.progress_deadline).unwrap_or_default()

@@ -19,7 +19,7 @@ use crate::site::{
     Deployment, Hold, Offer, Phase, Placement, Quarantine, Refused, Rejected, Stopped,
 };
 use crate::state::{Op, State};
-use crate::time::{Mono, Now};
+use crate::time::Now;
 use crate::transition::Trigger;
 
 /// CO's picture of a site.
@@ -122,7 +122,11 @@ impl Turn<'_> {
         if !matches!(seed.state, State::Deleting | State::Failed(Op::Delete)) {
             owner.nodes.insert(node.clone());
         }
-        let placement = restore(seed, self.now);
+        let mut placement = restore(seed, self.now);
+        let deadline = self.now.mono.after(self.progress_deadline(&placement));
+        if let Some(attempt) = placement.attempt.as_mut() {
+            attempt.deadline = deadline;
+        }
         self.arm(&placement);
         let id = placement.id.clone();
         self.put(placement);
@@ -172,7 +176,7 @@ fn restore(seed: SeedPlacement, now: Now) -> Placement {
         op: seed.state.op().unwrap_or(Op::Install),
         revision,
         started: now.wall,
-        deadline: Mono(u64::MAX),
+        deadline: now.mono,
         end: None,
     });
     placement.revisions = seed.revisions;

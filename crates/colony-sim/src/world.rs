@@ -16,6 +16,8 @@ use crate::rng::Rng;
 
 /// How many lines of a story are kept for the report of a violation.
 const TRACE: usize = 300;
+/// More steps than any sound story takes.
+const STEPS: u64 = 1_000_000;
 
 /// Everything there is.
 #[derive(Debug)]
@@ -108,6 +110,9 @@ impl World {
     /// Runs until `until`, or until something is wrong.
     pub(crate) fn run_until(&mut self, until: u64) {
         while self.violation.is_none() {
+            if self.steps > STEPS {
+                return self.violate("somebody runs in circles".to_owned());
+            }
             let Some(entry) = self.queue.first_entry() else { return };
             if entry.key().0 > until {
                 self.now = until;

@@ -33,6 +33,8 @@ pub(super) struct Memory {
     /// Fingerprints that are known to be at hand.
     pub(super) prepared: BTreeSet<Digest>,
     pub(super) steady: Steady,
+    /// It was seen well since this process began.
+    pub(super) watched: bool,
     /// A `Remove` went through.
     pub(super) removed: bool,
     pub(super) wake: Option<Mono>,
@@ -105,6 +107,7 @@ impl Held {
         self.record.restarts.clear();
         self.memory.prepared.clear();
         self.memory.removed = false;
+        self.memory.watched = false;
         self.forget_services();
     }
 

@@ -20,6 +20,8 @@ pub struct Policy {
     /// More restarts than this within `restart_window` are reported as a failure.
     pub restart_limit: usize,
     pub restart_window: Duration,
+    /// So soon after INSTALLED nothing may end: whoever rolls out must know.
+    pub probation: Duration,
     /// How far the stored clock may lag behind while something is timed.
     pub clock_lag: Duration,
 }
@@ -40,6 +42,7 @@ impl Default for Policy {
             backoff: Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(60) },
             restart_limit: 5,
             restart_window: Duration::from_secs(600),
+            probation: Duration::from_secs(60),
             clock_lag: Duration::from_secs(10),
         }
     }

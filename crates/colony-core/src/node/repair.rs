@@ -69,6 +69,7 @@ fn repair(held: &Held, sight: &Sight<'_>) -> Option<Action> {
 fn judge(held: &mut Held, plan: &Plan, scene: &Scene<'_>) -> Option<Mono> {
     let worst = held.sights(plan, scene).iter().find_map(|it| hopeless(held, it, scene));
     let well = held.settled_at(plan, scene);
+    held.memory.watched |= well.is_some();
     let Phase::Installed { lost, .. } = &mut held.record.phase else { return None };
     if lost.is_none() {
         *lost = worst;
@@ -85,7 +86,15 @@ fn judge(held: &mut Held, plan: &Plan, scene: &Scene<'_>) -> Option<Mono> {
 fn hopeless(held: &Held, sight: &Sight<'_>, scene: &Scene<'_>) -> Option<Failure> {
     let restarts = held.record.restarts.get(&sight.part.component);
     let many = restarts.is_some_and(|it| it.recent(scene) >= scene.policy.restart_limit);
-    sight.unhealthy().or_else(|| sight.broken().filter(|_| many))
+    let fresh = is_on_probation(held, scene);
+    let ended = sight.ended().filter(|_| fresh);
+    sight.unhealthy().or(ended).or_else(|| sight.broken().filter(|_| many))
+}
+
+/// What ended while nobody watched, as in a power cut, proves nothing.
+fn is_on_probation(held: &Held, scene: &Scene<'_>) -> bool {
+    let Phase::Installed { since, .. } = held.record.phase else { return false };
+    held.memory.watched && scene.now.mono.since(since) < scene.policy.probation
 }
 
 /// The document before is kept until this one has been installed long enough

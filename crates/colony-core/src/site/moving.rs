@@ -169,6 +169,9 @@ impl Turn<'_> {
             return;
         }
         placement.lost_late = trigger == Trigger::HealthLost && self.has_soaked(placement);
+        if placement.lost_late {
+            (placement.tries, placement.failures) = (0, 0);
+        }
         if trigger == Trigger::Revised || placement.lost_late {
             placement.revisions.last_good.clone_from(&placement.revisions.target);
         }
@@ -200,7 +203,7 @@ impl Turn<'_> {
             State::Installed => {
                 placement.installed_at = Some(self.now.mono);
                 placement.failure = None;
-                (placement.tries, placement.failures, placement.lost_late) = (0, 0, false);
+                placement.lost_late = false;
             }
             State::Unknown(_) => self.await_report(placement),
             _ => {}

@@ -12,19 +12,27 @@ fn node_boots_from_disk_without_a_network() {
 
 #[test]
 fn what_ended_or_vanished_is_started_again() {
-    check("deploy a web@1; run 9; web@1 becomes exited; run 9", "start web@1");
+    check("deploy a web@1; run 90; web@1 becomes exited; run 9", "start web@1");
     check("deploy a web@1; run 9; web@1 becomes gone; run 9", "start web@1");
 }
 
 #[test]
 fn repairs_wait_longer_each_time_and_the_sixth_is_reported() {
-    let script = "deploy a web@1; run 9; web@1 is exiting; web@1 becomes exited";
+    let script = "deploy a web@1; run 90; web@1 is exiting; web@1 becomes exited";
     let start = ", start web@1";
     check(&format!("{script}; run 4"), "start web@1, start web@1");
     let five = start.repeat(5);
     check(&format!("{script}; run 60"), &format!("{}, a: failed exited web", &five[2..]));
     check(&format!("{script}; run 60; run 1"), "");
     check(&format!("{script}; run 60; run 70"), &start.repeat(2)[2..]);
+}
+
+#[test]
+fn what_ends_soon_after_its_installation_is_reported_at_once() {
+    check(
+        "deploy a web@1; run 9; web@1 becomes exited; run 9",
+        "a: failed exited web, start web@1, a: installed",
+    );
 }
 
 #[test]

@@ -75,22 +75,28 @@ impl Unavailable {
     }
 }
 
-const KEYS: &[&str] = &[
-    "strategy",
-    "onFailure",
-    "selector",
-    "replicas",
-    "retry",
-    "progressDeadline",
-    "soak",
-    "follow",
-];
 const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
 
 impl Settings {
+    /// The keys of the block, as `docs/deployment-settings.md` lists them.
+    pub const KEYS: &[&str] = &[
+        "strategy",
+        "onFailure",
+        "selector",
+        "replicas",
+        "retry",
+        "progressDeadline",
+        "soak",
+        "follow",
+    ];
+    /// The keys below `strategy`.
+    pub const STRATEGY_KEYS: &[&str] = &["type", "maxUnavailable"];
+    /// The keys below `retry`.
+    pub const RETRY_KEYS: &[&str] = &["installs", "updates"];
+
     /// Reads the block; adds a finding for everything that is wrong with it.
     pub(super) fn read(own: &Cursor<'_>) -> Option<Settings> {
-        own.refuse_unknown_keys(KEYS);
+        own.refuse_unknown_keys(Settings::KEYS);
         let default = Settings::default();
         let retry = own.field("retry");
         let tries = |key: &str, default| optional(retry.as_ref(), key, default, read_tries);
@@ -106,7 +112,7 @@ impl Settings {
         let soak = optional(own, "soak", default.soak, read_duration);
         let follow = optional(own, "follow", None, |it| it.some_string().map(Some));
         if let Some(retry) = retry {
-            retry.refuse_unknown_keys(&["installs", "updates"]);
+            retry.refuse_unknown_keys(Settings::RETRY_KEYS);
         }
         Some(Settings {
             strategy: strategy?,
@@ -133,7 +139,7 @@ fn optional<'a, T>(
 }
 
 fn read_strategy(place: &Cursor<'_>) -> Option<Strategy> {
-    place.refuse_unknown_keys(&["type", "maxUnavailable"]);
+    place.refuse_unknown_keys(Settings::STRATEGY_KEYS);
     let kind = place.required("type")?.one_of(&["rolling", "all-at-once"])?;
     let limit = place.field("maxUnavailable");
     if kind == "all-at-once" {

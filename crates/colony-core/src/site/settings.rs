@@ -70,6 +70,9 @@ const MINUTE: u64 = 60_000;
 const EPOCH_DAY: u64 = 3;
 
 impl SiteSettings {
+    /// The keys of the file, as `docs/deployment-settings.md` lists them.
+    pub const KEYS: &[&str] = &["labels", "maintenanceWindows"];
+
     pub fn parse(text: &[u8]) -> Result<SiteSettings, Vec<Finding>> {
         let root = yaml::parse(text, &Limits::default())?;
         let findings = Findings::default();
@@ -93,6 +96,9 @@ impl SiteSettings {
 }
 
 impl Window {
+    /// The keys of one window.
+    pub const KEYS: &[&str] = &["days", "from", "to", "utcOffset"];
+
     /// Minutes until it opens; zero while it is open.
     fn wait(&self, minute: u64) -> u64 {
         let local = minute.saturating_add_signed(i64::from(self.offset));
@@ -112,7 +118,7 @@ impl Window {
 }
 
 fn read(root: &Cursor<'_>) -> Option<SiteSettings> {
-    root.refuse_unknown_keys(&["labels", "maintenanceWindows"]);
+    root.refuse_unknown_keys(SiteSettings::KEYS);
     let labels = root.field("labels").map_or(Some(BTreeMap::new()), |it| {
         it.entries()?.iter().map(|e| Some((e.key.to_owned(), e.value.string()?))).collect()
     });
@@ -124,7 +130,7 @@ fn read(root: &Cursor<'_>) -> Option<SiteSettings> {
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
 fn read_window(place: &Cursor<'_>) -> Option<Window> {
-    place.refuse_unknown_keys(&["days", "from", "to", "utcOffset"]);
+    place.refuse_unknown_keys(Window::KEYS);
     let days = place.field("days").map_or(Some((0..7).collect()), |it| it.each(read_day));
     let from = place.required("from").and_then(|it| read_time(&it));
     let to = place.required("to").and_then(|it| read_time(&it));

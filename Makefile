@@ -1,0 +1,31 @@
+# Everything people and CI run. `make` alone lists the targets.
+
+SEEDS ?= 200
+SEED ?= 7
+export SEEDS
+
+.DEFAULT_GOAL := help
+.PHONY: help check test prove bench sim
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+
+check: ## format, lints, documentation, layers, paths
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --workspace
+	@scripts/check-layers
+	@scripts/check-paths
+	@echo "check: all good"
+
+test: ## every test, and SEEDS=200 simulated stories
+	@scripts/test
+
+prove: ## thousands of stories, and mutants that must be found
+	@scripts/prove
+
+bench: ## what a step costs
+	cargo run --release -p colony-bench
+
+sim: ## replay one story: make sim SEED=7
+	cargo run --release -p colony-sim -- --seed $(SEED)

@@ -320,12 +320,12 @@ fn others_wait_because_the_rollout_stopped() {
 }
 
 #[test]
-fn failed_rollback_has_no_tries_left() {
+fn failed_rollback_is_tried_again() {
     let mut plant = installed("a");
     plant.deploy(&hello("2.0.0").with("retry: {installs: 1}"));
     plant.report("a", "hello", "failed:unhealthy");
     plant.report("a", "hello", "failed:exited");
-    assert_snapshot!(on(&plant, "a"), @"hello on a failed to roll back to 1.0.0 (FAILED for 0 s): a container ended (exited in web: it went wrong); its only try is used up; also, 2.0.0 was quarantined at this site 0 s ago: on node a, the health check does not pass (unhealthy in web: it went wrong). Next: nothing until somebody retries it or deploys another version. To do (operator): look at the container's logs; then retry it, or deploy another version.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a failed to roll back to 1.0.0 (FAILED for 0 s): a container ended (exited in web: it went wrong); also, 2.0.0 was quarantined at this site 0 s ago: on node a, the health check does not pass (unhealthy in web: it went wrong). Next, in 4 s: try 2, and so on until it works. To do (application vendor): look at the container's logs.");
 }
 
 #[test]
@@ -522,7 +522,7 @@ fn orchestrator_takes_a_site_over() {
     let mut plant = taken_over("UPDATING");
     assert_snapshot!(on(&plant, "a"), @"hello on a was updating to 1.0.0 when contact was lost (UNKNOWN for 0 s): Git has not been read yet. Next: nodes are served once Git is read. To do (site engineer): check the line to the Git repository.");
     plant.commit(vec![hello("1.0.0").file(plant.site.name())]);
-    assert_snapshot!(on(&plant, "a"), @"hello on a was updating to 1.0.0 when contact was lost (UNKNOWN for 0 s): how attempt 4 went is not known, node a has not been heard by this orchestrator yet. Next: node a says how it went as soon as it is back. To do (device owner): bring node a back.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a was updating to 1.0.0 when contact was lost (UNKNOWN for 0 s): how attempt 4 went is not known, node a has not been heard by this orchestrator yet. Next, in 10 min: the attempt counts as failed unless the node is back before. To do (device owner): bring node a back.");
 }
 
 #[test]
@@ -645,7 +645,7 @@ fn taken_over(state: &str) -> Plant {
         failure: None,
     };
     let seed = Seed {
-        nodes: vec![SeedNode { name: name("a"), cordoned: false }],
+        nodes: vec![SeedNode { name: name("a"), cordoned: false, capabilities: None }],
         deployments: vec![deployment],
         placements: vec![placement],
         ..Seed::default()

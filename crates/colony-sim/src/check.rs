@@ -5,7 +5,7 @@
 //! - never more nodes down by our own action than the strategy allows;
 //! - manifest versions never go back, and one version has one content;
 //! - only a revision's own fault, or an operator, quarantines it;
-//! - a node takes nothing away that it is to run;
+//! - a node removes no deployment that it is to run;
 //! - what is not final has a specific `why`.
 
 use std::collections::BTreeMap;
@@ -168,7 +168,7 @@ impl World {
         }
     }
 
-    /// What is wanted is not taken away.
+    /// What is wanted is not removed.
     fn check_action(&mut self, node: usize, action: &node::Action) {
         let edge = &self.nodes[node];
         let wanted = edge.core.wanted().contains_key(action.deployment());
@@ -180,13 +180,14 @@ impl World {
 }
 
 fn is_start(it: &Transition) -> bool {
+    let takes_down = it.trigger == Trigger::Rollback && it.from == Some(State::Installed);
     let begins = matches!(it.trigger, Trigger::Start | Trigger::Revised | Trigger::Retry);
-    begins && matches!(it.to, State::Installing | State::Updating)
+    takes_down || (begins && matches!(it.to, State::Installing | State::Updating))
 }
 
 fn is_busy(state: State, id: &PlacementId, deployment: &DeploymentId) -> bool {
     id.deployment == *deployment
-        && matches!(state, State::Installing | State::Updating | State::Unknown(_))
+        && (state.is_in_flight() || matches!(state, State::Unknown(_)))
 }
 
 fn describe(site: &colony_core::id::SiteName, event: &Event) -> String {

@@ -191,8 +191,8 @@ fn read_count(place: &Cursor<'_>, limit: u32) -> Option<u32> {
 
 fn read_duration(place: &Cursor<'_>) -> Option<Duration> {
     let duration = place.duration()?;
-    if duration > LONGEST {
-        return place.mismatch("at most 168h");
+    if duration.is_zero() || duration > LONGEST {
+        return place.mismatch("a duration from `1s` to `168h`");
     }
     Some(duration)
 }

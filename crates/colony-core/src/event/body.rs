@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use colony_margo::{Digest, Finding};
+use colony_margo::{Capabilities, Digest, Finding};
 
 use crate::attempt::{Failure, Outcome, Revision, Revisions};
 use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName};
@@ -112,10 +112,7 @@ pub enum Body {
     NodeJoined {
         node: NodeName,
     },
-    NodeCapable {
-        node: NodeName,
-        capabilities: Digest,
-    },
+    NodeCapable { node: NodeName, capabilities: Box<Capabilities> },
     NodePresence {
         node: NodeName,
         presence: Presence,

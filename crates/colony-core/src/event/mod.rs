@@ -38,7 +38,7 @@ pub struct Event {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<GitRevision>,
     pub body: Body,
-    /// The hash of the event before; of the site's name for the first.
+    /// The hash of the event before; of `<site>/<incarnation>` for the first.
     pub prev: Digest,
 }
 

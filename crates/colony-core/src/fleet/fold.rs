@@ -55,7 +55,7 @@ impl Pen<'_> {
             Body::HoldReleased { scope } => self.hold_released(scope),
             Body::NodeJoined { node } => self.node(event, node, |_| {}),
             Body::NodeCapable { node, capabilities } => {
-                self.node(event, node, |it| it.capabilities = Some(*capabilities));
+                self.node(event, node, |it| it.capabilities = Some((**capabilities).clone()));
             }
             Body::NodePresence { node, presence } => self.node_presence(event, node, *presence),
             Body::NodeCordoned { node, cordoned } => {

@@ -52,6 +52,7 @@ impl SiteView {
         let node = |(name, node): (&NodeName, &NodeView)| SeedNode {
             name: name.clone(),
             cordoned: node.cordoned,
+            capabilities: node.capabilities.clone(),
         };
         Seed {
             nodes: self.nodes.iter().map(node).collect(),

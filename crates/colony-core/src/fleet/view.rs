@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use colony_margo::{Digest, Finding};
+use colony_margo::{Capabilities, Digest, Finding};
 
 use crate::attempt::{Failure, Revision, Revisions};
 use crate::event::{HoldScope, Incarnation, Log, Presence};
@@ -81,7 +81,7 @@ pub struct NodeView {
     pub since: Wall,
     pub cordoned: bool,
     /// What the node last said it can do, by digest.
-    pub capabilities: Option<Digest>,
+    pub capabilities: Option<Capabilities>,
 }
 
 impl NodeView {

@@ -20,7 +20,7 @@
 //!
 //! Invariants:
 //! - a manifest is accepted whole or not at all, and versions never go back;
-//! - a component that runs with the wanted fingerprint is never stopped;
+//! - a component that is well with the wanted fingerprint is never stopped;
 //! - nothing is removed before a manifest was accepted;
 //! - at most one action per deployment is under way.
 //!

@@ -8,7 +8,8 @@ use crate::event::{Actor, Body, HoldScope};
 use crate::id::{DeploymentId, GitRevision, NodeName, PlacementId};
 use crate::site::moving::By;
 use crate::site::turn::Turn;
-use crate::site::{Hold, Refused};
+use crate::site::timer::Timer;
+use crate::site::{Hold, Placement, Refused};
 use crate::state::{Op, State};
 use crate::time::Wall;
 use crate::transition::Trigger;
@@ -196,7 +197,7 @@ impl Turn<'_> {
     }
 
     /// What has spent its tries gets all of them back.
-    fn try_again(&mut self, id: &DeploymentId) {
+    pub(super) fn try_again(&mut self, id: &DeploymentId) {
         for id in self.chosen(id, None) {
             let Some(mut placement) = self.site.placements.remove(&id) else { continue };
             if matches!(placement.state(), State::Failed(_)) {
@@ -231,20 +232,32 @@ impl Turn<'_> {
     }
 
     fn retry_one(&mut self, by: &str, id: &PlacementId) -> Result<(), String> {
-        let mono = self.now.mono;
+        let stopped = self.site.deployments.get_mut(&id.deployment).and_then(|it| it.stopped.take());
+        let Some(before) = self.site.placements.get(id).cloned() else { return Ok(()) };
         if let Some(placement) = self.site.placements.get_mut(id) {
-            placement.tries = 0;
-            placement.retry_at = Some(mono);
+            (placement.tries, placement.retry_at) = (0, Some(self.now.mono));
         }
-        let deployment = self.site.deployments.get_mut(&id.deployment);
-        if deployment.and_then(|it| it.stopped.take()).is_some() {
+        if let Err(refusal) = self.advance(id, Trigger::Retry, By::operator(by)) {
+            self.site.placements.insert(id.clone(), before);
+            if let Some(deployment) = self.site.deployments.get_mut(&id.deployment) {
+                deployment.stopped = stopped;
+            }
+            return Err(refusal.to_string());
+        }
+        self.disarm_retry(&before);
+        if stopped.is_some() {
             let body = Body::RolloutResumed { deployment: id.deployment.clone() };
             self.emit(Actor::Operator(by.to_owned()), body);
+            self.touch(&id.deployment);
         }
-        self.out.changed.placements.insert(id.clone());
-        self.touch(&id.deployment);
-        self.reclassify(id);
-        self.advance(id, Trigger::Retry, By::operator(by)).map_err(|it| it.to_string())
+        Ok(())
+    }
+
+    /// The timer of the automatic try that the operator was faster than.
+    fn disarm_retry(&mut self, before: &Placement) {
+        if let Some(at) = before.retry_at {
+            self.site.index.timers.cancel(at, Timer::Retry(before.id.clone()));
+        }
     }
 
     fn roll_back(&mut self, by: &str, id: &DeploymentId) -> Done {
@@ -262,7 +275,7 @@ impl Turn<'_> {
             deployment.good = Some(good);
         }
         let actor = Actor::Operator(by.to_owned());
-        let failure = Failure::new(Code::Foreign("rolled-back".to_owned()), "by an operator");
+        let failure = Failure::new(Code::RolledBack, format!("by {by}"));
         self.quarantine_by(actor, id, bad, None, failure);
         Ok(())
     }

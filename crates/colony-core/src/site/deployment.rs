@@ -11,7 +11,7 @@ use crate::attempt::{Failure, Revision};
 use crate::document::Document;
 use crate::id::{BlobId, DeploymentId, DeploymentName, NodeName};
 use crate::site::lanes::Lanes;
-use crate::time::{Mono, Wall};
+use crate::time::Wall;
 
 /// What a site knows of a deployment.
 #[derive(Debug, Clone)]
@@ -24,8 +24,7 @@ pub struct Deployment {
     pub(super) withdrawn: bool,
     /// The last revision every reachable node ran.
     pub(super) good: Option<Revision>,
-    /// Since when, and what was good before: for failures within the soak.
-    pub(super) good_since: Mono,
+    /// What was good before that, in case it does not last its soak.
     pub(super) good_before: Option<Revision>,
     pub(super) quarantine: BTreeMap<Digest, Quarantine>,
     /// Nodes that gave a revision up on their own.
@@ -78,7 +77,6 @@ impl Deployment {
             wanted: document.revision.clone(),
             withdrawn: false,
             good: None,
-            good_since: Mono(0),
             good_before: None,
             quarantine: BTreeMap::new(),
             rejected: BTreeMap::new(),
@@ -147,18 +145,11 @@ impl Deployment {
     }
 
     /// Every reachable node runs `revision`.
-    pub(super) fn set_good(&mut self, revision: Revision, now: Mono) {
+    pub(super) fn set_good(&mut self, revision: Revision) {
         let before = self.good.replace(revision.clone());
         if before.as_ref().map(|it| it.workload) != Some(revision.workload) {
-            (self.good_before, self.good_since) = (before, now);
+            self.good_before = before;
         }
-    }
-
-    /// The whole site has run this workload for longer than its soak.
-    pub(super) fn is_proven(&self, workload: Digest, now: Mono) -> bool {
-        let soak = self.policy().map(|it| it.settings.soak).unwrap_or_default();
-        let good = self.good.as_ref().is_some_and(|it| it.workload == workload);
-        good && now.since(self.good_since) >= soak
     }
 
     /// Forgets documents that neither this nor a placement in `used` refers to.

@@ -259,7 +259,11 @@ impl Turn<'_> {
         if same && deployment.name == name {
             return;
         }
+        let other_workload = deployment.wanted.workload != revision.workload;
         deployment.take(document, since);
+        if other_workload {
+            self.try_again(&id);
+        }
         self.touch(&id);
         let body = Body::DeploymentAccepted { deployment: id.clone(), name, revision };
         self.emit(Actor::Local, body);

@@ -153,9 +153,9 @@ impl PlacementFacts<'_> {
         }
     }
 
-    /// Only reports that belong to the current offer reach a healthy trigger.
+    /// What failed comes back only as what is wanted; else it is replaced.
     fn revision_matches(&self) -> Check {
-        let wanted = self.placement.attempt.as_ref().map(|it| it.revision.workload);
+        let wanted = self.want.as_ref().map(|it| it.revision.workload);
         match (wanted, self.placement.target_workload()) {
             (Some(wanted), Some(reported)) if wanted != reported => {
                 Err(Reason::OtherRevision { wanted, reported })

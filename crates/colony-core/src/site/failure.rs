@@ -2,17 +2,19 @@
 
 use std::time::Duration;
 
+use colony_margo::Digest;
+
 use crate::attempt::{Failure, Revision};
 use crate::code::{Class, Code};
 use crate::document::OnFailure;
 use crate::event::{Actor, Body};
-use crate::id::{NodeName, PlacementId};
+use crate::id::{DeploymentId, NodeName, PlacementId};
 use crate::site::deployment::{Rejected, Stopped};
 use crate::site::facts::budget;
 use crate::site::timer::Timer;
 use crate::site::turn::Turn;
 use crate::site::{Placement, Quarantine};
-use crate::state::Op;
+use crate::state::{Op, State};
 
 /// How many quarantined revisions of one deployment are remembered.
 const QUARANTINE_LIMIT: usize = 32;
@@ -52,16 +54,28 @@ impl Turn<'_> {
         let Some(placement) = self.site.placements.get(id) else { return };
         let Some(target) = placement.revisions.target.clone() else { return };
         let is_wanted = deployment.wanted.workload == target.workload;
-        // What the whole site has run is not condemned because one node cannot.
-        let is_proven = deployment.is_proven(target.workload, self.now.mono);
+        // What another node runs well is not condemned because this one cannot.
+        let is_proven = self.is_proven(&id.deployment, target.workload);
         if op == Op::Rollback || !is_wanted || is_proven {
-            return;
+            return self.schedule_retry(id);
         }
         match deployment.policy().map(|it| it.settings.on_failure) {
             Some(OnFailure::RollbackSite) => self.quarantine(id, target, Some(&id.node), failure),
             Some(OnFailure::RollbackNode) => self.reject(id, target, failure),
             Some(OnFailure::Stop) | None => self.stop_rollout(id, target, failure),
         }
+    }
+
+    /// Some node has run this workload for longer than its soak.
+    fn is_proven(&self, id: &DeploymentId, workload: Digest) -> bool {
+        self.nodes_of(id).into_iter().any(|node| {
+            let id = PlacementId { deployment: id.clone(), node };
+            self.site.placements.get(&id).is_some_and(|it| {
+                it.state() == State::Installed
+                    && it.target_workload() == Some(workload)
+                    && self.has_soaked(it)
+            })
+        })
     }
 
     /// Refuses a revision at this site until it is released.
@@ -78,7 +92,7 @@ impl Turn<'_> {
     pub(super) fn quarantine_by(
         &mut self,
         actor: Actor,
-        id: &crate::id::DeploymentId,
+        id: &DeploymentId,
         bad: Revision,
         node: Option<NodeName>,
         failure: Failure,

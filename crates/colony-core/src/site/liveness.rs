@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use colony_margo::{Capabilities, Digest, canonical};
+use colony_margo::Capabilities;
 
 use crate::event::{Actor, Body, Presence};
 use crate::id::{NodeName, PlacementId};
@@ -44,10 +44,9 @@ impl Turn<'_> {
         if member.capabilities.as_deref() == Some(&capabilities) {
             return Ok(());
         }
-        let digest = digest(&capabilities);
-        member.capabilities = Some(Arc::new(capabilities));
+        member.capabilities = Some(Arc::new(capabilities.clone()));
         self.out.changed.members.insert(node.clone());
-        let body = Body::NodeCapable { node: node.clone(), capabilities: digest };
+        let body = Body::NodeCapable { node: node.clone(), capabilities: Box::new(capabilities) };
         self.emit(Actor::Node(node.clone()), body);
         self.plan_for_node(node);
         Ok(())
@@ -150,9 +149,4 @@ impl Turn<'_> {
             }
         }
     }
-}
-
-pub(super) fn digest(capabilities: &Capabilities) -> Digest {
-    let value = serde_json::to_value(capabilities).unwrap_or_default();
-    Digest::of(&canonical::to_vec(&value))
 }

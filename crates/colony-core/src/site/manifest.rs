@@ -28,6 +28,9 @@ impl Site {
         match self.phase {
             Phase::Unseeded => return Err(Refused::NotReady("what runs here is not known yet")),
             Phase::Seeded => return Err(Refused::NotReady("Git is not read yet")),
+            Phase::Fenced { .. } if self.git.revision.is_none() => {
+                return Err(Refused::NotReady("Git is not read yet"));
+            }
             Phase::Ready | Phase::Fenced { .. } => {}
         }
         let member = self.members.get(node).ok_or_else(|| Refused::UnknownNode(node.clone()))?;
@@ -116,7 +119,7 @@ impl Turn<'_> {
             return;
         }
         let Some(member) = self.site.members.get_mut(node) else { return };
-        member.version = have.version + 1;
+        member.version = have.version.saturating_add(1);
         member.etag = None;
         let version = member.version;
         self.raised.insert(node.clone());

@@ -177,7 +177,7 @@ impl Turn<'_> {
         }
     }
 
-    fn has_soaked(&self, placement: &Placement) -> bool {
+    pub(super) fn has_soaked(&self, placement: &Placement) -> bool {
         let deployment = self.site.deployments.get(&placement.id.deployment);
         let soak = deployment.and_then(|it| it.policy()).map(|it| it.settings.soak);
         placement.has_soaked(self.now.mono, soak.unwrap_or_default())

@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use colony_margo::Capabilities;
+
 use crate::attempt::{Attempt, Failure, Revision, Revisions};
 use crate::document::Document;
 use crate::event::{HoldScope, Incarnation};
@@ -37,6 +39,7 @@ pub struct Seed {
 pub struct SeedNode {
     pub name: NodeName,
     pub cordoned: bool,
+    pub capabilities: Option<Capabilities>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -88,6 +91,7 @@ impl Turn<'_> {
         let now = (self.now.mono, self.now.wall);
         let mut member = Member::new(node.name.clone(), self.site.log.incarnation, now);
         member.cordoned = node.cordoned;
+        member.capabilities = node.capabilities.map(Arc::new);
         self.out.changed.members.insert(node.name.clone());
         self.site.members.insert(node.name, member);
     }

@@ -131,7 +131,7 @@ const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
 fn read_window(place: &Cursor<'_>) -> Option<Window> {
     place.refuse_unknown_keys(Window::KEYS);
-    let days = place.field("days").map_or(Some((0..7).collect()), |it| it.each(read_day));
+    let days = place.field("days").map_or(Some((0..7).collect()), |it| it.some_each(read_day));
     let from = place.required("from").and_then(|it| read_time(&it));
     let to = place.required("to").and_then(|it| read_time(&it));
     let offset = place.field("utcOffset").map_or(Some(0), |it| read_offset(&it));

@@ -68,6 +68,10 @@ impl Turn<'_> {
         }
         let wanted = deployment.wanted.clone();
         if deployment.is_quarantined() {
+            let undeployed = deployment.effective().is_none() && !deployment.placed.is_empty();
+            if undeployed {
+                return;
+            }
             if deployment.rolled_back.replace(wanted.workload) != Some(wanted.workload) {
                 let good = deployment.effective().cloned();
                 let body = Body::RolledBack { deployment: id.clone(), bad: wanted, good };
@@ -78,7 +82,7 @@ impl Turn<'_> {
             && deployment.rejected.is_empty()
             && deployment.good.as_ref() != Some(&wanted)
         {
-            deployment.set_good(wanted.clone(), self.now.mono);
+            deployment.set_good(wanted.clone());
             let body = Body::DeploymentConverged { deployment: id.clone(), revision: wanted };
             self.emit(Actor::Local, body);
             self.forget_documents(id);

@@ -4,7 +4,6 @@
 //! is a reason that names what is waited for, never a bare no.
 
 use std::fmt;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +12,7 @@ use colony_margo::Digest;
 use crate::code::Code;
 use crate::id::NodeName;
 use crate::state::State;
-use crate::time::{Spoken, Wall};
+use crate::time::Wall;
 use crate::transition::Trigger;
 
 /// A condition of a row.
@@ -115,10 +114,6 @@ pub enum Reason {
         node: Option<NodeName>,
         since: Wall,
     },
-    RejectedHere {
-        workload: Digest,
-        code: Code,
-    },
     NoLastGood,
     TriesLeft {
         left: u32,
@@ -172,9 +167,6 @@ impl fmt::Display for Reason {
             Reason::Quarantined { workload, code, node: None, .. } => {
                 write!(f, "revision {} is quarantined: {code}", workload.short())
             }
-            Reason::RejectedHere { workload, code } => {
-                write!(f, "revision {} was rolled back on this node: {code}", workload.short())
-            }
             Reason::NoLastGood => write!(f, "no revision was ever installed to go back to"),
             Reason::TriesLeft { left } => write!(f, "{left} tries are left"),
             Reason::PolicyStops => {
@@ -215,7 +207,6 @@ impl Reason {
             | Reason::WaveFull { .. }
             | Reason::WaveStopped { .. }
             | Reason::WindowClosed { .. }
-            | Reason::RejectedHere { .. }
             | Reason::NoLastGood
             | Reason::TriesLeft { .. }
             | Reason::PolicyStops
@@ -240,9 +231,4 @@ fn list(nodes: &[NodeName], total: usize) -> String {
         0 => names.join(", "),
         more => format!("{} and {more} more", names.join(", ")),
     }
-}
-
-/// How long ago `since` was, in words.
-pub(crate) fn ago(since: Wall, now: Wall) -> Spoken {
-    Spoken(Duration::from_millis(now.0.saturating_sub(since.0)))
 }

@@ -2,8 +2,9 @@
 //!
 //! `TABLE` (in `table.rs`) says which state may follow which, on what trigger,
 //! by whom and under which guards; `transition` looks the row up and asks the
-//! guards. A refusal always says why. LO, CO's projection, the simulator and
-//! the model checker all call this function and nothing else.
+//! guards. A refusal always says why. The site core writes states through this
+//! function alone; CO's projection and the simulator check every event against
+//! the same table (`is_legal`).
 
 mod guard;
 mod table;

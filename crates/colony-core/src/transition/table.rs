@@ -69,7 +69,7 @@ const START: &[Guard] = &[NodeOnline, NotHeld, NotQuarantined, WindowOpen, WaveO
 pub static TABLE: &[Row] = &[
     Row { id: "T01",  from: &[Nothing],                     trigger: T::Placed,         to: Exactly(State::Pending),     role: LO, guards: &[] },
     Row { id: "T02",  from: &[Only(State::Pending)],        trigger: T::Start,          to: Exactly(State::Installing),  role: LO, guards: START },
-    Row { id: "T03",  from: IN_FLIGHT,                      trigger: T::Healthy,        to: Exactly(State::Installed),   role: EN, guards: &[RevisionMatches] },
+    Row { id: "T03",  from: IN_FLIGHT,                      trigger: T::Healthy,        to: Exactly(State::Installed),   role: EN, guards: &[] },
     Row { id: "T04a", from: IN_FLIGHT,                      trigger: T::Errored,        to: FailedIn,                    role: EN, guards: &[] },
     Row { id: "T04b", from: IN_FLIGHT,                      trigger: T::Deadline,       to: FailedIn,                    role: LO, guards: &[] },
     Row { id: "T05",  from: IN_FLIGHT,                      trigger: T::NodeLost,       to: UnknownIn,                   role: LO, guards: &[] },
@@ -83,7 +83,7 @@ pub static TABLE: &[Row] = &[
     Row { id: "T13",  from: &[Only(State::Failed(Op::Update))], trigger: T::Rollback,   to: Exactly(State::RollingBack), role: LO, guards: &[NodeOnline, PolicyRollsBack, TriesSpent, LastGoodKnown] },
     Row { id: "T14",  from: &[FailedButDelete],             trigger: T::Healthy,        to: Exactly(State::Installed),   role: EN, guards: &[RevisionMatches] },
     Row { id: "T15a", from: &[AnyUnknown],                  trigger: T::Progress,       to: InFlight,                    role: EN, guards: &[] },
-    Row { id: "T15b", from: &[AnyUnknown],                  trigger: T::Healthy,        to: Exactly(State::Installed),   role: EN, guards: &[RevisionMatches] },
+    Row { id: "T15b", from: &[AnyUnknown],                  trigger: T::Healthy,        to: Exactly(State::Installed),   role: EN, guards: &[] },
     Row { id: "T15c", from: &[AnyUnknown],                  trigger: T::Errored,        to: FailedIn,                    role: EN, guards: &[] },
     Row { id: "T16a", from: &[AnyUnknown],                  trigger: T::Silent,         to: InFlight,                    role: LO, guards: &[NodeOnline] },
     Row { id: "T16b", from: &[AnyUnknown],                  trigger: T::Superseded,     to: Renewed,                     role: LO, guards: &[NodeOnline, NotHeld, NotQuarantined, WindowOpen] },

@@ -23,7 +23,6 @@ impl Case<'_> {
             Reason::HeldDeployment { by, note, since } => Cause::HoldDeployment { by, note, since },
             Reason::WindowClosed { opens } => Cause::WindowClosed { opens },
             Reason::Quarantined { workload, .. } => return self.quarantined(workload),
-            Reason::RejectedHere { .. } => return self.rejected_here(),
             Reason::Backoff { until } => self.failed(Some(until)),
             Reason::TriesUsedUp { .. } => self.failed(None),
             Reason::NoLastGood
@@ -75,14 +74,13 @@ impl Case<'_> {
         }
     }
 
-    /// Only revision errors are counted against a limit.
+    /// Only revision errors are counted, and only while a verdict may follow.
     fn backoff(&self, failure: Failure, until: Wall) -> Cause {
+        let (tries, failures) = (self.placement.tries(), self.placement.failures());
+        let limit = self.deployment.tries_allowed(self.op(), self.placement);
         let (next_try, of) = match failure.code.class() {
-            Class::Revision => (
-                self.placement.tries() + 1,
-                Some(self.deployment.tries_allowed(self.op(), self.placement)),
-            ),
-            Class::Environment => (self.placement.failures() + 1, None),
+            Class::Revision if tries < limit => (tries + 1, Some(limit)),
+            Class::Revision | Class::Environment => (failures + 1, None),
         };
         Cause::Backoff { failure, next_try, of, until }
     }

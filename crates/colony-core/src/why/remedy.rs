@@ -115,6 +115,7 @@ fn of_code(code: &Code) -> (Owner, Option<String>) {
 fn owner(code: &Code) -> Owner {
     match code {
         Code::NodeShutdown => Owner::Colony,
+        Code::RolledBack => Owner::Operator,
         Code::PullTimeout
         | Code::RegistryUnavailable
         | Code::RegistryDenied

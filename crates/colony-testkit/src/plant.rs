@@ -231,7 +231,8 @@ impl Default for Plant {
     }
 }
 
-fn status(id: &DeploymentId, state: &str, adopted: u64, report: u64) -> DeploymentStatus {
+/// A report as a node sends it; `state` as in `Plant::report`.
+pub fn status(id: &DeploymentId, state: &str, adopted: u64, report: u64) -> DeploymentStatus {
     let (state, code) = state.split_once(':').unwrap_or((state, ""));
     let (code, message) = code.split_once('|').unwrap_or((code, "it went wrong"));
     let error = match code {

@@ -38,7 +38,7 @@ struct Scale {
 const FULL: Scale = Scale {
     placements: [1_000, 10_000, 50_000],
     samples: 400,
-    rounds: 5,
+    rounds: 3,
     plan_deployments: 10_000,
     plan_nodes: 1_000,
     wide: [10, 100, 1_000],

@@ -4,7 +4,8 @@
 //! it is meant by the target and the selector. Losing eligibility later is a
 //! finding for `why`, not an eviction.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
 
 use crate::document::{Document, Target};
 use crate::id::{DeploymentId, NodeName};
@@ -63,22 +64,35 @@ impl Site {
     /// The nodes `deployment` should run on from here on.
     fn choose(&self, deployment: &Deployment) -> BTreeSet<NodeName> {
         let Some(document) = deployment.policy() else { return deployment.nodes.clone() };
-        let mut kept: Vec<&Member> = Vec::new();
-        let mut free: Vec<&Member> = Vec::new();
-        for member in self.members.values() {
-            match self.fitness(document, member) {
-                Err(unfit) if unfit.is_choice() => {}
-                _ if deployment.nodes.contains(&member.name) => kept.push(member),
-                Ok(()) => free.push(member),
-                Err(_) => {}
-            }
-        }
         let wanted = document.settings.replicas.map_or(usize::MAX, |it| it as usize);
+        let kept = deployment.nodes.iter().filter_map(|it| self.members.get(it));
+        let mut kept: Vec<&Member> = kept.filter(|it| self.is_meant(document, it)).collect();
         kept.sort_by_key(|it| self.attachment(deployment, it));
-        if kept.len() < wanted {
-            free.sort_by_key(|it| (!it.is_online(), it.placed.len(), &it.name));
-        }
-        kept.iter().chain(&free).take(wanted).map(|it| it.name.clone()).collect()
+        let missing = wanted.saturating_sub(kept.len());
+        let free = self.free(document, deployment).take(missing);
+        kept.into_iter().take(wanted).chain(free).map(|it| it.name.clone()).collect()
+    }
+
+    /// Other nodes that may get it, the best first. Whether a node fits is
+    /// asked only of as many as are taken.
+    fn free<'a>(
+        &'a self,
+        document: &'a Document,
+        deployment: &'a Deployment,
+    ) -> impl Iterator<Item = &'a Member> {
+        let mut heap: Option<BinaryHeap<_>> = None;
+        let next = move || {
+            let members = self.members.values().filter(|it| !deployment.nodes.contains(&it.name));
+            let ranked = members.map(|it| Reverse((!it.is_online(), it.placed.len(), &it.name)));
+            heap.get_or_insert_with(|| ranked.collect()).pop()
+        };
+        let members = std::iter::from_fn(next).filter_map(|it| self.members.get(it.0.2));
+        members.filter(|it| self.fitness(document, it).is_ok())
+    }
+
+    /// The deployment's file does not exclude the node.
+    fn is_meant(&self, document: &Document, member: &Member) -> bool {
+        self.fitness(document, member).err().is_none_or(|it| !it.is_choice())
     }
 
     /// Who keeps its placement first when replicas are taken away.

@@ -112,11 +112,13 @@ impl Turn<'_> {
         let Some(member) = self.site.members.get(node) else { return };
         let foreign = have.version > member.version
             || (have.version == member.version && self.is_other_content(node, have.etag));
-        if !foreign || self.site.phase != Phase::Ready {
+        // Above the last version there is nothing to go to; no orchestrator gave it.
+        let above = ManifestVersion::new(have.version).and_then(ManifestVersion::next);
+        let Some(above) = above.ok().filter(|_| foreign && self.site.phase == Phase::Ready) else {
             return;
-        }
+        };
         let Some(member) = self.site.members.get_mut(node) else { return };
-        member.version = have.version + 1;
+        member.version = above.get();
         member.etag = None;
         let version = member.version;
         self.raised.insert(node.clone());

@@ -12,6 +12,9 @@ use crate::id::{DeploymentId, NodeName};
 use crate::site::turn::Turn;
 use crate::site::{Deployment, Member, Site};
 
+/// Whether a node is offline, how much is placed on it, and its index.
+type Ranking = BinaryHeap<Reverse<(bool, usize, usize)>>;
+
 /// Why a node does not get a deployment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Unfit {
@@ -80,14 +83,23 @@ impl Site {
         document: &'a Document,
         deployment: &'a Deployment,
     ) -> impl Iterator<Item = &'a Member> {
-        let mut heap: Option<BinaryHeap<_>> = None;
+        let mut ranked: Option<(Vec<&Member>, Ranking)> = None;
         let next = move || {
-            let members = self.members.values().filter(|it| !deployment.nodes.contains(&it.name));
-            let ranked = members.map(|it| Reverse((!it.is_online(), it.placed.len(), &it.name)));
-            heap.get_or_insert_with(|| ranked.collect()).pop()
+            let (members, heap) = ranked.get_or_insert_with(|| self.ranked(deployment));
+            heap.pop().and_then(|Reverse((_, _, it))| members.get(it).copied())
         };
-        let members = std::iter::from_fn(next).filter_map(|it| self.members.get(it.0.2));
+        let members = std::iter::from_fn(next);
         members.filter(|it| self.fitness(document, it).is_ok())
+    }
+
+    /// The members that do not have it, by name, and a heap that gives their
+    /// indices: those online first, then those with the least placed on them.
+    fn ranked(&self, deployment: &Deployment) -> (Vec<&Member>, Ranking) {
+        let others = self.members.values().filter(|it| !deployment.nodes.contains(&it.name));
+        let others: Vec<&Member> = others.collect();
+        let rank = |(at, it): (usize, &&Member)| Reverse((!it.is_online(), it.placed.len(), at));
+        let ranking = others.iter().enumerate().map(rank).collect();
+        (others, ranking)
     }
 
     /// The deployment's file does not exclude the node.

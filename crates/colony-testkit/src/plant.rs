@@ -6,7 +6,7 @@ use std::time::Duration;
 use colony_core::event::Event;
 use colony_core::id::{DeploymentId, DeploymentName, NodeName, PlacementId};
 use colony_core::site::{
-    Action, Command, Commit, File, Have, Input, Refused, Row, RowKey, Seed, Site, Step, Timing,
+    Action, Command, Commit, File, Have, Input, Refused, Row, RowKey, Site, Step, Timing,
 };
 use colony_core::time::{Now, Wall};
 use colony_margo::DeploymentStatus;
@@ -33,7 +33,7 @@ impl Plant {
     /// The site `home`, ready, with nothing on it.
     pub fn new() -> Plant {
         let mut plant = Plant::unseeded(0);
-        plant.must(Input::Seed(Box::new(Seed::default())));
+        plant.must(Input::Seed(Box::default()));
         plant.commit(vec![]);
         plant
     }

@@ -75,6 +75,12 @@ impl World {
         }
     }
 
+    /// The version of a node's manifest.
+    pub(crate) fn version(&self, node: &str) -> u64 {
+        let node: NodeName = node.parse().expect("a name");
+        self.site.member(&node).map_or(0, |it| it.version())
+    }
+
     fn commit(&mut self, files: &[Written], base: Base, rewritten: bool) {
         self.commits += 1;
         let base = match base {
@@ -95,7 +101,7 @@ impl World {
             Written::Clash { name, id } => {
                 let text = App::new(name, "1.0.0").text(site);
                 let own = deployment_id(name).to_string();
-                (path(name), text.replace(&own, &deployment_id(id).to_string()))
+                (path(name), text.replace(&own, deployment_id(id).as_ref()))
             }
             Written::Broken { name } => (path(name), "id: 7\n".to_owned()),
             Written::Gone { name } => return File::gone(&path(name)),
@@ -180,10 +186,11 @@ impl World {
         let id = PlacementId { deployment: it.deployment.clone(), node: it.node.clone() };
         assert!(is_legal(it.from, it.trigger, it.to), "{it:?}");
         assert_eq!(it.from, self.states.get(&id).copied(), "{it:?}");
-        match it.to {
-            State::Deleted => self.states.remove(&id),
-            to => self.states.insert(id, to),
-        };
+        if it.to == State::Deleted {
+            self.states.remove(&id);
+        } else {
+            self.states.insert(id, it.to);
+        }
     }
 
     fn check_versions(&mut self) {

@@ -3,6 +3,8 @@
 //! Numbers are doubles there, so an integer beyond 2^53 loses precision. Our
 //! own documents hold none.
 
+use std::cmp::Ordering;
+
 use crate::Json;
 
 /// Writes a value in canonical form.
@@ -16,7 +18,7 @@ fn write(out: &mut String, value: &Json) {
     match value {
         Json::Null => out.push_str("null"),
         Json::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        Json::Number(number) => out.push_str(&es_number(number.as_f64().unwrap_or_default())),
+        Json::Number(number) => write_number(out, number),
         Json::String(text) => write_text(out, text),
         Json::Array(items) => write_list(out, items),
         Json::Object(entries) => write_object(out, entries),
@@ -37,7 +39,7 @@ fn write_list(out: &mut String, items: &[Json]) {
 /// Keys are ordered by their UTF-16 units, not by their bytes.
 fn write_object(out: &mut String, entries: &serde_json::Map<String, Json>) {
     let mut sorted: Vec<(&String, &Json)> = entries.iter().collect();
-    sorted.sort_by(|a, b| a.0.encode_utf16().cmp(b.0.encode_utf16()));
+    sorted.sort_by(|a, b| by_utf16(a.0, b.0));
     out.push('{');
     for (index, (key, value)) in sorted.into_iter().enumerate() {
         if index > 0 {
@@ -50,22 +52,44 @@ fn write_object(out: &mut String, entries: &serde_json::Map<String, Json>) {
     out.push('}');
 }
 
+/// Bytes order ASCII as UTF-16 units do.
+fn by_utf16(a: &str, b: &str) -> Ordering {
+    if a.is_ascii() && b.is_ascii() { a.cmp(b) } else { a.encode_utf16().cmp(b.encode_utf16()) }
+}
+
 fn write_text(out: &mut String, text: &str) {
     out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{8}' => out.push_str("\\b"),
-            '\t' => out.push_str("\\t"),
-            '\n' => out.push_str("\\n"),
-            '\u{c}' => out.push_str("\\f"),
-            '\r' => out.push_str("\\r"),
-            '\0'..='\u{1f}' => out.push_str(&format!("\\u{:04x}", c as u32)),
-            _ => out.push(c),
-        }
+    let mut rest = text;
+    while let Some(at) = rest.find(|c| matches!(c, '"' | '\\' | '\0'..='\u{1f}')) {
+        out.push_str(&rest[..at]);
+        // What must be escaped is ASCII.
+        write_escape(out, rest.as_bytes()[at]);
+        rest = &rest[at + 1..];
     }
+    out.push_str(rest);
     out.push('"');
+}
+
+fn write_escape(out: &mut String, byte: u8) {
+    match byte {
+        b'"' => out.push_str("\\\""),
+        b'\\' => out.push_str("\\\\"),
+        0x08 => out.push_str("\\b"),
+        b'\t' => out.push_str("\\t"),
+        b'\n' => out.push_str("\\n"),
+        0x0c => out.push_str("\\f"),
+        b'\r' => out.push_str("\\r"),
+        _ => out.push_str(&format!("\\u{byte:04x}")),
+    }
+}
+
+/// An integer that a double holds exactly is written as it is.
+fn write_number(out: &mut String, number: &serde_json::Number) {
+    const EXACT: u64 = 1 << 53;
+    match number.as_i64().filter(|it| it.unsigned_abs() <= EXACT) {
+        Some(integer) => out.push_str(&integer.to_string()),
+        None => out.push_str(&es_number(number.as_f64().unwrap_or_default())),
+    }
 }
 
 /// A number as ECMAScript writes it: the shortest digits that read back as

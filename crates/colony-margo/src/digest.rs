@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 const PREFIX: &str = "sha256:";
 const HEX_LENGTH: usize = 64;
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 /// The SHA-256 of some bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,7 +50,8 @@ impl Digest {
 
     /// The 64 hex digits without the algorithm.
     pub fn hex(&self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        let digit = |it: u8| char::from(DIGITS[usize::from(it)]);
+        self.0.iter().flat_map(|it| [digit(it >> 4), digit(it & 15)]).collect()
     }
 }
 

@@ -8,4 +8,4 @@ mod make;
 mod plant;
 
 pub use make::{App, blob, capabilities, commit_id, deployment_id};
-pub use plant::Plant;
+pub use plant::{Plant, status};

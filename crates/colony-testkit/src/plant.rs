@@ -6,7 +6,7 @@ use std::time::Duration;
 use colony_core::event::Event;
 use colony_core::id::{DeploymentId, DeploymentName, NodeName, PlacementId};
 use colony_core::site::{
-    Action, Command, Commit, File, Have, Input, Refused, Row, RowKey, Seed, Site, Step, Timing,
+    Action, Command, Commit, File, Have, Input, Refused, Row, RowKey, Site, Step, Timing,
 };
 use colony_core::time::{Now, Wall};
 use colony_margo::DeploymentStatus;
@@ -33,7 +33,7 @@ impl Plant {
     /// The site `home`, ready, with nothing on it.
     pub fn new() -> Plant {
         let mut plant = Plant::unseeded(0);
-        plant.must(Input::Seed(Box::new(Seed::default())));
+        plant.must(Input::Seed(Box::default()));
         plant.commit(vec![]);
         plant
     }
@@ -231,7 +231,8 @@ impl Default for Plant {
     }
 }
 
-fn status(id: &DeploymentId, state: &str, adopted: u64, report: u64) -> DeploymentStatus {
+/// A report as a node sends it; `state` as in `Plant::report`.
+pub fn status(id: &DeploymentId, state: &str, adopted: u64, report: u64) -> DeploymentStatus {
     let (state, code) = state.split_once(':').unwrap_or((state, ""));
     let (code, message) = code.split_once('|').unwrap_or((code, "it went wrong"));
     let error = match code {

@@ -299,8 +299,9 @@ impl Turn<'_> {
         let mut pending = removed;
         pending.extend(self.site.git.removals.iter().filter(|it| !returned.contains(it)).cloned());
         pending.retain(|it| self.site.deployments.get(it).is_some_and(|it| !it.withdrawn));
-        let live = self.site.deployments.values().filter(|it| !it.withdrawn).count();
-        if pending.len() >= MASS_REMOVAL && pending.len() * 2 > live {
+        // Most commits remove nothing: they need not count what is there.
+        let live = || self.site.deployments.values().filter(|it| !it.withdrawn).count();
+        if pending.len() >= MASS_REMOVAL && pending.len() * 2 > live() {
             if pending != self.site.git.removals {
                 self.site.git.removals = pending.clone();
                 let deployments = pending.into_iter().collect();

@@ -89,10 +89,14 @@ impl Turn<'_> {
     /// Takes the placement out of its node's manifest.
     pub(super) fn withdraw(&mut self, placement: &mut Placement) {
         let PlacementId { deployment, node } = placement.id.clone();
-        if !matches!(placement.offer, Offer::Listed { .. }) {
-            return;
-        }
-        let since = self.raise(&node);
+        let since = match placement.offer {
+            Offer::Listed { .. } => self.raise(&node),
+            // Offered by an orchestrator before this one.
+            Offer::Never if placement.delivered => {
+                self.site.members.get(&node).map_or(0, |it| it.version)
+            }
+            Offer::Never | Offer::Withdrawn { .. } => return,
+        };
         placement.offer = Offer::Withdrawn { since };
         if let Some(member) = self.site.members.get_mut(&node) {
             member.listed.remove(&deployment);
@@ -115,11 +119,13 @@ impl Turn<'_> {
         let Some(member) = self.site.members.get(node) else { return };
         let foreign = have.version > member.version
             || (have.version == member.version && self.is_other_content(node, have.etag));
-        if !foreign || self.site.phase != Phase::Ready {
+        // Above the last version there is nothing to go to; no orchestrator gave it.
+        let above = ManifestVersion::new(have.version).and_then(ManifestVersion::next);
+        let Some(above) = above.ok().filter(|_| foreign && self.site.phase == Phase::Ready) else {
             return;
-        }
+        };
         let Some(member) = self.site.members.get_mut(node) else { return };
-        member.version = have.version.saturating_add(1);
+        member.version = above.get();
         member.etag = None;
         let version = member.version;
         self.raised.insert(node.clone());

@@ -240,7 +240,7 @@ impl Turn<'_> {
     }
 
     fn open_attempt(&self, placement: &mut Placement, op: Op, revision: Revision, deadline: Mono) {
-        let number = placement.attempt_number() + 1;
+        let number = placement.attempt_number().saturating_add(1);
         let started = self.now.wall;
         placement.attempt = Some(Attempt { number, op, revision, started, deadline, end: None });
     }

@@ -4,12 +4,16 @@
 //! it is meant by the target and the selector. Losing eligibility later is a
 //! finding for `why`, not an eviction.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
 
 use crate::document::{Document, Target};
 use crate::id::{DeploymentId, NodeName};
 use crate::site::turn::Turn;
 use crate::site::{Deployment, Member, Site};
+
+/// Whether a node is offline, how much is placed on it, and its index.
+type Ranking = BinaryHeap<Reverse<(bool, usize, usize)>>;
 
 /// Why a node does not get a deployment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,22 +67,44 @@ impl Site {
     /// The nodes `deployment` should run on from here on.
     fn choose(&self, deployment: &Deployment) -> BTreeSet<NodeName> {
         let Some(document) = deployment.policy() else { return deployment.nodes.clone() };
-        let mut kept: Vec<&Member> = Vec::new();
-        let mut free: Vec<&Member> = Vec::new();
-        for member in self.members.values() {
-            match self.fitness(document, member) {
-                Err(unfit) if unfit.is_choice() => {}
-                _ if deployment.nodes.contains(&member.name) => kept.push(member),
-                Ok(()) => free.push(member),
-                Err(_) => {}
-            }
-        }
         let wanted = document.settings.replicas.map_or(usize::MAX, |it| it as usize);
+        let kept = deployment.nodes.iter().filter_map(|it| self.members.get(it));
+        let mut kept: Vec<&Member> = kept.filter(|it| self.is_meant(document, it)).collect();
         kept.sort_by_key(|it| self.attachment(deployment, it));
-        if kept.len() < wanted {
-            free.sort_by_key(|it| (!it.is_online(), it.placed.len(), &it.name));
-        }
-        kept.iter().chain(&free).take(wanted).map(|it| it.name.clone()).collect()
+        let missing = wanted.saturating_sub(kept.len());
+        let free = self.free(document, deployment).take(missing);
+        kept.into_iter().take(wanted).chain(free).map(|it| it.name.clone()).collect()
+    }
+
+    /// Other nodes that may get it, the best first. Whether a node fits is
+    /// asked only of as many as are taken.
+    fn free<'a>(
+        &'a self,
+        document: &'a Document,
+        deployment: &'a Deployment,
+    ) -> impl Iterator<Item = &'a Member> {
+        let mut ranked: Option<(Vec<&Member>, Ranking)> = None;
+        let next = move || {
+            let (members, heap) = ranked.get_or_insert_with(|| self.ranked(deployment));
+            heap.pop().and_then(|Reverse((_, _, it))| members.get(it).copied())
+        };
+        let members = std::iter::from_fn(next);
+        members.filter(|it| self.fitness(document, it).is_ok())
+    }
+
+    /// The members that do not have it, by name, and a heap that gives their
+    /// indices: those online first, then those with the least placed on them.
+    fn ranked(&self, deployment: &Deployment) -> (Vec<&Member>, Ranking) {
+        let others = self.members.values().filter(|it| !deployment.nodes.contains(&it.name));
+        let others: Vec<&Member> = others.collect();
+        let rank = |(at, it): (usize, &&Member)| Reverse((!it.is_online(), it.placed.len(), at));
+        let ranking = others.iter().enumerate().map(rank).collect();
+        (others, ranking)
+    }
+
+    /// The deployment's file does not exclude the node.
+    fn is_meant(&self, document: &Document, member: &Member) -> bool {
+        self.fitness(document, member).err().is_none_or(|it| !it.is_choice())
     }
 
     /// Who keeps its placement first when replicas are taken away.

@@ -35,6 +35,8 @@ pub struct Placement {
     pub(super) lost_late: bool,
     /// The number of the newest report that was taken.
     pub(super) report: u64,
+    /// The last stale report that was recorded: it is not recorded twice.
+    pub(super) stale: Option<(u64, String)>,
 }
 
 /// What the node's manifest says of a placement.
@@ -77,6 +79,7 @@ impl Placement {
             installed_at: None,
             lost_late: false,
             report: 0,
+            stale: None,
         }
     }
 

@@ -119,7 +119,7 @@ impl Turn<'_> {
 
     fn seed_placement(&mut self, seed: SeedPlacement) {
         let PlacementId { deployment, node } = &seed.id;
-        if !self.site.members.contains_key(node) {
+        if !self.site.members.contains_key(node) || seed.state == State::Deleted {
             return;
         }
         let Some(owner) = self.site.deployments.get_mut(deployment) else { return };
@@ -137,6 +137,7 @@ impl Turn<'_> {
         self.offer_seeded(&id);
         // Attempts under way belong to the LO that is gone.
         let _ = self.advance(&id, Trigger::NodeLost, By::local());
+        self.reclassify(&id);
     }
 
     /// Lists or withdraws the placement in the first manifest of this LO.

@@ -91,7 +91,7 @@ impl SiteSettings {
         let minute = now.0 / MINUTE;
         let waits = self.windows.iter().map(|it| it.wait(minute));
         let wait = waits.min().unwrap_or(0);
-        (wait > 0).then(|| Wall((minute + wait) * MINUTE))
+        (wait > 0).then(|| Wall((minute + wait).saturating_mul(MINUTE)))
     }
 }
 

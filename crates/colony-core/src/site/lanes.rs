@@ -20,6 +20,8 @@ pub(super) struct Lanes {
     pub(super) free: BTreeSet<NodeName>,
     /// To be rolled back, slot by slot.
     pub(super) back: BTreeSet<NodeName>,
+    /// Down already, and to be tried again, slot by slot.
+    pub(super) again: BTreeSet<NodeName>,
     /// To be installed or updated, slot by slot.
     pub(super) start: BTreeSet<NodeName>,
 }
@@ -37,6 +39,7 @@ pub(super) struct Standing {
 pub(super) enum Queue {
     Free,
     Back,
+    Again,
     Start,
 }
 
@@ -47,6 +50,7 @@ impl Lanes {
         keep(&mut self.settled, node, standing.settled);
         keep(&mut self.free, node, standing.queue == Some(Queue::Free));
         keep(&mut self.back, node, standing.queue == Some(Queue::Back));
+        keep(&mut self.again, node, standing.queue == Some(Queue::Again));
         keep(&mut self.start, node, standing.queue == Some(Queue::Start));
     }
 
@@ -54,6 +58,7 @@ impl Lanes {
         match queue {
             Queue::Free => &self.free,
             Queue::Back => &self.back,
+            Queue::Again => &self.again,
             Queue::Start => &self.start,
         }
     }
@@ -64,7 +69,8 @@ impl Lanes {
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.free.is_empty() && self.back.is_empty() && self.start.is_empty()
+        let queues = [&self.free, &self.back, &self.again, &self.start];
+        queues.into_iter().all(BTreeSet::is_empty)
     }
 
     /// Nothing is under way and nothing reachable is left to do.

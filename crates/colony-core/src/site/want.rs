@@ -109,10 +109,13 @@ fn needs_node(trigger: Trigger) -> bool {
     !matches!(trigger, Trigger::Remove | Trigger::NeverDelivered | Trigger::Readded)
 }
 
-/// Only what takes a running workload down, or begins one, has to queue.
+/// What takes a slot queues for it; ways back go before ways forward, and what
+/// is down already goes before what runs.
 fn queue(trigger: Trigger, state: State) -> Queue {
     match (trigger, state) {
         (Trigger::Rollback, State::Installed) => Queue::Back,
+        (Trigger::Revised | Trigger::Retry, State::Failed(Op::Install | Op::Update)) => Queue::Again,
+        (Trigger::Revised, State::Failed(_)) => Queue::Again,
         (Trigger::Start | Trigger::Revised, State::Pending | State::Installed) => Queue::Start,
         _ => Queue::Free,
     }

@@ -12,7 +12,7 @@ use crate::transition::{Reason, Refusal};
 impl Turn<'_> {
     /// Moves everything of a deployment that the guards let move.
     pub(super) fn pump(&mut self, deployment: &DeploymentId) {
-        for queue in [Queue::Free, Queue::Back, Queue::Start] {
+        for queue in [Queue::Free, Queue::Back, Queue::Again, Queue::Start] {
             self.pump_queue(deployment, queue);
         }
         self.note_convergence(deployment);

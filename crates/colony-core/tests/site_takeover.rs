@@ -227,7 +227,11 @@ fn takeover(state: &str) -> Plant {
         colony_core::attempt::Revisions { target: Some(revision.clone()), last_good: None };
     let id = plant.placement("a", "hello");
     plant.must(Input::Seed(Box::new(Seed {
-        nodes: vec![SeedNode { name: "a".parse().expect("a name"), cordoned: false, capabilities: None }],
+        nodes: vec![SeedNode {
+            name: "a".parse().expect("a name"),
+            cordoned: false,
+            capabilities: None,
+        }],
         deployments: vec![SeedDeployment {
             id: deployment_id("hello"),
             name: "hello".parse().expect("a name"),

@@ -20,7 +20,7 @@ const WORK: u64 = 4_000;
 
 /// The central orchestrator with its database.
 #[derive(Debug)]
-pub struct Central {
+pub(crate) struct Central {
     pub core: Fleet,
     pub process: Process,
     rows: BTreeMap<RowKey, Row>,
@@ -29,7 +29,7 @@ pub struct Central {
 }
 
 impl Central {
-    pub fn new() -> Central {
+    pub(crate) fn new() -> Central {
         let (rows, events) = (BTreeMap::new(), BTreeMap::new());
         Central { core: Fleet::new(), process: Process::new(), rows, events }
     }
@@ -234,6 +234,10 @@ impl World {
             ));
         }
         let reverts = self.central.core.reverts_open();
-        reverts.first().map(|it| format!("{} at {} is not reverted", it.name, it.site))
+        reverts.first().map(|it| {
+            let path = format!("deployments/{}/{}.yaml", it.site, it.name);
+            let decision = revert_decision(it, self.git.blob_at_head(&path));
+            format!("{path} is not reverted: {decision:?}")
+        })
     }
 }

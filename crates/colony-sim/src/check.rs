@@ -24,7 +24,7 @@ use crate::world::World;
 
 /// What the invariants need to remember.
 #[derive(Debug, Default)]
-pub struct Checker {
+pub(crate) struct Checker {
     states: BTreeMap<(usize, PlacementId), State>,
     logs: BTreeMap<usize, Log>,
     /// The newest manifest each node was served.
@@ -34,29 +34,30 @@ pub struct Checker {
 
 impl Checker {
     /// A new LO of the site starts from what CO told it.
-    pub fn begin(&mut self, site: usize, log: Log, states: BTreeMap<PlacementId, State>) {
+    pub(crate) fn begin(&mut self, site: usize, log: Log, states: BTreeMap<PlacementId, State>) {
         self.states.retain(|key, _| key.0 != site);
         self.states.extend(states.into_iter().map(|(id, state)| ((site, id), state)));
         self.logs.insert(site, log);
     }
 
     /// The node lost its memory, so nothing it accepted before counts.
-    pub fn forget_node(&mut self, node: usize) {
+    pub(crate) fn forget_node(&mut self, node: usize) {
         self.accepted.remove(&node);
     }
 
     fn follow(&mut self, site: usize, event: &Event) -> Result<(), String> {
         let log = self.logs.get_mut(&site).ok_or("an event of a site nobody knows")?;
         log.follow(event).map_err(|it| it.to_string())?;
-        match &event.body {
-            Body::StateTransition(it) => self.transition(site, it),
-            Body::Quarantined { failure, .. }
-                if failure.code.class() != Class::Revision && !event.actor.is_operator() =>
-            {
-                Err(format!("{} quarantined a revision", failure.code))
-            }
-            _ => Ok(()),
+        if let Body::StateTransition(it) = &event.body {
+            return self.transition(site, it);
         }
+        if let Body::Quarantined { failure, .. } = &event.body
+            && failure.code.class() != Class::Revision
+            && !event.actor.is_operator()
+        {
+            return Err(format!("{} quarantined a revision", failure.code));
+        }
+        Ok(())
     }
 
     fn transition(&mut self, site: usize, it: &Transition) -> Result<(), String> {
@@ -69,10 +70,11 @@ impl Checker {
         if !is_legal(it.from, it.trigger, it.to) {
             return Err(format!("{}: {:?} to {} is not in the table", key.1, it.from, it.to));
         }
-        match it.to {
-            State::Deleted => self.states.remove(&key),
-            state => self.states.insert(key, state),
-        };
+        if it.to == State::Deleted {
+            self.states.remove(&key);
+        } else {
+            self.states.insert(key, it.to);
+        }
         Ok(())
     }
 }
@@ -94,7 +96,9 @@ impl World {
     fn note_event(&mut self, site: usize, event: &Event) {
         if let Body::StateTransition(it) = &event.body {
             let row = TABLE.iter().find(|row| row.trigger == it.trigger && row.starts_at(it.from));
-            row.map(|row| *self.coverage.rows.entry(row.id).or_default() += 1);
+            if let Some(row) = row {
+                *self.coverage.rows.entry(row.id).or_default() += 1;
+            }
             if let Some(failure) = &it.failure {
                 *self.coverage.codes.entry(failure.code.to_string()).or_default() += 1;
             }
@@ -104,9 +108,9 @@ impl World {
 
     /// Nothing starts that would take more down than the strategy allows.
     fn check_limits(&mut self, site: usize, step: &Step) {
-        let starts = step.events.iter().filter_map(|it| match &it.body {
-            Body::StateTransition(it) if is_start(it) => Some(it.deployment.clone()),
-            _ => None,
+        let starts = step.events.iter().filter_map(|it| {
+            let Body::StateTransition(it) = &it.body else { return None };
+            is_start(it).then(|| it.deployment.clone())
         });
         for deployment in starts.collect::<Vec<_>>() {
             let core = &self.sites[site].core;
@@ -186,25 +190,22 @@ fn is_start(it: &Transition) -> bool {
 }
 
 fn is_busy(state: State, id: &PlacementId, deployment: &DeploymentId) -> bool {
-    id.deployment == *deployment
-        && (state.is_in_flight() || matches!(state, State::Unknown(_)))
+    id.deployment == *deployment && (state.is_in_flight() || matches!(state, State::Unknown(_)))
 }
 
 fn describe(site: &colony_core::id::SiteName, event: &Event) -> String {
-    match &event.body {
-        Body::StateTransition(it) => {
-            let from = it.from.map_or("–".to_owned(), |it| it.to_string());
-            let code = it.failure.as_ref().map(|it| format!(" {}", it.code)).unwrap_or_default();
-            format!(
-                "LO {site} #{} {}@{} {from} → {} ({}, attempt {}{code})",
-                event.seq,
-                &it.deployment.to_string()[..8],
-                it.node,
-                it.to,
-                it.trigger.name(),
-                it.attempt,
-            )
-        }
-        other => format!("LO {site} #{} {other:?}", event.seq),
-    }
+    let Body::StateTransition(it) = &event.body else {
+        return format!("LO {site} #{} {:?}", event.seq, event.body);
+    };
+    let from = it.from.map_or("–".to_owned(), |it| it.to_string());
+    let code = it.failure.as_ref().map(|it| format!(" {}", it.code)).unwrap_or_default();
+    format!(
+        "LO {site} #{} {}@{} {from} → {} ({}, attempt {}{code})",
+        event.seq,
+        &it.deployment.to_string()[..8],
+        it.node,
+        it.to,
+        it.trigger.name(),
+        it.attempt,
+    )
 }

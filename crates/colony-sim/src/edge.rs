@@ -18,7 +18,7 @@ const LOOK: u64 = 3_000;
 
 /// One execution node with its disk and its engine.
 #[derive(Debug)]
-pub struct Edge {
+pub(crate) struct Edge {
     pub name: NodeName,
     pub site: usize,
     pub architecture: String,
@@ -33,7 +33,7 @@ pub struct Edge {
 }
 
 impl Edge {
-    pub fn new(name: NodeName, site: usize, architecture: &str) -> Edge {
+    pub(crate) fn new(name: NodeName, site: usize, architecture: &str) -> Edge {
         Edge {
             core: empty(&name),
             name,
@@ -66,7 +66,7 @@ impl Edge {
     }
 
     /// The device is set up anew: no disk, no containers.
-    pub fn wipe(&mut self) {
+    pub(crate) fn wipe(&mut self) {
         self.rows.clear();
         self.engine.wipe();
         self.core = empty(&self.name);

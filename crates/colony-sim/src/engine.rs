@@ -12,7 +12,7 @@ use colony_margo::{ComponentName, DeploymentId, Digest};
 
 /// What a revision does when it is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Behaviour {
+pub(crate) enum Behaviour {
     Good,
     /// Ends three seconds after its start.
     Exits,
@@ -26,7 +26,7 @@ pub enum Behaviour {
 
 impl Behaviour {
     /// The last number of the version decides.
-    pub fn of(version: &str) -> Behaviour {
+    pub(crate) fn of(version: &str) -> Behaviour {
         let last = version.rsplit('.').next().and_then(|it| it.parse::<u64>().ok()).unwrap_or(0);
         match last % 10 {
             6 => Behaviour::Exits,
@@ -45,7 +45,7 @@ impl Behaviour {
 
 /// The engine of one device: containers and images outlive the node process.
 #[derive(Debug, Default)]
-pub struct Engine {
+pub(crate) struct Engine {
     boxes: BTreeMap<(DeploymentId, ComponentName), Box>,
     images: BTreeMap<Digest, BTreeSet<String>>,
     runs: u64,
@@ -66,13 +66,13 @@ struct Box {
 
 /// What the shell knows of an action's subject.
 #[derive(Debug, Clone)]
-pub struct Subject {
+pub(crate) struct Subject {
     pub version: String,
 }
 
 impl Engine {
     /// Carries an action out at virtual time `now`.
-    pub fn perform(
+    pub(crate) fn perform(
         &mut self,
         action: &Action,
         subject: Option<&Subject>,
@@ -175,7 +175,7 @@ impl Engine {
     }
 
     /// What the engine shows of this node's containers, if it answers.
-    pub fn list(&self, now: u64) -> Option<Vec<Container>> {
+    pub(crate) fn list(&self, now: u64) -> Option<Vec<Container>> {
         if now < self.down_until {
             return None;
         }
@@ -184,35 +184,35 @@ impl Engine {
     }
 
     /// Healthy containers, by deployment.
-    pub fn running(&self, now: u64) -> BTreeMap<DeploymentId, String> {
+    pub(crate) fn running(&self, now: u64) -> BTreeMap<DeploymentId, String> {
         let well = self.boxes.iter().filter(|it| it.1.is_well(now));
         well.map(|(key, it)| (key.0.clone(), it.version.clone())).collect()
     }
 
     /// Which run of each deployment is there: changes with every restart.
-    pub fn runs(&self) -> BTreeMap<DeploymentId, (Digest, u64)> {
+    pub(crate) fn runs(&self) -> BTreeMap<DeploymentId, (Digest, u64)> {
         self.boxes.iter().map(|(key, it)| (key.0.clone(), (it.fingerprint, it.run))).collect()
     }
 
-    pub fn deployments(&self) -> BTreeSet<DeploymentId> {
+    pub(crate) fn deployments(&self) -> BTreeSet<DeploymentId> {
         self.boxes.keys().map(|it| it.0.clone()).collect()
     }
 
     /// Something outside kills a container.
-    pub fn kill(&mut self, index: u64) -> bool {
+    pub(crate) fn kill(&mut self, index: u64) -> bool {
         let count = self.boxes.len() as u64;
         let nth = usize::try_from(index.checked_rem(count).unwrap_or(0)).unwrap_or(0);
         self.boxes.values_mut().nth(nth).map(|it| it.killed = true).is_some()
     }
 
     /// The device is set up anew.
-    pub fn wipe(&mut self) {
+    pub(crate) fn wipe(&mut self) {
         self.boxes.clear();
         self.images.clear();
     }
 
     /// Forgets images nothing needs.
-    pub fn collect(&mut self, needed: &BTreeSet<Digest>) {
+    pub(crate) fn collect(&mut self, needed: &BTreeSet<Digest>) {
         self.images.retain(|it, _| needed.contains(it));
     }
 }
@@ -243,11 +243,12 @@ impl Box {
 
     fn health(&self, now: u64) -> Health {
         let age = now - self.started;
-        match Behaviour::of(&self.version) {
-            Behaviour::Unhealthy if age < 10_000 => Health::Starting,
-            Behaviour::Unhealthy => Health::Unhealthy { detail: "GET / 500".to_owned() },
-            _ if !Behaviour::has_check(&self.version) => Health::None,
-            _ if age < 2_000 => Health::Starting,
+        let bad = Behaviour::of(&self.version) == Behaviour::Unhealthy;
+        match age {
+            _ if !bad && !Behaviour::has_check(&self.version) => Health::None,
+            0..2_000 => Health::Starting,
+            2_000..10_000 if bad => Health::Starting,
+            _ if bad => Health::Unhealthy { detail: "GET / 500".to_owned() },
             _ => Health::Healthy,
         }
     }

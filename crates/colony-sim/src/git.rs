@@ -8,7 +8,7 @@ use colony_testkit::{blob, commit_id};
 
 /// The repository and all its history.
 #[derive(Debug)]
-pub struct Git {
+pub(crate) struct Git {
     commits: BTreeMap<GitRevision, Tree>,
     head: GitRevision,
     count: u64,
@@ -23,36 +23,36 @@ struct Tree {
 }
 
 impl Git {
-    pub fn new() -> Git {
+    pub(crate) fn new() -> Git {
         let head = commit_id(1);
         let commits = BTreeMap::from([(head.clone(), Tree::default())]);
         Git { commits, head, count: 1, blobs: BTreeMap::new() }
     }
 
-    pub fn head(&self) -> &GitRevision {
+    pub(crate) fn head(&self) -> &GitRevision {
         &self.head
     }
 
-    pub fn blob_at_head(&self, path: &str) -> Option<&BlobId> {
+    pub(crate) fn blob_at_head(&self, path: &str) -> Option<&BlobId> {
         self.commits.get(&self.head)?.files.get(path)
     }
 
-    pub fn text(&self, blob: &BlobId) -> Option<String> {
+    pub(crate) fn text(&self, blob: &BlobId) -> Option<String> {
         self.blobs.get(blob).cloned()
     }
 
-    pub fn paths(&self) -> Vec<String> {
+    pub(crate) fn paths(&self) -> Vec<String> {
         self.tree(&self.head).files.keys().cloned().collect()
     }
 
     /// Writes or removes files in one commit on top of the head.
-    pub fn commit(&mut self, changes: Vec<(String, Option<String>)>) {
+    pub(crate) fn commit(&mut self, changes: Vec<(String, Option<String>)>) {
         let parent = self.head.clone();
         self.commit_on(parent, changes);
     }
 
     /// Replaces the last commits by another one: a forced push.
-    pub fn rewrite(&mut self, changes: Vec<(String, Option<String>)>) {
+    pub(crate) fn rewrite(&mut self, changes: Vec<(String, Option<String>)>) {
         let parent = self.tree(&self.head).parent.clone().unwrap_or_else(|| self.head.clone());
         self.commit_on(parent, changes);
     }
@@ -75,7 +75,12 @@ impl Git {
     }
 
     /// What `site` has to be told when it is at `have`.
-    pub fn fetch(&self, site: &SiteName, have: Option<&GitRevision>, full: bool) -> Option<Commit> {
+    pub(crate) fn fetch(
+        &self,
+        site: &SiteName,
+        have: Option<&GitRevision>,
+        full: bool,
+    ) -> Option<Commit> {
         if have == Some(&self.head) && !full {
             return None;
         }
@@ -116,6 +121,6 @@ impl Git {
 }
 
 /// The file belongs to the site's part.
-pub fn is_of(site: &SiteName, path: &str) -> bool {
+pub(crate) fn is_of(site: &SiteName, path: &str) -> bool {
     path.starts_with(&format!("deployments/{site}/")) || path == format!("sites/{site}.yaml")
 }

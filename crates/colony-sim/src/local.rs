@@ -16,7 +16,7 @@ const BATCH: usize = 40;
 
 /// One local orchestrator with its disk.
 #[derive(Debug)]
-pub struct Local {
+pub(crate) struct Local {
     pub name: SiteName,
     pub core: Site,
     pub process: Process,
@@ -34,7 +34,7 @@ pub struct Local {
 }
 
 impl Local {
-    pub fn new(name: SiteName, incarnation: Incarnation) -> Local {
+    pub(crate) fn new(name: SiteName, incarnation: Incarnation) -> Local {
         Local {
             core: Site::new(name.clone(), incarnation, Timing::default()),
             name,

@@ -1,6 +1,7 @@
 //! `colony-sim`: tells stories of fleets and stops at the first that ends badly.
 
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use colony_sim::{Coverage, Options, Report, Violation, run};
 
@@ -51,12 +52,31 @@ fn order(arguments: impl Iterator<Item = String>) -> Option<Order> {
     Some(order)
 }
 
+/// Tells the stories on all cores; the first seed that ends badly is reported.
 fn tell(order: &Order) -> Result<String, Box<Violation>> {
     let options = Options { trace: order.replay };
-    let mut reports = Vec::new();
-    for seed in order.from..order.from + order.count {
-        reports.push(run(seed, options)?);
-    }
+    let next = AtomicU64::new(order.from);
+    let end = order.from + order.count;
+    let stop = AtomicBool::new(false);
+    let worker = || {
+        let mut told = Vec::new();
+        while !stop.load(Ordering::Relaxed) {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= end {
+                break;
+            }
+            let result = run(seed, options);
+            stop.fetch_or(result.is_err(), Ordering::Relaxed);
+            told.push(result);
+        }
+        told
+    };
+    let cores = std::thread::available_parallelism().map_or(1, |it| it.get());
+    let told: Vec<Result<Report, Box<Violation>>> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().flat_map(|it| it.join().expect("a worker panicked")).collect()
+    });
+    let reports: Vec<Report> = told.into_iter().collect::<Result<_, _>>()?;
     Ok(summary(&reports, order.replay))
 }
 

@@ -13,7 +13,7 @@ use crate::world::World;
 
 /// Something that is due at a virtual time.
 #[derive(Debug, Clone)]
-pub enum Happening {
+pub(crate) enum Happening {
     Chaos,
     EdgePoll {
         node: usize,
@@ -65,7 +65,7 @@ pub enum Happening {
 }
 
 #[derive(Debug, Clone)]
-pub enum ToLocal {
+pub(crate) enum ToLocal {
     Poll { node: usize, have: Option<Have> },
     Status { node: usize, status: Box<DeploymentStatus> },
     Capabilities { node: usize },
@@ -75,7 +75,7 @@ pub enum ToLocal {
 }
 
 #[derive(Debug, Clone)]
-pub enum ToEdge {
+pub(crate) enum ToEdge {
     Manifest { bytes: Vec<u8>, etag: Digest, documents: BTreeMap<Digest, Vec<u8>> },
     Asked(Vec<DeploymentId>),
     StatusTaken { deployment: DeploymentId, report: u64 },
@@ -83,7 +83,7 @@ pub enum ToEdge {
 }
 
 #[derive(Debug, Clone)]
-pub enum ToCentral {
+pub(crate) enum ToCentral {
     Events { incarnation: Incarnation, events: Vec<Event> },
     CommandsPlease,
 }

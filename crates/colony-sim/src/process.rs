@@ -11,7 +11,7 @@ const EPOCH: u64 = 1_794_225_600_000;
 
 /// Whether a role runs, and what its clocks show.
 #[derive(Debug, Clone)]
-pub struct Process {
+pub(crate) struct Process {
     pub up: bool,
     /// Counts its lives: what was begun in an earlier one is void.
     pub life: u64,
@@ -25,18 +25,18 @@ pub struct Process {
 }
 
 impl Process {
-    pub fn new() -> Process {
+    pub(crate) fn new() -> Process {
         Process { up: true, life: 0, started: 0, base: Mono(0), skew: 0, tick: None }
     }
 
-    pub fn now(&self, virtual_now: u64, rng: &mut Rng) -> Now {
+    pub(crate) fn now(&self, virtual_now: u64, rng: &mut Rng) -> Now {
         let mono = self.base.after(Duration::from_millis(virtual_now - self.started));
         let wall = Wall((EPOCH + virtual_now).saturating_add_signed(self.skew));
         Now { mono, wall, entropy: rng.next() }
     }
 
     /// When to tick for `due`, unless a tick is planned before that.
-    pub fn plan_tick(&mut self, due: Option<Mono>) -> Option<u64> {
+    pub(crate) fn plan_tick(&mut self, due: Option<Mono>) -> Option<u64> {
         let at = self.started.saturating_add(due?.0.saturating_sub(self.base.0));
         if self.tick.is_some_and(|it| it <= at) {
             return None;
@@ -46,7 +46,7 @@ impl Process {
     }
 
     /// Whether the tick planned for `at` in this life is the one to make.
-    pub fn ticks(&mut self, at: u64, life: u64) -> bool {
+    pub(crate) fn ticks(&mut self, at: u64, life: u64) -> bool {
         let due = self.up && self.life == life && self.tick == Some(at);
         if due {
             self.tick = None;
@@ -54,14 +54,14 @@ impl Process {
         due
     }
 
-    pub fn die(&mut self) {
+    pub(crate) fn die(&mut self) {
         self.up = false;
         self.tick = None;
         self.life += 1;
     }
 
     /// Starts again; the clock goes on where it was persisted.
-    pub fn rise(&mut self, virtual_now: u64, clock: Mono) {
+    pub(crate) fn rise(&mut self, virtual_now: u64, clock: Mono) {
         self.up = true;
         self.life += 1;
         self.started = virtual_now;

@@ -21,7 +21,7 @@ const STEPS: u64 = 1_000_000;
 
 /// Everything there is.
 #[derive(Debug)]
-pub struct World {
+pub(crate) struct World {
     /// Virtual milliseconds since the beginning.
     pub(crate) now: u64,
     pub(crate) rng: Rng,

@@ -112,7 +112,10 @@ pub enum Body {
     NodeJoined {
         node: NodeName,
     },
-    NodeCapable { node: NodeName, capabilities: Box<Capabilities> },
+    NodeCapable {
+        node: NodeName,
+        capabilities: Box<Capabilities>,
+    },
     NodePresence {
         node: NodeName,
         presence: Presence,

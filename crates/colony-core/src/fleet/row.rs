@@ -23,7 +23,7 @@ pub enum RowBody {
     Site(Box<Head>),
     Holds(Box<Holds>),
     File(String, Vec<Finding>),
-    Node(NodeName, NodeView),
+    Node(NodeName, Box<NodeView>),
     Deployment(Box<DeploymentView>),
     Placement(Box<PlacementView>),
     Target(DeploymentName, Box<Target>),
@@ -69,7 +69,9 @@ impl SiteView {
             RowKey::Site(_) => RowBody::Site(Box::new(self.head.clone())),
             RowKey::Holds(_) => RowBody::Holds(Box::new(self.holds.clone())),
             RowKey::File(_, path) => RowBody::File(path.clone(), self.files.get(path)?.clone()),
-            RowKey::Node(_, node) => RowBody::Node(node.clone(), self.nodes.get(node)?.clone()),
+            RowKey::Node(_, node) => {
+                RowBody::Node(node.clone(), Box::new(self.nodes.get(node)?.clone()))
+            }
             RowKey::Deployment(_, id) => {
                 RowBody::Deployment(Box::new(self.deployments.get(id)?.clone()))
             }
@@ -91,7 +93,7 @@ impl Pen<'_> {
             RowBody::Site(head) => self.view.head = *head,
             RowBody::Holds(holds) => self.view.holds = *holds,
             RowBody::File(path, findings) => drop(self.view.files.insert(path, findings)),
-            RowBody::Node(name, node) => drop(self.view.nodes.insert(name, node)),
+            RowBody::Node(name, node) => drop(self.view.nodes.insert(name, *node)),
             RowBody::Deployment(it) => self.put_deployment(*it),
             RowBody::Placement(it) => self.put_placement(*it),
             RowBody::Target(name, target) => {

@@ -7,8 +7,8 @@ use crate::code::Code;
 use crate::event::{Actor, Body, HoldScope};
 use crate::id::{DeploymentId, GitRevision, NodeName, PlacementId};
 use crate::site::moving::By;
-use crate::site::turn::Turn;
 use crate::site::timer::Timer;
+use crate::site::turn::Turn;
 use crate::site::{Hold, Placement, Refused};
 use crate::state::{Op, State};
 use crate::time::Wall;
@@ -232,7 +232,8 @@ impl Turn<'_> {
     }
 
     fn retry_one(&mut self, by: &str, id: &PlacementId) -> Result<(), String> {
-        let stopped = self.site.deployments.get_mut(&id.deployment).and_then(|it| it.stopped.take());
+        let stopped =
+            self.site.deployments.get_mut(&id.deployment).and_then(|it| it.stopped.take());
         let Some(before) = self.site.placements.get(id).cloned() else { return Ok(()) };
         if let Some(placement) = self.site.placements.get_mut(id) {
             (placement.tries, placement.retry_at) = (0, Some(self.now.mono));

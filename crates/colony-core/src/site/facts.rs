@@ -66,13 +66,11 @@ impl PlacementFacts<'_> {
             return Err(Reason::WaveStopped { node, code });
         }
         let Some(limit) = limit(self.deployment) else { return Ok(()) };
-        let taken = match state {
-            State::Failed(Op::Rollback | Op::Delete) => return Ok(()),
-            _ if lanes.busy.contains(&self.placement.id.node) => return Ok(()),
-            State::Failed(_) => lanes.busy.len(),
-            _ => lanes.down(),
-        };
-        if taken < limit as usize {
+        let is_failed = matches!(state, State::Failed(_));
+        let taken = if is_failed { lanes.busy.len() } else { lanes.down() };
+        let holds_slot = lanes.busy.contains(&self.placement.id.node);
+        let is_free = matches!(state, State::Failed(Op::Rollback | Op::Delete));
+        if holds_slot || is_free || taken < limit as usize {
             return Ok(());
         }
         let busy = lanes.busy.iter().chain(&lanes.failed).take(3).cloned().collect();

@@ -53,7 +53,8 @@ impl Turn<'_> {
         let Some(deployment) = self.site.deployments.get(&id.deployment) else { return };
         let Some(placement) = self.site.placements.get(id) else { return };
         let Some(target) = placement.revisions.target.clone() else { return };
-        let is_wanted = deployment.wanted.workload == target.workload;
+        let wanted = deployment.effective().map(|it| it.workload);
+        let is_wanted = wanted == Some(target.workload);
         // What another node runs well is not condemned because this one cannot.
         let is_proven = self.is_proven(&id.deployment, target.workload);
         if op == Op::Rollback || !is_wanted || is_proven {

@@ -131,7 +131,13 @@ impl Turn<'_> {
         match change.to {
             State::Deleted => self.forget(id),
             State::Failed(op) => self.after_failure(id, op, by.failure),
-            _ => {}
+            State::Pending
+            | State::Installing
+            | State::Updating
+            | State::RollingBack
+            | State::Installed
+            | State::Unknown(_)
+            | State::Deleting => {}
         }
         self.reclassify(id);
         self.dirty.insert(id.deployment.clone());
@@ -147,17 +153,23 @@ impl Turn<'_> {
     ) -> Option<Outcome> {
         let at = self.now.wall;
         let attempt = placement.attempt.as_mut()?;
+        if trigger == Trigger::Progress {
+            attempt.end = None;
+            return None;
+        }
         let outcome = match change.to {
-            _ if trigger == Trigger::Progress => {
-                attempt.end = None;
-                return None;
-            }
             State::Installed | State::Deleted => Outcome::Ok,
             State::Failed(_) => Outcome::Failed,
             State::Unknown(_) => Outcome::Abandoned,
-            _ if attempt.end.is_some() => return None,
-            _ => Outcome::Superseded,
+            State::Pending
+            | State::Installing
+            | State::Updating
+            | State::RollingBack
+            | State::Deleting => Outcome::Superseded,
         };
+        if outcome == Outcome::Superseded && attempt.end.is_some() {
+            return None;
+        }
         attempt.end = Some(End { at, outcome, failure: by.failure.clone() });
         Some(outcome)
     }
@@ -194,9 +206,10 @@ impl Turn<'_> {
         placement.retry_at = None;
         placement.silent_at = None;
         match change.to {
+            // A report resumes the attempt that was lost.
             State::Installing | State::Updating | State::RollingBack
-                if trigger != Trigger::Progress =>
-            {
+                if trigger == Trigger::Progress => {}
+            State::Installing | State::Updating | State::RollingBack => {
                 self.begin(placement, change.to, trigger, want);
             }
             State::Deleting => self.leave(placement),
@@ -206,7 +219,7 @@ impl Turn<'_> {
                 placement.lost_late = false;
             }
             State::Unknown(_) => self.await_report(placement),
-            _ => {}
+            State::Pending | State::Failed(_) | State::Deleted => {}
         }
     }
 

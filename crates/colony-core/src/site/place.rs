@@ -118,7 +118,8 @@ fn label_is(label: &serde_json::Value, wanted: &str) -> bool {
     match label {
         serde_json::Value::String(text) => text == wanted,
         serde_json::Value::Array(items) => items.iter().any(|it| label_is(it, wanted)),
-        serde_json::Value::Bool(_) | serde_json::Value::Number(_) => label.to_string() == wanted,
+        serde_json::Value::Bool(value) => wanted.parse() == Ok(*value),
+        serde_json::Value::Number(value) => *value.to_string() == *wanted,
         serde_json::Value::Null | serde_json::Value::Object(_) => false,
     }
 }

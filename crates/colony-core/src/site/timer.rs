@@ -75,9 +75,10 @@ impl Turn<'_> {
         if placement.deadline().is_none_or(|it| it > self.now.mono) {
             return;
         }
-        let failure = match placement.state() {
-            State::Unknown(_) => Failure::new(Code::NodeOffline, "the node did not come back"),
-            _ => Failure::new(Code::ProgressDeadline, "the node did not finish in time"),
+        let failure = if matches!(placement.state(), State::Unknown(_)) {
+            Failure::new(Code::NodeOffline, "the node did not come back")
+        } else {
+            Failure::new(Code::ProgressDeadline, "the node did not finish in time")
         };
         // Other states have no deadline; the table refuses them.
         let _ = self.advance(id, Trigger::Deadline, By::local().because(failure));

@@ -114,7 +114,9 @@ fn needs_node(trigger: Trigger) -> bool {
 fn queue(trigger: Trigger, state: State) -> Queue {
     match (trigger, state) {
         (Trigger::Rollback, State::Installed) => Queue::Back,
-        (Trigger::Revised | Trigger::Retry, State::Failed(Op::Install | Op::Update)) => Queue::Again,
+        (Trigger::Revised | Trigger::Retry, State::Failed(Op::Install | Op::Update)) => {
+            Queue::Again
+        }
         (Trigger::Revised, State::Failed(_)) => Queue::Again,
         (Trigger::Start | Trigger::Revised, State::Pending | State::Installed) => Queue::Start,
         _ => Queue::Free,

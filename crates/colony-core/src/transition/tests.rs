@@ -56,11 +56,13 @@ fn every_failing_guard_gives_its_reason() {
     struct Offline;
     impl Facts for Offline {
         fn check(&self, guard: Guard) -> Result<(), Reason> {
-            match guard {
-                Guard::LastGoodKnown => Err(Reason::NoLastGood),
-                Guard::TriesSpent => Err(Reason::TriesLeft { left: 2 }),
-                _ => Ok(()),
+            if guard == Guard::LastGoodKnown {
+                return Err(Reason::NoLastGood);
             }
+            if guard == Guard::TriesSpent {
+                return Err(Reason::TriesLeft { left: 2 });
+            }
+            Ok(())
         }
     }
 

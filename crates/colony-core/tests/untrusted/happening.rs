@@ -277,8 +277,9 @@ fn take_over() -> impl Strategy<Value = Happening> {
 }
 
 fn seed() -> impl Strategy<Value = Seed> {
-    let nodes = vec((node(), any::<bool>()), 0..4)
-        .prop_map(|it| it.into_iter().map(|(name, cordoned)| SeedNode { name, cordoned }));
+    let nodes = vec((node(), any::<bool>()), 0..4).prop_map(|it| {
+        it.into_iter().map(|(name, cordoned)| SeedNode { name, cordoned, capabilities: None })
+    });
     let placements = btree_map((deployment(), node()), seed_placement(), 0..6);
     let holds = vec(scope(), 0..2);
     (nodes, vec(seed_deployment(), 0..4), placements, holds, any::<u8>()).prop_map(

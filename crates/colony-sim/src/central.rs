@@ -234,10 +234,12 @@ impl World {
             ));
         }
         let reverts = self.central.core.reverts_open();
-        reverts.first().map(|it| {
+        // Where somebody edited the file since, it is theirs to mend.
+        reverts.iter().find_map(|it| {
             let path = format!("deployments/{}/{}.yaml", it.site, it.name);
             let decision = revert_decision(it, self.git.blob_at_head(&path));
-            format!("{path} is not reverted: {decision:?}")
+            let open = matches!(decision, RevertDecision::Restore(_));
+            open.then(|| format!("{path} is not reverted"))
         })
     }
 }

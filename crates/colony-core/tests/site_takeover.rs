@@ -76,7 +76,7 @@ fn node_that_lost_its_disk_starts_over() {
     plant.join("a");
     check(&plant, "hello@a UNKNOWN(install) 1.0.0");
     let node = "a".parse().expect("a name");
-    assert_eq!(plant.site.asks(&node), [deployment_id("hello")]);
+    assert_eq!(plant.site.asks(&node).deployments, [deployment_id("hello")]);
     plant.report("a", "hello", "removed");
     check(&plant, "hello@a INSTALLING 1.0.0");
 }

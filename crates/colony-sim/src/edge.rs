@@ -204,7 +204,10 @@ impl World {
                     self.edge_step(node, Input::Manifest { bytes, etag, documents });
                 }
             }
-            ToEdge::Asked(deployments) => self.edge_step(node, Input::Asked(deployments)),
+            ToEdge::Asked(asks) => {
+                self.nodes[node].introduced &= !asks.capabilities;
+                self.edge_step(node, Input::Asked(asks.deployments));
+            }
             ToEdge::StatusTaken { deployment, report } => {
                 self.edge_step(node, Input::Acked { deployment, report });
             }

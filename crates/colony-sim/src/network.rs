@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use colony_core::event::{Event, Incarnation, Seq};
 use colony_core::id::DeploymentId;
 use colony_core::node::Action;
-use colony_core::site::{Command, Have};
+use colony_core::site::{Asks, Command, Have};
 use colony_margo::{DeploymentStatus, Digest};
 
 use crate::engine::Subject;
@@ -77,7 +77,7 @@ pub(crate) enum ToLocal {
 #[derive(Debug, Clone)]
 pub(crate) enum ToEdge {
     Manifest { bytes: Vec<u8>, etag: Digest, documents: BTreeMap<Digest, Vec<u8>> },
-    Asked(Vec<DeploymentId>),
+    Asked(Asks),
     StatusTaken { deployment: DeploymentId, report: u64 },
     CapabilitiesTaken,
 }

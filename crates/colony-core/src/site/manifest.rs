@@ -22,6 +22,20 @@ pub struct NodeManifest {
     pub documents: Vec<(DeploymentId, Digest, Vec<u8>)>,
 }
 
+/// What an LO does not know of a node and asks for with its next answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Asks {
+    pub capabilities: bool,
+    /// Deployments whose state is not known.
+    pub deployments: Vec<DeploymentId>,
+}
+
+impl Asks {
+    pub fn is_empty(&self) -> bool {
+        *self == Asks::default()
+    }
+}
+
 impl Site {
     /// The manifest of `node`, once the site knows what should run.
     pub fn manifest(&self, node: &NodeName) -> Result<NodeManifest, Refused> {
@@ -51,14 +65,17 @@ impl Site {
         })
     }
 
-    /// The deployments a polling node should speak of again: their end was
-    /// lost, or never came.
-    pub fn asks(&self, node: &NodeName) -> Vec<DeploymentId> {
+    /// What a polling node should say again: an answer was lost, or never came.
+    pub fn asks(&self, node: &NodeName) -> Asks {
         let open = |it: &PlacementId| {
             let state = self.placements.get(it).map(Placement::state);
             matches!(state, Some(State::Unknown(_) | State::Deleting))
         };
-        self.placed_on(node).into_iter().filter(open).map(|it| it.deployment).collect()
+        let placed = self.placed_on(node).into_iter().filter(open);
+        Asks {
+            capabilities: self.members.get(node).is_some_and(|it| it.capabilities.is_none()),
+            deployments: placed.map(|it| it.deployment).collect(),
+        }
     }
 
     /// The document of a placement as its node is sent it.

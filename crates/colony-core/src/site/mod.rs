@@ -37,7 +37,7 @@ pub use command::{Action, Command};
 pub use deployment::{Deployment, Quarantine, Rejected, Stopped};
 pub use desired::{Commit, Content, File};
 pub use input::{Changed, Input, Refused, RowKey, Step};
-pub use manifest::NodeManifest;
+pub use manifest::{Asks, NodeManifest};
 pub use member::{Have, Member};
 pub use placement::{Offer, Placement};
 pub use row::Row;

@@ -108,7 +108,7 @@ impl Settings {
         let install_tries = tries("installs", default.install_tries);
         let update_tries = tries("updates", default.update_tries);
         let progress_deadline =
-            optional(own, "progressDeadline", default.progress_deadline, read_duration);
+            optional(own, "progressDeadline", default.progress_deadline, read_deadline);
         let soak = optional(own, "soak", default.soak, read_duration);
         let follow = optional(own, "follow", None, |it| it.some_string().map(Some));
         if let Some(retry) = retry {
@@ -191,8 +191,17 @@ fn read_count(place: &Cursor<'_>, limit: u32) -> Option<u32> {
 
 fn read_duration(place: &Cursor<'_>) -> Option<Duration> {
     let duration = place.duration()?;
-    if duration.is_zero() || duration > LONGEST {
-        return place.mismatch("a duration from `1s` to `168h`");
+    if duration > LONGEST {
+        return place.mismatch("at most 168h");
+    }
+    Some(duration)
+}
+
+/// An attempt that may take no time would never end well.
+fn read_deadline(place: &Cursor<'_>) -> Option<Duration> {
+    let duration = read_duration(place)?;
+    if duration.is_zero() {
+        return place.mismatch("at least 1s");
     }
     Some(duration)
 }

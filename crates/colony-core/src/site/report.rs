@@ -66,12 +66,15 @@ impl Turn<'_> {
     }
 
     fn stale(&mut self, id: &PlacementId, status: &DeploymentStatus, adopted: u64) {
-        let (deployment, node) = (id.deployment.clone(), id.node.clone());
         let state = status.status.state.to_string();
         let Some(placement) = self.site.placements.get_mut(id) else { return };
-        if placement.stale.replace((adopted, state.clone())) == Some((adopted, state.clone())) {
+        let seen = Some((adopted, state.clone()));
+        if placement.stale == seen {
             return;
         }
+        placement.stale = seen;
+        self.out.changed.placements.insert(id.clone());
+        let (deployment, node) = (id.deployment.clone(), id.node.clone());
         let body = Body::StaleReport { deployment, node: node.clone(), adopted, state };
         self.emit(Actor::Node(node), body);
     }

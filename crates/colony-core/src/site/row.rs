@@ -13,7 +13,7 @@ use crate::event::{HoldScope, Log, Presence};
 use crate::id::{BlobId, DeploymentId, DeploymentName, GitRevision, NodeName, PlacementId};
 use crate::site::deployment::{Rejected, Stopped};
 use crate::site::lanes::Lanes;
-use crate::site::moving::timers;
+use crate::site::registry::timers;
 use crate::site::timer::Timer;
 use crate::site::{
     Deployment, GitState, Hold, Index, Member, Offer, Phase, Placement, Quarantine, RowKey, Site,

@@ -10,7 +10,7 @@ use crate::time::{Mono, Wall};
 use crate::transition::Trigger;
 
 pub(crate) use crate::site::deployment::{Rejected, Stopped};
-pub(crate) use crate::site::desired::deployment_path;
+pub(crate) use crate::site::file::deployment_path;
 pub(crate) use crate::site::place::Unfit;
 
 /// What is wanted of a placement, and which trigger would bring it nearer.

@@ -1,0 +1,90 @@
+//! The site's part of the repository: which files there are, and what each is.
+
+use std::sync::Arc;
+
+use colony_margo::{Finding, Severity};
+
+use crate::document::Document;
+use crate::id::{BlobId, DeploymentName, GitRevision, SiteName};
+use crate::site::SiteSettings;
+
+/// The site's part of a commit.
+#[derive(Debug, Clone)]
+pub struct Commit {
+    pub revision: GitRevision,
+    /// The commit `files` is the difference to; `None` if it lists everything.
+    pub base: Option<GitRevision>,
+    /// The commit does not descend from the one before.
+    pub rewritten: bool,
+    pub files: Vec<File>,
+}
+
+/// One file of the site's part.
+#[derive(Debug, Clone)]
+pub struct File {
+    pub path: String,
+    pub content: Content,
+}
+
+#[derive(Debug, Clone)]
+pub enum Content {
+    Deployment(Arc<Document>),
+    Site(SiteSettings),
+    Refused(Vec<Finding>),
+    Gone,
+}
+
+impl File {
+    /// Reads `deployments/<site>/<name>.yaml` or `sites/<site>.yaml`.
+    pub fn read(site: &SiteName, path: &str, blob: &BlobId, text: &[u8]) -> File {
+        let content = if path == site_path(site) {
+            SiteSettings::parse(text).map(Content::Site)
+        } else {
+            read_deployment(site, path, blob, text)
+        };
+        let named = |it: Vec<Finding>| it.into_iter().map(|it| it.in_file(path)).collect();
+        let content = content.unwrap_or_else(|it| Content::Refused(named(it)));
+        File { path: path.to_owned(), content }
+    }
+
+    pub fn gone(path: &str) -> File {
+        File { path: path.to_owned(), content: Content::Gone }
+    }
+}
+
+fn read_deployment(
+    site: &SiteName,
+    path: &str,
+    blob: &BlobId,
+    text: &[u8],
+) -> Result<Content, Vec<Finding>> {
+    let name = name_of(site, path).map_err(|it| vec![it])?;
+    let document = Document::parse(site, &name, blob, text)?;
+    Ok(Content::Deployment(Arc::new(document)))
+}
+
+/// The path of a deployment's file.
+pub(crate) fn deployment_path(site: &SiteName, name: &DeploymentName) -> String {
+    format!("deployments/{site}/{name}.yaml")
+}
+
+pub(super) fn site_path(site: &SiteName) -> String {
+    format!("sites/{site}.yaml")
+}
+
+pub(super) fn name_of(site: &SiteName, path: &str) -> Result<DeploymentName, Finding> {
+    let expected = format!("deployments/{site}/<name>.yaml");
+    let stem =
+        path.strip_prefix(&format!("deployments/{site}/")).and_then(|it| it.strip_suffix(".yaml"));
+    let problem = match stem.map(str::parse::<DeploymentName>) {
+        Some(Ok(name)) => return Ok(name),
+        Some(Err(error)) => error.to_string(),
+        None => "the path is not that of a deployment".to_owned(),
+    };
+    Err(finding(problem, expected))
+}
+
+pub(super) fn finding(problem: String, expected: String) -> Finding {
+    let (file, path) = (None, String::new());
+    Finding { file, line: 1, column: 1, path, severity: Severity::Error, problem, expected }
+}

@@ -1,0 +1,155 @@
+//! What an operator does to placements and nodes: retry, roll back, force,
+//! cordon, retire.
+
+use crate::attempt::Failure;
+use crate::code::Code;
+use crate::event::{Actor, Body};
+use crate::id::{DeploymentId, NodeName, PlacementId};
+use crate::site::Placement;
+use crate::site::command::{Done, no_node, unknown};
+use crate::site::moving::By;
+use crate::site::timer::Timer;
+use crate::site::turn::Turn;
+use crate::state::{Op, State};
+use crate::transition::Trigger;
+
+impl Turn<'_> {
+    /// What has spent its tries gets all of them back.
+    pub(super) fn try_again(&mut self, id: &DeploymentId) {
+        for id in self.chosen(id, None) {
+            let Some(mut placement) = self.site.placements.remove(&id) else { continue };
+            if matches!(placement.state(), State::Failed(_)) {
+                self.disarm(&placement);
+                (placement.tries, placement.retry_at) = (0, Some(self.now.mono));
+                self.arm(&placement);
+                self.out.changed.placements.insert(id.clone());
+            }
+            self.site.placements.insert(id, placement);
+        }
+    }
+
+    pub(super) fn retry(&mut self, by: &str, id: &DeploymentId, node: Option<&NodeName>) -> Done {
+        self.has(id)?;
+        let mut refusals = Vec::new();
+        let mut tried = false;
+        for id in self.chosen(id, node) {
+            if !matches!(self.site.placements.get(&id), Some(it) if matches!(it.state(), State::Failed(_)))
+            {
+                continue;
+            }
+            match self.retry_one(by, &id) {
+                Ok(()) => tried = true,
+                Err(refusal) => refusals.push(format!("{}: {refusal}", id.node)),
+            }
+        }
+        match (tried, refusals.is_empty()) {
+            (true, _) => Ok(()),
+            (false, true) => Err("nothing of it has failed".to_owned()),
+            (false, false) => Err(refusals.join("; ")),
+        }
+    }
+
+    fn retry_one(&mut self, by: &str, id: &PlacementId) -> Result<(), String> {
+        let stopped =
+            self.site.deployments.get_mut(&id.deployment).and_then(|it| it.stopped.take());
+        let Some(before) = self.site.placements.get(id).cloned() else { return Ok(()) };
+        if let Some(placement) = self.site.placements.get_mut(id) {
+            (placement.tries, placement.retry_at) = (0, Some(self.now.mono));
+        }
+        if let Err(refusal) = self.advance(id, Trigger::Retry, By::operator(by)) {
+            self.site.placements.insert(id.clone(), before);
+            if let Some(deployment) = self.site.deployments.get_mut(&id.deployment) {
+                deployment.stopped = stopped;
+            }
+            return Err(refusal.to_string());
+        }
+        self.disarm_retry(&before);
+        if stopped.is_some() {
+            let body = Body::RolloutResumed { deployment: id.deployment.clone() };
+            self.emit(Actor::Operator(by.to_owned()), body);
+            self.touch(&id.deployment);
+        }
+        Ok(())
+    }
+
+    /// The timer of the automatic try that the operator was faster than.
+    fn disarm_retry(&mut self, before: &Placement) {
+        if let Some(at) = before.retry_at {
+            self.site.index.timers.cancel(at, Timer::Retry(before.id.clone()));
+        }
+    }
+
+    pub(super) fn roll_back(&mut self, by: &str, id: &DeploymentId) -> Done {
+        let deployment = self.site.deployments.get(id).ok_or_else(|| unknown(id))?;
+        let bad = deployment.wanted.clone();
+        if deployment.is_quarantined() {
+            return Err("it is rolled back already".to_owned());
+        }
+        let good = deployment.good.as_ref().filter(|it| it.workload != bad.workload);
+        let earlier = self.nodes_of(id).into_iter().find_map(|node| self.way_back(id, &node));
+        let Some(good) = good.cloned().or(earlier) else {
+            return Err("no earlier revision is known to go back to".to_owned());
+        };
+        if let Some(deployment) = self.site.deployments.get_mut(id) {
+            deployment.good = Some(good);
+        }
+        let actor = Actor::Operator(by.to_owned());
+        let failure = Failure::new(Code::RolledBack, format!("by {by}"));
+        self.quarantine_by(actor, id, bad, None, failure);
+        Ok(())
+    }
+
+    fn way_back(&self, id: &DeploymentId, node: &NodeName) -> Option<crate::attempt::Revision> {
+        let id = PlacementId { deployment: id.clone(), node: node.clone() };
+        self.site.placements.get(&id)?.revisions.way_back().cloned()
+    }
+
+    pub(super) fn force(&mut self, by: &str, id: &DeploymentId, node: Option<&NodeName>) -> Done {
+        self.has(id)?;
+        let mut forced = false;
+        for id in self.chosen(id, node) {
+            let state = self.site.placements.get(&id).map(|it| it.state());
+            if matches!(state, Some(State::Deleting | State::Failed(Op::Delete))) {
+                forced |= self.force_one(by, &id).is_ok();
+            }
+        }
+        if forced { Ok(()) } else { Err("nothing of it is being removed".to_owned()) }
+    }
+
+    fn force_one(&mut self, by: &str, id: &PlacementId) -> Result<(), crate::transition::Refusal> {
+        let by = By::operator(by).forced();
+        if self.site.placements.get(id).is_some_and(|it| it.state() != State::Deleting) {
+            self.advance(id, Trigger::Remove, by.clone())?;
+        }
+        self.advance(id, Trigger::Forced, by)
+    }
+
+    pub(super) fn cordon(&mut self, by: &str, node: &NodeName, cordoned: bool) -> Done {
+        let member = self.site.members.get_mut(node).ok_or_else(|| no_node(node))?;
+        member.cordoned = cordoned;
+        self.out.changed.members.insert(node.clone());
+        let body = Body::NodeCordoned { node: node.clone(), cordoned };
+        self.emit(Actor::Operator(by.to_owned()), body);
+        if !cordoned {
+            self.plan_for_node(node);
+        }
+        Ok(())
+    }
+
+    /// Everything on the node counts as gone, unconfirmed.
+    pub(super) fn retire(&mut self, by: &str, node: &NodeName) -> Done {
+        let placed = self.site.placed_on(node);
+        self.site.members.remove(node).ok_or_else(|| no_node(node))?;
+        self.out.changed.members.insert(node.clone());
+        for id in &placed {
+            // What is neither forced nor removed was never more than pending.
+            let _ = self.force_one(by, id);
+        }
+        let body = Body::NodeRetired { node: node.clone() };
+        self.emit(Actor::Operator(by.to_owned()), body);
+        for id in placed {
+            self.plan(&id.deployment);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,122 @@
+//! Situations in which something is stuck, and what is said about each.
+
+mod failing;
+mod fitting;
+mod git_and_site;
+mod nodes;
+mod under_way;
+mod waiting;
+mod well;
+
+use colony_core::attempt::Revisions;
+use colony_core::event::HoldScope;
+use colony_core::id::{NodeName, SiteName};
+use colony_core::site::{
+    Action, Commit, Content, File, Input, Seed, SeedDeployment, SeedNode, SeedPlacement,
+};
+use colony_core::why;
+use colony_testkit::{App, Plant, blob, capabilities, deployment_id};
+use insta::assert_snapshot;
+
+fn hello(version: &str) -> App {
+    App::new("hello", version)
+}
+
+fn plant(nodes: &str) -> Plant {
+    let mut plant = Plant::new();
+    for node in nodes.split_whitespace() {
+        plant.join(node);
+    }
+    plant
+}
+
+/// A plant on whose nodes hello 1.0.0 runs.
+fn installed(nodes: &str) -> Plant {
+    let mut plant = plant(nodes);
+    plant.deploy(&hello("1.0.0"));
+    plant.converge();
+    plant
+}
+
+/// The first install of hello on node a has just failed with `code`.
+fn failing(code: &str, settings: &str) -> Plant {
+    let mut plant = plant("a");
+    plant.deploy(&hello("1.0.0").with(settings));
+    plant.report("a", "hello", &format!("failed:{code}"));
+    plant
+}
+
+/// A new orchestrator that was told of hello 1.0.0 on node a in `state`.
+fn taken_over(state: &str) -> Plant {
+    let mut plant = Plant::unseeded(1);
+    let text = hello("1.0.0").text(plant.site.name());
+    let Content::Deployment(document) = hello("1.0.0").file(plant.site.name()).content else {
+        panic!("a deployment");
+    };
+    let revision = document.revision.clone();
+    let deployment = SeedDeployment {
+        id: deployment_id("hello"),
+        name: Plant::name("hello"),
+        wanted: revision.clone(),
+        good: None,
+        withdrawn: false,
+        quarantine: vec![],
+        rejected: Default::default(),
+        stopped: None,
+        texts: vec![(blob(&text), text)],
+    };
+    let placement = SeedPlacement {
+        id: plant.placement("a", "hello"),
+        state: state.parse().expect("a state"),
+        attempt: 4,
+        revisions: Revisions { target: Some(revision), last_good: None },
+        failure: None,
+    };
+    let seed = Seed {
+        nodes: vec![SeedNode { name: name("a"), cordoned: false, capabilities: None }],
+        deployments: vec![deployment],
+        placements: vec![placement],
+        ..Seed::default()
+    };
+    plant.must(Input::Seed(Box::new(seed)));
+    plant
+}
+
+fn hold(plant: &mut Plant, scope: HoldScope, note: &str) {
+    plant.command(Action::Hold { scope, note: note.to_owned() }).expect("held");
+}
+
+fn commit_text(plant: &mut Plant, path: &str, text: &str) {
+    let home: SiteName = "home".parse().expect("a name");
+    plant.commit(vec![File::read(&home, path, &blob(text), text.as_bytes())]);
+}
+
+fn name(node: &str) -> NodeName {
+    node.parse().expect("a name")
+}
+
+/// Why hello on `node` is not as wanted.
+fn on(plant: &Plant, node: &str) -> String {
+    let id = plant.placement(node, "hello");
+    lines(why::placement(&plant.site, &id, plant.now))
+}
+
+fn hello_whole(plant: &Plant) -> String {
+    whole(plant, "hello")
+}
+
+fn whole(plant: &Plant, deployment: &str) -> String {
+    lines(why::deployment(&plant.site, &Plant::name(deployment), plant.now))
+}
+
+fn node(plant: &Plant, node: &str) -> String {
+    lines(why::node(&plant.site, &name(node), plant.now))
+}
+
+fn site(plant: &Plant) -> String {
+    lines(why::site(&plant.site, plant.now))
+}
+
+fn lines(all: impl IntoIterator<Item = why::Why>) -> String {
+    all.into_iter().map(|it| it.to_string()).collect::<Vec<_>>().join("\n")
+}

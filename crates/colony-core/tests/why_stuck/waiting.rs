@@ -1,0 +1,87 @@
+//! Holds, windows and slots.
+
+use super::*;
+
+#[test]
+fn site_is_on_hold() {
+    let mut plant = installed("a b");
+    hold(&mut plant, HoldScope::Site, "inventory");
+    plant.deploy(&hello("2.0.0"));
+    plant.pass(120);
+    assert_snapshot!(hello_whole(&plant), @r#"hello on a and b runs 1.0.0 and has waited 2 min to update to 2.0.0 (INSTALLED for 2 min): ana put the site on hold 2 min ago ("inventory"). Next: it is updated to 2.0.0 when the hold is released. To do (site engineer): release the hold."#);
+    assert_snapshot!(site(&plant), @r#"site home: ana put the site on hold 2 min ago ("inventory"). Next: changes go on when the hold is released. To do (site engineer): release the hold."#);
+}
+
+#[test]
+fn deployment_is_on_hold() {
+    let mut plant = installed("a");
+    hold(&mut plant, HoldScope::Deployment(deployment_id("hello")), "");
+    plant.deploy(&hello("2.0.0"));
+    plant.pass(30);
+    assert_snapshot!(on(&plant, "a"), @"hello on a runs 1.0.0 and has waited 30 s to update to 2.0.0 (INSTALLED for 30 s): ana put the deployment on hold 30 s ago. Next: it is updated to 2.0.0 when the hold is released. To do (site engineer): release the hold.");
+}
+
+#[test]
+fn removal_waits_for_a_hold() {
+    let mut plant = installed("a");
+    hold(&mut plant, HoldScope::Site, "night shift");
+    plant.undeploy("hello");
+    plant.pass(30);
+    assert_snapshot!(on(&plant, "a"), @r#"hello on a runs 1.0.0 and has waited 30 s to be removed because its file is gone from Git (INSTALLED for 30 s): ana put the site on hold 30 s ago ("night shift"). Next: it is removed when the hold is released. To do (site engineer): release the hold."#);
+}
+
+#[test]
+fn maintenance_window_is_closed() {
+    let mut plant = installed("a");
+    let windows = "maintenanceWindows:\n  - {from: '22:00', to: '04:00'}\n";
+    commit_text(&mut plant, "sites/home.yaml", windows);
+    plant.deploy(&hello("2.0.0"));
+    assert_snapshot!(on(&plant, "a"), @"hello on a runs 1.0.0 and has waited 0 s to update to 2.0.0 (INSTALLED for 0 s): the maintenance window is closed. Next, in 10 h: the window opens and it is updated to 2.0.0.");
+    assert_snapshot!(site(&plant), @"site home: the maintenance window is closed. Next, in 10 h: the window opens and changes go on.");
+}
+
+#[test]
+fn two_things_are_in_the_way() {
+    let mut plant = installed("a");
+    hold(&mut plant, HoldScope::Site, "inventory");
+    plant.silence("a");
+    plant.pass(60);
+    plant.deploy(&hello("2.0.0"));
+    assert_snapshot!(on(&plant, "a"), @r#"hello on a runs 1.0.0 and has waited 0 s to update to 2.0.0 (INSTALLED for 60 s): node a is offline, last heard 60 s ago; also, ana put the site on hold 60 s ago ("inventory"). Next: it is updated to 2.0.0 as soon as node a is heard and nothing else is in the way. To do (device owner): bring node a back."#);
+}
+
+#[test]
+fn rollout_slot_is_taken() {
+    let mut plant = installed("a b c");
+    plant.deploy(&hello("2.0.0"));
+    plant.pass(40);
+    assert_snapshot!(on(&plant, "b"), @"hello on b runs 1.0.0 and has waited 40 s to update to 2.0.0 (INSTALLED for 40 s): 1 of 1 rollout slot is taken by a (UPDATING for 40 s). Next: it is updated to 2.0.0 when a is done.");
+    assert_snapshot!(hello_whole(&plant), @r"
+    hello on a is updating to 2.0.0 (UPDATING for 40 s): attempt 2 is under way on node a. Next, in 9 min: it counts as failed unless node a reports success before.
+    hello on b and c runs 1.0.0 and has waited 40 s to update to 2.0.0 (INSTALLED for 40 s): 1 of 1 rollout slot is taken by a (UPDATING for 40 s). Next: it is updated to 2.0.0 when a is done.
+    ");
+}
+
+#[test]
+fn rollout_slot_is_taken_by_a_lost_node() {
+    let mut plant = installed("a b");
+    plant.deploy(&hello("2.0.0"));
+    plant.silence("a");
+    plant.pass(60);
+    assert_snapshot!(on(&plant, "b"), @"hello on b runs 1.0.0 and has waited 60 s to update to 2.0.0 (INSTALLED for 60 s): 1 of 1 rollout slot is taken by a (UNKNOWN for 45 s). Next: it is updated to 2.0.0 when a is done.");
+}
+
+#[test]
+fn rollback_waits_for_its_turn() {
+    let mut plant = installed("a b c");
+    plant.deploy(&hello("2.0.0"));
+    plant.converge();
+    let rollback = Action::Rollback { deployment: deployment_id("hello") };
+    plant.command(rollback).expect("rolled back");
+    plant.pass(10);
+    assert_snapshot!(hello_whole(&plant), @r"
+    hello: 2.0.0 was rolled back by an operator 10 s ago. Next: 1.0.0 stays until another version is committed or 2.0.0 is released. To do (operator): deploy a corrected version, or release 2.0.0.
+    hello on a is rolling back to 1.0.0 (ROLLINGBACK for 10 s): attempt 3 is under way on node a; also, 2.0.0 was rolled back by an operator 10 s ago. Next, in 9 min: it counts as failed unless node a reports success before.
+    hello on b and c runs 2.0.0 and has waited 10 s to roll back to 1.0.0 (INSTALLED for 10 s): 1 of 1 rollout slot is taken by a (ROLLINGBACK for 10 s); also, 2.0.0 was rolled back by an operator 10 s ago. Next: it is rolled back to 1.0.0 when a is done.
+    ");
+}

@@ -1,6 +1,7 @@
 //! The invariants, checked after every step of everybody.
 //!
 //! - no transition outside the table, none that starts elsewhere than it says;
+//! - nothing is under way on a node that is offline;
 //! - the log has no gap and no change, also over crashes;
 //! - never more nodes down by our own action than the strategy allows;
 //! - manifest versions never go back, and one version has one content;
@@ -11,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use colony_core::code::Class;
-use colony_core::event::{Body, Event, Log, Transition};
+use colony_core::event::{Body, Event, Log, Presence, Transition};
 use colony_core::id::{DeploymentId, PlacementId};
 use colony_core::site::{NodeManifest, Step};
 use colony_core::state::State;
@@ -90,7 +91,22 @@ impl World {
             }
         }
         self.check_limits(site, step);
+        self.check_lost(site, step);
         self.check_states(site, step, now);
+    }
+
+    /// Nothing is under way on a node that is gone.
+    fn check_lost(&mut self, site: usize, step: &Step) {
+        let core = &self.sites[site].core;
+        let is_gone = |id: &PlacementId| {
+            core.member(&id.node).is_some_and(|it| it.presence() == Presence::Offline)
+        };
+        let of_step = |id: &PlacementId| step.changed.members.contains(&id.node);
+        let mut under_way = core.placements().filter(|it| it.state().is_in_flight());
+        let lost = under_way.find(|it| of_step(&it.id) && is_gone(&it.id));
+        if let Some(id) = lost.map(|it| it.id.clone()) {
+            self.violate(format!("{id} is under way on a node that is offline"));
+        }
     }
 
     fn note_event(&mut self, site: usize, event: &Event) {

@@ -9,11 +9,11 @@
 //! - a node removes no deployment that it is to run;
 //! - what is not final has a specific `why`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use colony_core::code::Class;
 use colony_core::event::{Body, Event, Log, Presence, Transition};
-use colony_core::id::{DeploymentId, PlacementId};
+use colony_core::id::{DeploymentId, NodeName, PlacementId};
 use colony_core::site::{NodeManifest, Step};
 use colony_core::state::State;
 use colony_core::time::Now;
@@ -98,13 +98,15 @@ impl World {
     /// Nothing is under way on a node that is gone.
     fn check_lost(&mut self, site: usize, step: &Step) {
         let core = &self.sites[site].core;
-        let is_gone = |id: &PlacementId| {
-            core.member(&id.node).is_some_and(|it| it.presence() == Presence::Offline)
+        let is_gone = |node: &NodeName| {
+            core.member(node).is_some_and(|it| it.presence() == Presence::Offline)
         };
-        let of_step = |id: &PlacementId| step.changed.members.contains(&id.node);
+        let gone: BTreeSet<&NodeName> =
+            step.changed.members.iter().filter(|it| is_gone(it)).collect();
         let mut under_way = core.placements().filter(|it| it.state().is_in_flight());
-        let lost = under_way.find(|it| of_step(&it.id) && is_gone(&it.id));
-        if let Some(id) = lost.map(|it| it.id.clone()) {
+        let lost = under_way.find(|it| gone.contains(&it.id.node)).map(|it| it.id.clone());
+        drop(under_way);
+        if let Some(id) = lost {
             self.violate(format!("{id} is under way on a node that is offline"));
         }
     }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use colony_core::event::{Event, Incarnation};
 use colony_core::fleet::{
-    BatchRefusal, Changed, Fleet, RevertDecision, Row, RowKey, revert_decision,
+    BatchRefusal, Changed, Fleet, Revert, RevertDecision, Row, RowKey, revert_decision,
 };
-use colony_core::id::{PlacementId, SiteName};
+use colony_core::id::{BlobId, DeploymentName, PlacementId, SiteName};
 use colony_core::site::{Action, Input};
 use colony_core::state::State;
 use colony_margo::Digest;
@@ -171,16 +171,71 @@ impl World {
             return;
         }
         for revert in self.central.core.reverts_open() {
-            let path = format!("deployments/{}/{}.yaml", revert.site, revert.name);
-            let decision = revert_decision(&revert, self.git.blob_at_head(&path));
-            let RevertDecision::Restore(blob) = decision else { continue };
-            let Some(text) = self.git.text(&blob) else { continue };
-            self.note(|_| format!("CO reverts {path}"));
-            self.git.commit(vec![(path, Some(text))]);
-            if self.dies() {
-                return self.central_crash("after it reverted");
-            }
+            let delay = self.rng.range(20..3_000);
+            self.after(delay, Happening::CentralRevert(revert));
         }
+    }
+
+    /// Only the bad file is replaced: whoever was quicker wins.
+    pub(crate) fn central_revert(&mut self, revert: &Revert) {
+        let path = format!("deployments/{}/{}.yaml", revert.site, revert.name);
+        let decision = revert_decision(revert, self.git.blob_at_head(&path));
+        let RevertDecision::Restore(blob) = decision else { return };
+        let Some(text) = self.git.text(&blob).filter(|_| self.central.process.up) else { return };
+        self.note(|_| format!("CO reverts {path}"));
+        self.git.commit(vec![(path, Some(text))]);
+        if self.dies() {
+            self.central_crash("after it reverted");
+        }
+    }
+
+    /// An operator deploys through CO: written now, pushed a little later.
+    pub(crate) fn central_deploy(&mut self, site: usize, path: &str, text: Option<String>) {
+        let Some(name) = path.rsplit('/').next().and_then(|it| it.strip_suffix(".yaml")) else {
+            return;
+        };
+        let Some(name) = name.parse().ok().filter(|_| self.central.process.up) else { return };
+        let expected = self.git.blob_at_head(path).cloned();
+        let now = self.central.process.now(self.now, &mut self.rng).wall;
+        let site_name = self.sites[site].name.clone();
+        let _ = self.central.core.target_planned(&site_name, &name, now);
+        self.central_store();
+        let delay = self.rng.range(50..8_000);
+        self.after(delay, Happening::CentralPush { site, name, expected, text });
+    }
+
+    /// Compare and swap: a file somebody else wrote is left alone.
+    pub(crate) fn central_push(
+        &mut self,
+        site: usize,
+        name: DeploymentName,
+        expected: Option<BlobId>,
+        text: Option<String>,
+    ) {
+        if !self.central.process.up {
+            let push = Happening::CentralPush { site, name, expected, text };
+            return self.after(5_000, push);
+        }
+        let site_name = self.sites[site].name.clone();
+        let path = format!("deployments/{site_name}/{name}.yaml");
+        let found = self.git.blob_at_head(&path).cloned();
+        let now = self.central.process.now(self.now, &mut self.rng).wall;
+        let core = &mut self.central.core;
+        if found != expected {
+            let _ = core.target_conflict(&site_name, &name, (expected, found), "", now);
+            self.note(|_| format!("CO finds {path} changed: conflict"));
+        } else {
+            self.git.commit(vec![(path.clone(), text)]);
+            let (head, blob) = (self.git.head().clone(), self.git.blob_at_head(&path).cloned());
+            let _ = core.target_committed(&site_name, &name, head, blob, now);
+            self.note(|_| format!("CO pushes {path}"));
+        }
+        self.central_store();
+    }
+
+    fn central_store(&mut self) {
+        let changed = self.central.core.take_changed();
+        self.central.persist(&changed);
     }
 
     pub(crate) fn central_command(&mut self, site: usize, action: Action) {

@@ -68,6 +68,11 @@ impl World {
     /// Somebody deploys, updates or removes applications.
     fn edit(&mut self) {
         let site = self.any_site();
+        if self.rng.chance(50) {
+            let (path, text) = self.edit_one(site);
+            self.note(|_| format!("operator deploys {path}"));
+            return self.central_deploy(site, &path, text);
+        }
         let mut changes = Vec::new();
         for _ in 0..self.rng.range(1..3) {
             changes.push(self.edit_one(site));

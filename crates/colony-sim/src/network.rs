@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use colony_core::event::{Event, Incarnation, Seq};
-use colony_core::id::DeploymentId;
+use colony_core::fleet::Revert;
+use colony_core::id::{BlobId, DeploymentId, DeploymentName};
 use colony_core::node::Action;
 use colony_core::site::{Asks, Command, Have};
 use colony_margo::{DeploymentStatus, Digest};
@@ -43,6 +44,14 @@ pub(crate) enum Happening {
         at: u64,
     },
     CentralWork,
+    /// CO pushes what it wrote; Git may have moved since.
+    CentralPush {
+        site: usize,
+        name: DeploymentName,
+        expected: Option<BlobId>,
+        text: Option<String>,
+    },
+    CentralRevert(Revert),
     EdgeUp {
         node: usize,
     },

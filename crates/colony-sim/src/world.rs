@@ -139,6 +139,10 @@ impl World {
             Happening::LocalSync { site } => self.local_sync(site),
             Happening::LocalWake { site, life, at } => self.local_wake(site, life, at),
             Happening::CentralWork => self.central_work(),
+            Happening::CentralPush { site, name, expected, text } => {
+                self.central_push(site, name, expected, text);
+            }
+            Happening::CentralRevert(revert) => self.central_revert(&revert),
             Happening::EdgeUp { node } => self.edge_up(node),
             Happening::LocalUp { site } => self.local_up(site),
             Happening::CentralUp => self.central_up(),

@@ -1,10 +1,8 @@
 //! Crashes, restored backups, replaced orchestrators, and operators' orders.
 
 use colony_core::event::HoldScope;
-use colony_core::site::{
-    Action, Command, Input, Refused, Seed, SeedDeployment, SeedNode, SeedPlacement,
-};
-use colony_testkit::{App, Plant, blob, deployment_id};
+use colony_core::site::{Action, Command, Input, Refused};
+use colony_testkit::{App, Plant, deployment_id};
 
 #[test]
 fn nothing_is_served_before_seed_and_git() {
@@ -217,43 +215,9 @@ fn plant() -> Plant {
 
 /// The second incarnation of a site on which `hello` was in `state`.
 fn takeover(state: &str) -> Plant {
-    let mut plant = Plant::unseeded(1);
     let app = App::new("hello", "1.0.0");
-    let text = app.text(plant.site.name());
-    let file = app.file(plant.site.name());
-    let colony_core::site::Content::Deployment(document) = &file.content else { panic!() };
-    let revision = document.revision.clone();
-    let revisions =
-        colony_core::attempt::Revisions { target: Some(revision.clone()), last_good: None };
-    let id = plant.placement("a", "hello");
-    plant.must(Input::Seed(Box::new(Seed {
-        nodes: vec![SeedNode {
-            name: "a".parse().expect("a name"),
-            cordoned: false,
-            capabilities: None,
-        }],
-        deployments: vec![SeedDeployment {
-            id: deployment_id("hello"),
-            name: "hello".parse().expect("a name"),
-            wanted: revision,
-            good: None,
-            withdrawn: false,
-            quarantine: vec![],
-            rejected: Default::default(),
-            stopped: None,
-            texts: vec![(blob(&text), text)],
-        }],
-        placements: vec![SeedPlacement {
-            id,
-            state: state.parse().expect("a state"),
-            attempt: 3,
-            revisions,
-            failure: None,
-        }],
-        holds: vec![],
-        commands_done: 0,
-    })));
-    plant.commit(vec![file]);
+    let mut plant = Plant::taken_over(&app, state);
+    plant.deploy(&app);
     plant
 }
 

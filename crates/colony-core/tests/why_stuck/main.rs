@@ -8,12 +8,9 @@ mod under_way;
 mod waiting;
 mod well;
 
-use colony_core::attempt::Revisions;
 use colony_core::event::HoldScope;
 use colony_core::id::{NodeName, SiteName};
-use colony_core::site::{
-    Action, Commit, Content, File, Input, Seed, SeedDeployment, SeedNode, SeedPlacement,
-};
+use colony_core::site::{Action, Commit, File, Input};
 use colony_core::why;
 use colony_testkit::{App, Plant, blob, capabilities, deployment_id};
 use insta::assert_snapshot;
@@ -48,38 +45,7 @@ fn failing(code: &str, settings: &str) -> Plant {
 
 /// A new orchestrator that was told of hello 1.0.0 on node a in `state`.
 fn taken_over(state: &str) -> Plant {
-    let mut plant = Plant::unseeded(1);
-    let text = hello("1.0.0").text(plant.site.name());
-    let Content::Deployment(document) = hello("1.0.0").file(plant.site.name()).content else {
-        panic!("a deployment");
-    };
-    let revision = document.revision.clone();
-    let deployment = SeedDeployment {
-        id: deployment_id("hello"),
-        name: Plant::name("hello"),
-        wanted: revision.clone(),
-        good: None,
-        withdrawn: false,
-        quarantine: vec![],
-        rejected: Default::default(),
-        stopped: None,
-        texts: vec![(blob(&text), text)],
-    };
-    let placement = SeedPlacement {
-        id: plant.placement("a", "hello"),
-        state: state.parse().expect("a state"),
-        attempt: 4,
-        revisions: Revisions { target: Some(revision), last_good: None },
-        failure: None,
-    };
-    let seed = Seed {
-        nodes: vec![SeedNode { name: name("a"), cordoned: false, capabilities: None }],
-        deployments: vec![deployment],
-        placements: vec![placement],
-        ..Seed::default()
-    };
-    plant.must(Input::Seed(Box::new(seed)));
-    plant
+    Plant::taken_over(&hello("1.0.0"), state)
 }
 
 fn hold(plant: &mut Plant, scope: HoldScope, note: &str) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use colony_core::id::NodeName;
+use colony_core::id::{DeploymentId, NodeName};
 use colony_core::node::{Action, Input, Key, Node, Policy, Row, Step};
 use colony_core::site::Have;
 use colony_margo::Digest;
@@ -71,6 +71,13 @@ impl Edge {
         self.engine.wipe();
         self.core = empty(&self.name);
         self.introduced = false;
+    }
+
+    /// The number of the report of `deployment` that was not acknowledged yet.
+    fn owes(&self, deployment: &DeploymentId) -> Option<u64> {
+        let id = deployment.to_string();
+        let open = self.core.reports().into_iter().find(|it| it.deployment_id == id)?;
+        open.colony.and_then(|it| it.report)
     }
 
     fn have(&self) -> Option<Have> {
@@ -209,7 +216,12 @@ impl World {
                 self.edge_step(node, Input::Asked(asks.deployments));
             }
             ToEdge::StatusTaken { deployment, report } => {
-                self.edge_step(node, Input::Acked { deployment, report });
+                let newer = self.nodes[node].owes(&deployment).filter(|it| *it > report);
+                self.edge_step(node, Input::Acked { deployment: deployment.clone(), report });
+                let forgot = newer.is_some() && self.nodes[node].owes(&deployment).is_none();
+                if forgot && self.nodes[node].process.up {
+                    self.violate("the answer to an old report silenced a newer one".to_owned());
+                }
             }
             ToEdge::CapabilitiesTaken => self.nodes[node].introduced = true,
         }

@@ -6,6 +6,7 @@
 //! - never more nodes down by our own action than the strategy allows;
 //! - manifest versions never go back, and one version has one content;
 //! - only a revision's own fault, or an operator, quarantines it;
+//! - only a look at the engine makes a workload INSTALLED;
 //! - a node removes no deployment that it is to run, and forgets no report;
 //! - what is not final has a specific `why`.
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use colony_core::id::{DeploymentId, NodeName};
-use colony_core::node::{Action, Input, Key, Node, Policy, Row, Step};
+use colony_core::node::{Action, Input, Key, Node, Phase, Policy, Row, Step};
 use colony_core::site::Have;
 use colony_margo::Digest;
 use colony_testkit::capabilities;
@@ -71,6 +71,14 @@ impl Edge {
         self.engine.wipe();
         self.core = empty(&self.name);
         self.introduced = false;
+    }
+
+    /// How many deployments are installed and well, as the node believes.
+    fn installed(&self) -> usize {
+        let well = |it: &DeploymentId| {
+            matches!(self.core.phase(it), Some(Phase::Installed { lost: None, .. }))
+        };
+        self.core.wanted().keys().filter(|it| well(it)).count()
     }
 
     /// The number of the report of `deployment` that was not acknowledged yet.
@@ -171,8 +179,13 @@ impl World {
     }
 
     pub(crate) fn edge_wake(&mut self, node: usize, life: u64, at: u64) {
-        if self.nodes[node].process.ticks(at, life) {
-            self.edge_step(node, Input::Tick);
+        if !self.nodes[node].process.ticks(at, life) {
+            return;
+        }
+        let before = self.nodes[node].installed();
+        self.edge_step(node, Input::Tick);
+        if self.nodes[node].installed() > before {
+            self.violate("the clock alone made a workload INSTALLED".to_owned());
         }
     }
 

@@ -21,9 +21,16 @@ struct Order {
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 fn main() -> ExitCode {
-    let Some(order) = order(std::env::args().skip(1)) else {
-        eprint!("{USAGE}");
-        return ExitCode::from(2);
+    let order = match order(std::env::args().skip(1)) {
+        Ok(Some(order)) => order,
+        Ok(None) => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        Err(mistake) => {
+            eprint!("colony-sim: {mistake}\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
     };
     match tell(&order) {
         Ok(summary) => {
@@ -37,19 +44,25 @@ fn main() -> ExitCode {
     }
 }
 
-fn order(arguments: impl Iterator<Item = String>) -> Option<Order> {
+/// What to do, `None` for help, or what is wrong with the arguments.
+fn order(arguments: impl Iterator<Item = String>) -> Result<Option<Order>, String> {
     let mut order = Order { from: 1, count: 200, replay: false };
     let mut arguments = arguments;
     while let Some(flag) = arguments.next() {
-        let value = arguments.next()?.parse().ok()?;
+        if matches!(flag.as_str(), "-h" | "--help") {
+            return Ok(None);
+        }
+        let value = arguments.next().unwrap_or_default();
+        let number = value.parse::<u64>().ok().filter(|it| (1..=u64::from(u32::MAX)).contains(it));
+        let number = number.ok_or(format!("`{flag} {value}`: a number from 1 is needed"));
         match flag.as_str() {
-            "--seeds" => order.count = value,
-            "--from" => order.from = value,
-            "--seed" => (order.from, order.count, order.replay) = (value, 1, true),
-            _ => return None,
+            "--seeds" => order.count = number?,
+            "--from" => order.from = number?,
+            "--seed" => (order.from, order.count, order.replay) = (number?, 1, true),
+            _ => return Err(format!("`{flag}` is not known")),
         }
     }
-    Some(order)
+    Ok(Some(order))
 }
 
 /// Tells the stories on all cores; the first seed that ends badly is reported.

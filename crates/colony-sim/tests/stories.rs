@@ -23,9 +23,16 @@ fn the_program_counts_what_it_told() {
 
 #[test]
 fn wrong_arguments_are_answered_with_the_usage() {
-    let output = sim(&["--seeds", "many"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("usage: colony-sim"));
+    for (arguments, mistake) in [
+        (["--seeds", "many"], "`--seeds many`: a number from 1 is needed"),
+        (["--seeds", "0"], "`--seeds 0`: a number from 1 is needed"),
+        (["--sedes", "7"], "`--sedes` is not known"),
+    ] {
+        let output = sim(&arguments);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text.contains(mistake) && text.contains("usage: colony-sim"), "{text}");
+    }
 }
 
 fn sim(arguments: &[&str]) -> std::process::Output {

@@ -1,0 +1,1 @@
+//! The application that comes with colony.

@@ -1,0 +1,1 @@
+//! The deployments repository.

@@ -1,1 +1,107 @@
-//! The reconcile driver.
+//! The reconcile driver: look at the whole, act, say when to look again.
+//!
+//! `run` calls its work at the start, on a wake-up, after the delay the work
+//! asked for, and with growing delays after an error; never twice at once. A
+//! stop takes effect between two runs. `Tasks` holds what was started, so that
+//! nothing is left behind: the first task that ends stops all others.
+
+mod backoff;
+mod signal;
+mod tasks;
+
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, info_span, warn};
+
+pub use backoff::Backoff;
+pub use signal::Signal;
+pub use tasks::Tasks;
+
+/// Work that brings something to where it should be.
+pub trait Reconcile: Send {
+    /// Names the work in logs.
+    const NAME: &'static str;
+
+    /// Told nothing of what changed: a wake-up, a retry and a restart are one
+    /// path. Returns how long nothing has to be done without a wake-up.
+    fn reconcile(&mut self) -> impl Future<Output = anyhow::Result<Duration>> + Send;
+}
+
+/// Drives `work` until `stop`.
+pub async fn run<W: Reconcile>(mut work: W, wake: Signal, stop: CancellationToken) {
+    let mut backoff = Backoff::default();
+    loop {
+        let span = info_span!("reconcile", work = W::NAME);
+        let delay = match work.reconcile().instrument(span).await {
+            Ok(delay) => {
+                backoff.reset();
+                delay
+            }
+            Err(error) => {
+                let delay = backoff.next_delay();
+                warn!(work = W::NAME, retry_s = delay.as_secs_f32(), "{error:#}");
+                delay
+            }
+        };
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = wake.woken() => {}
+            () = tokio::time::sleep(delay) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    struct Count {
+        runs: Arc<AtomicU32>,
+        fails: bool,
+    }
+
+    impl Reconcile for Count {
+        const NAME: &'static str = "count";
+
+        async fn reconcile(&mut self) -> anyhow::Result<Duration> {
+            self.runs.fetch_add(1, Ordering::SeqCst);
+            if self.fails {
+                anyhow::bail!("on purpose");
+            }
+            Ok(Duration::from_secs(60))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn work_runs_at_once_then_after_its_delay_and_on_every_wake_up() {
+        check(false, 0, Duration::from_secs(59), 1).await;
+        check(false, 0, Duration::from_secs(61), 2).await;
+        check(false, 1, Duration::from_secs(1), 2).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_failure_is_retried_with_growing_delays() {
+        check(true, 0, Duration::from_millis(700), 2).await;
+        check(true, 0, Duration::from_secs(600), 26).await;
+    }
+
+    async fn check(fails: bool, wakes: u32, time: Duration, expected: u32) {
+        let runs = Arc::new(AtomicU32::new(0));
+        let (wake, stop) = (Signal::default(), CancellationToken::new());
+        let work = Count { runs: runs.clone(), fails };
+        let task = tokio::spawn(run(work, wake.clone(), stop.clone()));
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        for _ in 0..wakes {
+            wake.wake();
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        tokio::time::sleep(time).await;
+        stop.cancel();
+        task.await.expect("the driver ends");
+        assert_eq!(runs.load(Ordering::SeqCst), expected);
+    }
+}

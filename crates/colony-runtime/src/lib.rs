@@ -1,1 +1,3 @@
 //! Container engines.
+
+pub mod compose;

@@ -1,1 +1,20 @@
-//! The deployments repository.
+//! The deployments repository: what Git is to colony.
+//!
+//! `Deployments` writes it (the central orchestrator), `Watch` reads one site's
+//! part of it (a local orchestrator), `serve` lends the hosted one to both and
+//! to people, `registry` reads application packages. All but `serve` blocks:
+//! callers run it where blocking is allowed. Nothing here decides what to
+//! deploy; files and their rules are the core's.
+
+pub mod registry;
+pub mod serve;
+
+mod error;
+mod reader;
+mod remote;
+mod writer;
+
+pub use error::Error;
+pub use reader::{Stats, Watch};
+pub use remote::{Auth, Remote, Secret};
+pub use writer::{Batch, Commit, Conflict, Deployments, Edit, Written};

@@ -1,1 +1,17 @@
-//! Durable state in SQL.
+//! What colony remembers: the central orchestrator's database (SQLite or
+//! Postgres, one SQL text) and a site's (SQLite).
+//!
+//! Owns the tables, their migrations and what is one transaction. Knows no
+//! rule: what a row means is `colony-core`'s business, and a row is stored as
+//! the document that serde makes of it.
+
+mod central;
+mod error;
+mod local;
+
+pub use central::{
+    CentralStore, Change, ChangeEdit, EventFilter, NewEvent, OperatorToken, Package, PackageHead,
+    Registry, StoredEvent, Write,
+};
+pub use error::Error;
+pub use local::{LocalStore, NodeIdentity};

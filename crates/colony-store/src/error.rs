@@ -1,0 +1,34 @@
+//! Why the store did not do what was asked.
+
+/// The whole chain of sources says why; the text says what we were doing.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The address is not printed: it may hold a password.
+    #[error("a database is addressed as `sqlite:/path/file.db` or `postgres://…`, not so")]
+    Address,
+    #[error("could not {doing}")]
+    Database {
+        doing: &'static str,
+        #[source]
+        source: sqlx::Error,
+    },
+    #[error("could not bring the tables to this version")]
+    Migration(#[source] sqlx::migrate::MigrateError),
+    #[error("could not create the database file")]
+    File(#[source] std::io::Error),
+    /// Something is stored that this version cannot read.
+    #[error("{what} is stored but cannot be read: {reason}")]
+    Corrupt { what: String, reason: String },
+    #[error("could not write {what} as JSON")]
+    Unwritable {
+        what: String,
+        #[source]
+        source: serde_json::Error,
+    },
+    /// The single use of `id` is over; nothing of the write was stored.
+    #[error("`{id}` was used before")]
+    Used { scope: String, id: String },
+    /// Somebody else stored one of these events; nothing of the write was stored.
+    #[error("an event of this write is stored already")]
+    EventStored,
+}

@@ -1,3 +1,27 @@
-//! Container engines.
+//! Container engines: what a component's archive says becomes containers.
+//!
+//! One adapter for Docker and Podman, both through the Engine API on a Unix
+//! socket. The node's core decides what should be there; this crate does it
+//! and shows what is there. It owns the containers, networks and volumes with
+//! the label `colony.node=<node>`, and the files below [`Config::dir`].
+//!
+//! Invariants:
+//! - an action stands for a goal: cut off between any two calls to the engine
+//!   and done again, it ends in the same place;
+//! - what carries another node's label is never touched, so several nodes may
+//!   share one engine;
+//! - nothing fetched is used before its digest was verified;
+//! - volumes outlive everything.
+//!
+//! Left out: when to act, and when to give up. Helm charts.
 
 pub mod compose;
+mod config;
+mod error;
+mod runtime;
+mod source;
+
+pub use config::{Choice, Config, Credential, EngineInfo, Facts, PullProgress, Registries, Subject};
+pub use error::Error;
+pub use runtime::Runtime;
+pub use source::{BUILTIN, Fetched, Source};

@@ -1,1 +1,16 @@
-//! The operator API.
+//! The operator API of colony: wire types, and a thin client for them.
+//!
+//! `request` is what people ask for, `view` what they are shown, `site` what a
+//! local orchestrator and the central one say to each other. Both orchestrators
+//! serve the same views, the local one on a Unix socket and of its own site.
+//! Left out on purpose: how an answer comes about (the roles know) and how it
+//! is printed (the command line does).
+
+pub mod path;
+pub mod problem;
+pub mod request;
+pub mod schema;
+pub mod site;
+pub mod view;
+
+pub use colony_margo::Problem;

@@ -1,0 +1,286 @@
+//! What people ask for.
+//!
+//! Names stand here as they were typed: the server parses them and answers
+//! with a problem that names the field.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// `POST /api/v1/deployments`: create or change a deployment, by name.
+///
+/// What is left out stays as it is; for a first deployment it takes the
+/// default.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeployRequest {
+    /// The application's id in the catalog.
+    pub application: String,
+    /// The newest of the catalog if absent; on a change of other things the
+    /// version that is deployed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The application's id if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Empty: where it already is, or the only site there is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sites: Vec<String>,
+    /// One node, as `<site>/<node>` or `<node>` with one site; absent: every node that matches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// Labels a node must have.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub selector: BTreeMap<String, String>,
+    /// Values by parameter. A text is read as the type the schema wants.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, Value>,
+    /// The one that matches the most targets if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<Strategy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_failure: Option<OnFailure>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<u32>,
+    /// Plan and answer; write nothing.
+    #[serde(default)]
+    pub dry_run: bool,
+    /// Refuse if the plan is no longer the one with this hash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan_hash: Option<String>,
+}
+
+/// In which order the nodes of a site take a revision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Strategy {
+    #[serde(rename = "type")]
+    pub kind: StrategyKind,
+    /// A count or a percentage: `1`, `25%`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_unavailable: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StrategyKind {
+    Rolling,
+    AllAtOnce,
+}
+
+/// What happens when the tries of a revision are spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnFailure {
+    Stop,
+    RollbackNode,
+    RollbackSite,
+}
+
+impl OnFailure {
+    pub fn name(self) -> &'static str {
+        match self {
+            OnFailure::Stop => "stop",
+            OnFailure::RollbackNode => "rollback-node",
+            OnFailure::RollbackSite => "rollback-site",
+        }
+    }
+}
+
+impl StrategyKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            StrategyKind::Rolling => "rolling",
+            StrategyKind::AllAtOnce => "all-at-once",
+        }
+    }
+}
+
+/// `POST /api/v1/sites`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SiteAdd {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// How long the token of its first orchestrator is good; 1 h if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lifetime_seconds: Option<u64>,
+}
+
+/// `POST /api/v1/sites/{site}/invite` and `…/nodes/invite`: a join token.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Invite {
+    /// How long it is good; 1 h if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lifetime_seconds: Option<u64>,
+    /// The new orchestrator takes over from one that lives.
+    #[serde(default)]
+    pub replace: bool,
+}
+
+/// `POST /api/v1/registries`: where application packages are.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RegistryAdd {
+    /// A path or a URL of a Git repository, as the central orchestrator sees it.
+    pub url: String,
+    /// The last part of the URL if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+}
+
+/// `POST /api/v1/applications/lint`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Lint {
+    /// The name findings are told with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The content of a `margo.yaml`.
+    pub text: String,
+}
+
+/// `POST …/hold` of a site or a deployment: no new attempts until a release.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Hold {
+    /// Why, for whoever asks.
+    #[serde(default)]
+    pub note: String,
+    /// Of a deployment: the sites meant; empty: all where it is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sites: Vec<String>,
+}
+
+/// `POST …/release` of a site or a deployment.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Release {
+    /// Of a site: what is let go.
+    #[serde(default)]
+    pub what: ReleaseWhat,
+    /// Of a deployment: the sites meant; empty: all where it is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sites: Vec<String>,
+}
+
+/// What waits for a person's word.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ReleaseWhat {
+    /// Somebody's hold.
+    #[default]
+    Hold,
+    /// A commit that removes too much at once.
+    Removal,
+    /// A history that was rewritten.
+    History,
+}
+
+/// `POST /api/v1/deployments/{name}/quarantine/release`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct QuarantineRelease {
+    /// Empty: every site where something of it is quarantined.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sites: Vec<String>,
+}
+
+/// `POST /api/v1/deployments/{name}/retry`: what failed, at once and with all its tries.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Retry {
+    /// Empty: every site where it failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sites: Vec<String>,
+    /// One node, as `<site>/<node>`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+}
+
+/// `POST /api/v1/deployments/{name}/rollback`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Rollback {
+    /// A version it had before; the last good one of each site if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// Empty: all where it is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sites: Vec<String>,
+    #[serde(default)]
+    pub dry_run: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan_hash: Option<String>,
+}
+
+/// `DELETE /api/v1/deployments/{name}`, as query; lists are joined by commas.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeleteQuery {
+    /// Sites by comma; absent: all where it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sites: Option<String>,
+    /// Also where nobody can confirm the removal.
+    #[serde(default)]
+    pub force: bool,
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// `GET /api/v1/events`, as query.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EventQuery {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub site: Option<String>,
+    /// The application's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub app: Option<String>,
+    /// The deployment's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deployment: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Only events behind this position.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// The newest so many; `after` is then not looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<u32>,
+}
+
+/// `GET /api/v1/deployments/{name}/logs`, as query.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LogsQuery {
+    /// Needed only where the deployment is on several nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub site: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// Of the containers that were replaced.
+    #[serde(default)]
+    pub previous: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines: Option<u32>,
+}
+
+/// `?site=` of lists and of `why`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SiteQuery {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub site: Option<String>,
+}

@@ -1,0 +1,187 @@
+//! What a local orchestrator (LO) and the central one (CO) say to each other.
+//!
+//! The LO opens every connection and shows its client certificate; the header
+//! `Colony-Incarnation` says which LO of the site it is.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use colony_core::event::Event;
+use colony_core::id::{GitRevision, NodeName};
+use colony_core::site::Command;
+
+use crate::view::LogLine;
+
+/// `POST /api/v1/sites/{site}/events`: the next events of the site's log.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EventBatch {
+    pub incarnation: u32,
+    /// In order and without gaps.
+    #[schema(value_type = Vec<Object>)]
+    pub events: Vec<Event>,
+}
+
+/// The batch and its effects are stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BatchAnswer {
+    /// The number CO expects next; the LO goes back or forward to it.
+    pub next_seq: u64,
+}
+
+/// `PUT /api/v1/sites/{site}/nodes`: health that CO cannot ask for itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodesReport {
+    /// The LO can do its job.
+    pub ready: bool,
+    /// Why it cannot.
+    #[serde(default)]
+    pub reasons: Vec<String>,
+    /// Of the LO's program.
+    pub version: String,
+    /// Where nodes join.
+    pub urls: Vec<String>,
+    /// The fingerprint of the site's CA: `sha256:<hex>`.
+    pub ca: String,
+    pub ca_pem: String,
+    /// The site's trust domain.
+    pub domain: String,
+    #[serde(default)]
+    pub nodes: Vec<NodeHealth>,
+}
+
+/// The health of one node, as its LO last heard it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeHealth {
+    #[schema(value_type = String)]
+    pub name: NodeName,
+    /// An age, so that no two clocks need to agree; absent if never heard.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_heard_ms_ago: Option<u64>,
+    /// Such as `podman 4.3.1`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready: Option<bool>,
+    #[serde(default)]
+    pub reasons: Vec<String>,
+}
+
+/// `GET /api/v1/sites/{site}/hints`: what the LO already has, as query.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HintsQuery {
+    /// The commit the LO is at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// The highest number of a command it has executed.
+    #[serde(default)]
+    pub command: u64,
+    /// The last log request it has taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logs: Option<String>,
+}
+
+/// What has changed for the site; held until something differs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Hints {
+    /// The newest commit of the deployments repository.
+    #[schema(value_type = Option<String>)]
+    pub head: Option<GitRevision>,
+    /// Orders in their order, each executed once.
+    #[serde(default)]
+    #[schema(value_type = Vec<Object>)]
+    pub commands: Vec<Command>,
+    #[serde(default)]
+    pub logs: Vec<SiteLogRequest>,
+}
+
+/// Somebody wants to read logs of a node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SiteLogRequest {
+    /// Rising in the order of the requests.
+    pub id: String,
+    #[schema(value_type = String)]
+    pub node: NodeName,
+    /// The deployment's id.
+    pub deployment: String,
+    /// Of the containers that were replaced.
+    #[serde(default)]
+    pub previous: bool,
+    pub lines: u32,
+}
+
+/// `POST /api/v1/sites/{site}/logs/{id}`: what the node sent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LogAnswer {
+    #[serde(default)]
+    pub lines: Vec<LogLine>,
+    #[serde(default)]
+    pub truncated: bool,
+    /// Why there are no lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// `POST /colony/v1/join` at CO, without a client certificate.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SiteJoinRequest {
+    pub token: String,
+    /// A certificate request in PEM; the key stays where it was made.
+    pub csr: String,
+    /// Take over from an LO that was heard a moment ago.
+    #[serde(default)]
+    pub replace: bool,
+}
+
+/// A token lets its holder in: it is not printed.
+impl std::fmt::Debug for SiteJoinRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SiteJoinRequest").field("replace", &self.replace).finish_non_exhaustive()
+    }
+}
+
+/// The identity of an LO and all it needs to begin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SiteJoined {
+    /// The client certificate and its chain, in PEM.
+    pub chain: String,
+    /// The roots of the fleet, in PEM.
+    pub roots: String,
+    pub site: String,
+    pub incarnation: u32,
+    /// The fleet's trust domain.
+    pub domain: String,
+    /// Verifies join tokens of nodes without CO.
+    pub token_public: String,
+    pub git: GitAccess,
+}
+
+/// Where the deployments repository is, and how to get in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitAccess {
+    pub url: String,
+    pub branch: String,
+    pub auth: GitAuth,
+}
+
+/// How a Git server knows its reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum GitAuth {
+    /// The LO's client certificate of the fleet.
+    Mtls,
+    None,
+    /// A key of the machine.
+    Ssh,
+    /// A token of the machine's configuration.
+    Token,
+}

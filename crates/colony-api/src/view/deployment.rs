@@ -1,0 +1,195 @@
+//! A deployment over its sites.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use colony_core::id::{DeploymentId, DeploymentName, GitRevision, NodeName, SiteName};
+use colony_core::time::Wall;
+use colony_margo::Finding;
+
+use super::{FailureView, HoldView, PlacementView};
+
+/// `GET /api/v1/deployments` and `GET /api/v1/deployments/{name}`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeploymentView {
+    #[schema(value_type = String)]
+    pub name: DeploymentName,
+    pub application: String,
+    /// What Git wants; absent where sites differ or it is being deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    pub outcome: Outcome,
+    /// The outcome in a sentence: what, where, and what happens next.
+    pub sentence: String,
+    pub sites: Vec<DeploymentSite>,
+}
+
+/// How it ended, or that it has not.
+///
+/// `in-progress` also while a change waits for Git, for a site to take it, or
+/// while a command for it is not acknowledged: who watches waits for any other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Every placement has what is wanted.
+    Installed,
+    InProgress,
+    /// Something failed and nothing is tried by itself that would end it.
+    Failed,
+    /// A site went back. Not a success.
+    RolledBack,
+    /// Done everywhere but on nodes or sites that are offline.
+    Deferred,
+    /// Nothing is left of it.
+    Deleted,
+}
+
+impl Outcome {
+    /// Nothing more happens by itself soon.
+    pub fn is_end(self) -> bool {
+        self != Outcome::InProgress
+    }
+}
+
+/// A deployment at one site.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeploymentSite {
+    #[schema(value_type = String)]
+    pub site: SiteName,
+    /// Absent while only Git knows it.
+    #[schema(value_type = Option<String>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<DeploymentId>,
+    /// PENDING, IN_PROGRESS, ROLLED_BACK, CONFLICT, GONE, or its worst placement's state.
+    pub standing: String,
+    #[schema(value_type = u64)]
+    pub since: Wall,
+    /// What Git wants here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The commit that wants it.
+    #[schema(value_type = Option<String>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<GitRevision>,
+    /// The site is not heard; what is shown is what it said last.
+    #[schema(value_type = Option<u64>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub silent_since: Option<Wall>,
+    #[serde(default)]
+    pub placements: Vec<PlacementView>,
+    /// Revisions this site refuses until they are released.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quarantine: Vec<QuarantineView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rolled_back: Option<RolledBackView>,
+    /// The rollout stopped and waits for an operator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<StoppedView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hold: Option<HoldView>,
+    /// Git held something else than was expected; nothing was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conflict: Option<ConflictView>,
+    /// What is wrong with the file in Git.
+    #[schema(value_type = Vec<crate::schema::Finding>)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+    /// Placements that ended as DELETED.
+    #[serde(default)]
+    pub deleted: u64,
+    /// Of these, those nobody confirmed.
+    #[serde(default)]
+    pub unconfirmed: u64,
+    /// What it waits for, outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub why: Vec<String>,
+}
+
+/// A revision that is refused at a site.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct QuarantineView {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The workload digest that is refused.
+    pub workload: String,
+    /// As a clause: `laptop unhealthy (GET / 500, 3×)`.
+    pub reason: String,
+    #[schema(value_type = Option<String>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<FailureView>,
+    #[schema(value_type = u64)]
+    pub since: Wall,
+}
+
+/// A site left a revision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RolledBackView {
+    /// The bad version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// What runs; absent: a first install was undone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    #[schema(value_type = u64)]
+    pub since: Wall,
+    /// The commit that took the bad version out of Git.
+    #[schema(value_type = Option<String>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revert: Option<GitRevision>,
+    /// Why there is no such commit: somebody changed the file meanwhile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_reverted: Option<String>,
+}
+
+/// A rollout that stopped at its first failure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StoppedView {
+    #[schema(value_type = String)]
+    pub node: NodeName,
+    pub failure: FailureView,
+    #[schema(value_type = u64)]
+    pub since: Wall,
+}
+
+/// Somebody else wrote the file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConflictView {
+    /// From what was expected to what is there.
+    pub diff: String,
+    #[schema(value_type = u64)]
+    pub since: Wall,
+}
+
+/// `GET /api/v1/deployments/{name}/history`: its commits, the newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HistoryView {
+    #[schema(value_type = String)]
+    pub name: DeploymentName,
+    pub entries: Vec<HistoryEntry>,
+}
+
+/// A commit that changed the deployment at a site.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HistoryEntry {
+    #[schema(value_type = String)]
+    pub commit: GitRevision,
+    #[schema(value_type = u64)]
+    pub at: Wall,
+    #[schema(value_type = String)]
+    pub site: SiteName,
+    pub author: String,
+    pub subject: String,
+    /// Absent: the file was removed, or cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+}

@@ -1,0 +1,31 @@
+//! What people are shown. Times are milliseconds since 1970 in UTC.
+//!
+//! States are spelled as in the state machine: `INSTALLED`, `FAILED(update)`.
+//! Both orchestrators answer with these; what one cannot know is left out.
+
+mod application;
+mod deployment;
+mod event;
+mod node;
+mod placement;
+mod plan;
+mod site;
+mod status;
+mod talk;
+
+pub use application::{
+    ApplicationDetail, ApplicationView, LintView, ParameterView, ProfileView, RegistryView,
+};
+pub use deployment::{
+    ConflictView, DeploymentSite, DeploymentView, HistoryEntry, HistoryView, Outcome,
+    QuarantineView, RolledBackView, StoppedView,
+};
+pub use event::{EventPage, EventView};
+pub use node::{NodePlacement, NodeView};
+pub use placement::{Deferred, FailureView, PlacementView};
+pub use plan::{DeployAnswer, FileDiff, ParameterChange, PlanAction, PlanTarget, PlanView};
+pub use site::{HoldView, NodeCounts, SitePresence, SiteView};
+pub use status::{Attention, DeploymentSummary, Role, StatusView};
+pub use talk::{
+    Accepted, InviteKind, InviteView, LogLine, LogsView, ReasonView, RepoView, WhyView,
+};

@@ -1,1 +1,41 @@
-//! The Margo interface.
+//! The Margo interface: identity, TLS, the client and (feature `server`) the
+//! server.
+//!
+//! Who calls is told by the certificate of the connection, never by a path or
+//! a body. The documents themselves are `colony-margo`'s; what a manager does
+//! with them is the business of the roles. Time is an argument, but for the
+//! validity of certificates in a handshake, which the TLS library checks.
+//!
+//! The client side runs in the smallest node, so it has no axum, no connection
+//! pool but its own, and no session cache.
+
+pub mod asks;
+pub mod authority;
+pub mod client;
+pub mod credentials;
+pub mod identity;
+pub mod join;
+pub mod key;
+pub mod link;
+#[cfg(feature = "server")]
+pub mod server;
+mod svid;
+pub mod tls;
+pub mod token;
+
+mod file;
+
+pub use asks::{Asks, LogAnswer, LogLine, LogRequest};
+pub use authority::Authority;
+pub use client::{Client, ClientError, Poll};
+pub use credentials::Credentials;
+pub use identity::{IdentityError, SpiffeError, SpiffeId};
+pub use join::{JoinError, JoinRequest, Joined};
+pub use key::PrivateKey;
+pub use link::{Answer, Link, LinkError};
+#[cfg(feature = "server")]
+pub use server::{Have, Held, Manager, Refusal, router};
+pub use tls::{ClientAuth, Trust};
+#[cfg(feature = "server")]
+pub use tls::{Peer, Reloader, TlsListener};
+pub use token::{Claims, TokenError, TokenKind, TokenSigner};

@@ -1,0 +1,121 @@
+//! What a manager asks of a client with its answer to a poll, and the logs a
+//! client answers with.
+//!
+//! Margo lets only clients begin a call, so a wish of the manager travels in
+//! the header `Colony-Asks` of an answer. A foreign client passes it over. What
+//! does not fit into the header is asked again with the next poll.
+
+use colony_margo::DeploymentId;
+use serde::{Deserialize, Serialize};
+
+/// The header with the wishes, as JSON.
+pub const HEADER: &str = "colony-asks";
+/// The header with the manifest version that a client has adopted.
+pub const VERSION_HEADER: &str = "colony-manifest-version";
+
+const MAX_HEADER: usize = 8 * 1024;
+const MAX_DEPLOYMENTS: usize = 100;
+const MAX_LOGS: usize = 16;
+const MAX_REQUEST_ID: usize = 64;
+const MAX_LOG_BYTES: usize = 256 * 1024;
+const MAX_PROBLEM: usize = 4 * 1024;
+
+/// What a manager asks.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Asks {
+    /// Send the capabilities again.
+    pub capabilities: bool,
+    /// Report the status of these again.
+    pub deployments: Vec<DeploymentId>,
+    /// Send these logs.
+    pub logs: Vec<LogRequest>,
+    /// Renew the certificate.
+    pub renew: bool,
+}
+
+/// A wish for the end of a log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogRequest {
+    /// Up to 64 letters, digits, `.`, `-` and `_`.
+    pub id: String,
+    pub deployment: DeploymentId,
+    /// Of the containers before the present ones.
+    #[serde(default)]
+    pub previous: bool,
+    pub lines: u32,
+}
+
+/// The end of a log.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogAnswer {
+    #[serde(default)]
+    pub lines: Vec<LogLine>,
+    /// Whether older lines were left out to stay within the limit.
+    #[serde(default)]
+    pub truncated: bool,
+    /// Why there is no log, if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// A line that a service wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogLine {
+    pub service: String,
+    pub text: String,
+}
+
+impl Asks {
+    /// Whether nothing is asked.
+    pub fn is_empty(&self) -> bool {
+        *self == Asks::default()
+    }
+
+    /// The header's value, within its limit.
+    pub fn to_header(&self) -> String {
+        let mut asks = self.clone();
+        asks.deployments.truncate(MAX_DEPLOYMENTS);
+        asks.logs.retain(|it| is_request_id(&it.id));
+        asks.logs.truncate(MAX_LOGS);
+        serde_json::to_string(&asks).unwrap_or_default()
+    }
+
+    /// Reads the header's value; one that is too long or unreadable asks nothing.
+    pub fn from_header(value: &[u8]) -> Asks {
+        if value.len() > MAX_HEADER {
+            tracing::warn!(bytes = value.len(), "manager asks more than is read");
+            return Asks::default();
+        }
+        let mut asks: Asks = serde_json::from_slice(value).unwrap_or_else(|error| {
+            tracing::warn!(%error, "what the manager asks is not readable");
+            Asks::default()
+        });
+        asks.logs.retain(|it| is_request_id(&it.id));
+        asks
+    }
+}
+
+impl LogAnswer {
+    /// The answer with the newest lines that stay within the limit.
+    #[must_use]
+    pub fn bounded(mut self) -> LogAnswer {
+        let mut left = MAX_LOG_BYTES;
+        let fits = |it: &&LogLine| {
+            let size = it.service.len() + it.text.len() + 1;
+            left.checked_sub(size).inspect(|rest| left = *rest).is_some()
+        };
+        let kept = self.lines.iter().rev().take_while(fits).count();
+        let surplus = self.lines.len() - kept;
+        self.lines.drain(..surplus);
+        self.truncated |= surplus > 0;
+        self.problem = self.problem.map(|it| it.chars().take(MAX_PROBLEM).collect());
+        self
+    }
+}
+
+/// Whether a text can be the id of a log request: it becomes part of a path.
+pub fn is_request_id(id: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    !matches!(id, "" | "." | "..") && id.len() <= MAX_REQUEST_ID && id.chars().all(allowed)
+}

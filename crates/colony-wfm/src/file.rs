@@ -1,0 +1,72 @@
+//! Small files that survive a crash: written aside, synced, renamed.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::identity::IdentityError;
+
+const MAX_BYTES: u64 = 1 << 20;
+const FOR_OWNER: u32 = 0o600;
+const FOR_ALL: u32 = 0o644;
+
+/// Reads a small file; none if there is no such file.
+pub(crate) fn read(path: &Path) -> Result<Option<String>, IdentityError> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(failed("open", path, source)),
+    };
+    let mut text = String::new();
+    let read = file.take(MAX_BYTES).read_to_string(&mut text);
+    read.map_err(|source| failed("read", path, source))?;
+    Ok(Some(text))
+}
+
+/// Writes a file that anybody may read.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), IdentityError> {
+    replace(path, text, FOR_ALL).map_err(|source| failed("write", path, source))
+}
+
+/// Writes a file that only its owner may read.
+pub(crate) fn write_secret(path: &Path, text: &str) -> Result<(), IdentityError> {
+    replace(path, text, FOR_OWNER).map_err(|source| failed("write", path, source))
+}
+
+/// Gives a file another name in the same folder.
+pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), IdentityError> {
+    let renamed = fs::rename(from, to).and_then(|()| sync_folder(to));
+    renamed.map_err(|source| failed("rename", from, source))
+}
+
+fn replace(path: &Path, text: &str, mode: u32) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let aside = aside(path);
+    // A file left by a crash keeps its old mode when it is opened again.
+    match fs::remove_file(&aside) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&aside)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&aside, path)?;
+    sync_folder(path)
+}
+
+fn aside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".tmp");
+    path.with_file_name(name)
+}
+
+fn sync_folder(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
+fn failed(doing: &'static str, path: &Path, source: io::Error) -> IdentityError {
+    IdentityError::File { doing, path: path.to_owned(), source }
+}

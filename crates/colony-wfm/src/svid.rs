@@ -1,0 +1,1 @@
+//! What an X.509-SVID says.

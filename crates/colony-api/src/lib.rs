@@ -6,6 +6,7 @@
 //! Left out on purpose: how an answer comes about (the roles know) and how it
 //! is printed (the command line does).
 
+pub mod client;
 pub mod path;
 pub mod problem;
 pub mod request;
@@ -13,4 +14,5 @@ pub mod schema;
 pub mod site;
 pub mod view;
 
+pub use client::{Client, EventStream, Server, Signal};
 pub use colony_margo::Problem;

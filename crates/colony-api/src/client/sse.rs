@@ -1,0 +1,135 @@
+//! Reads a stream of server-sent events, byte by byte, within limits.
+//!
+//! Pure: whoever has bytes pushes them and pops the messages they completed.
+
+use std::collections::VecDeque;
+
+/// The most one message may hold.
+pub(super) const MESSAGE_LIMIT: usize = 4 << 20;
+
+/// One message of the stream.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Message {
+    pub(super) event: Option<String>,
+    /// The last id that was sent, of this message or an earlier one.
+    pub(super) id: Option<String>,
+    pub(super) data: String,
+}
+
+/// A message is larger than a message may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TooLarge;
+
+/// What was read and is not yet a message.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    line: Vec<u8>,
+    message: Message,
+    done: VecDeque<Message>,
+}
+
+impl Reader {
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), TooLarge> {
+        for byte in bytes {
+            match byte {
+                b'\n' => self.end_line(),
+                other => self.line.push(*other),
+            }
+            if self.line.len() + self.message.data.len() > MESSAGE_LIMIT {
+                return Err(TooLarge);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Message> {
+        self.done.pop_front()
+    }
+
+    fn end_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        let line = String::from_utf8_lossy(&line);
+        let line = line.strip_suffix('\r').unwrap_or(&line);
+        match line.split_once(':') {
+            None if line.is_empty() => self.end_message(),
+            // A comment, which keeps the connection alive.
+            Some(("", _)) => {}
+            Some((field, value)) => self.field(field, value.strip_prefix(' ').unwrap_or(value)),
+            None => self.field(line, ""),
+        }
+    }
+
+    fn field(&mut self, field: &str, value: &str) {
+        match field {
+            "event" => self.message.event = Some(value.to_owned()),
+            "id" => self.message.id = Some(value.to_owned()),
+            "data" => {
+                self.message.data.push_str(value);
+                self.message.data.push('\n');
+            }
+            _ => {}
+        }
+    }
+
+    fn end_message(&mut self) {
+        let next = Message { id: self.message.id.clone(), ..Message::default() };
+        let mut message = std::mem::replace(&mut self.message, next);
+        message.data.truncate(message.data.trim_end_matches('\n').len());
+        if !message.data.is_empty() || message.event.is_some() {
+            self.done.push_back(message);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_end_at_an_empty_line() {
+        check("data: a\n\ndata: b\n\n", "message - a|message - b");
+        check("data: a\ndata: b\n\n", "message - a+b");
+        check("data: a\n", "");
+    }
+
+    #[test]
+    fn ids_stay_and_names_do_not() {
+        check("id: e-1\nevent: event\ndata: a\n\ndata: b\n\n", "event e-1 a|message e-1 b");
+        check("event: reset\n\n", "reset - ");
+    }
+
+    #[test]
+    fn comments_and_unknown_fields_are_passed_over() {
+        check(": alive\n\nretry: 5\r\ndata:x\r\n\r\n", "message - x");
+    }
+
+    #[test]
+    fn a_message_without_end_is_refused() {
+        let mut reader = Reader::default();
+        let endless = vec![b'x'; MESSAGE_LIMIT + 1];
+        assert_eq!(reader.push(&endless), Err(TooLarge));
+        let mut reader = Reader::default();
+        let line = format!("data: {}\n", "x".repeat(1 << 20));
+        let all = (0..8).try_for_each(|_| reader.push(line.as_bytes()));
+        assert_eq!(all, Err(TooLarge));
+    }
+
+    /// However the bytes are cut, the messages are the same.
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        for size in 1..=text.len() {
+            let mut reader = Reader::default();
+            for piece in text.as_bytes().chunks(size) {
+                reader.push(piece).expect("small");
+            }
+            let messages: Vec<String> = std::iter::from_fn(|| reader.pop()).map(render).collect();
+            assert_eq!(messages.join("|"), expected, "in pieces of {size}");
+        }
+    }
+
+    fn render(message: Message) -> String {
+        let (event, id) = (message.event.as_deref(), message.id.as_deref());
+        let data = message.data.replace('\n', "+");
+        format!("{} {} {data}", event.unwrap_or("message"), id.unwrap_or("-"))
+    }
+}

@@ -32,3 +32,17 @@ pub enum Error {
     #[error("an event of this write is stored already")]
     EventStored,
 }
+
+impl Error {
+    /// The only unique thing an event brings along is its place in its log.
+    pub(crate) fn or_event_stored(self) -> Error {
+        match self {
+            Error::Database { source: sqlx::Error::Database(it), .. }
+                if it.is_unique_violation() =>
+            {
+                Error::EventStored
+            }
+            other => other,
+        }
+    }
+}

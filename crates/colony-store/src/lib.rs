@@ -5,9 +5,19 @@
 //! rule: what a row means is `colony-core`'s business, and a row is stored as
 //! the document that serde makes of it.
 
+mod bulk;
 mod central;
+mod db;
+mod document;
 mod error;
+mod line;
 mod local;
+mod migration;
+mod note;
+mod open;
+mod query;
+mod tx;
+mod used;
 
 pub use central::{
     CentralStore, Change, ChangeEdit, EventFilter, NewEvent, OperatorToken, Package, PackageHead,

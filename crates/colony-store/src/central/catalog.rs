@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use colony_core::time::Wall;
 use colony_margo::Digest;
 
-use crate::{CentralStore, Error};
+use crate::line::{Line, corrupt};
+use crate::query::Query;
+use crate::{CentralStore, Error, document};
 
 /// A place applications come from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,40 +45,95 @@ pub struct PackageHead {
 }
 
 impl CentralStore {
-    pub async fn registry_put(&self, _registry: &Registry) -> Result<(), Error> {
-        todo!()
+    pub async fn registry_put(&self, registry: &Registry) -> Result<(), Error> {
+        let text = "INSERT INTO registry (name, body) VALUES ($1, $2) \
+                    ON CONFLICT (name) DO UPDATE SET body = excluded.body";
+        let body = document::write(&registry_named(&registry.name), registry)?;
+        let query = Query::new("store a registry", text).bind(registry.name.as_str()).bind(body);
+        self.db.execute(query).await.map(drop)
     }
 
     /// All registries, by name.
     pub async fn registry_list(&self) -> Result<Vec<Registry>, Error> {
-        todo!()
+        let query = Query::new("read the registries", "SELECT name, body FROM registry");
+        let read = |line: &Line| line.body(&registry_named(&line.text("name")?));
+        let mut found: Vec<Registry> = self.db.fetch(query, read).await?;
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(found)
     }
 
     /// False if there was none. Its packages stay.
-    pub async fn registry_delete(&self, _name: &str) -> Result<bool, Error> {
-        todo!()
+    pub async fn registry_delete(&self, name: &str) -> Result<bool, Error> {
+        let text = "DELETE FROM registry WHERE name = $1";
+        Ok(self.db.execute(Query::new("delete a registry", text).bind(name)).await? == 1)
     }
 
     /// True if it is new or differs in more than its time.
-    pub async fn package_put(&self, _package: &Package) -> Result<bool, Error> {
-        todo!()
+    pub async fn package_put(&self, package: &Package) -> Result<bool, Error> {
+        let body =
+            document::write(&package_named(&package.application, &package.version), package)?;
+        let query = Query::new("store a package", PACKAGE_PUT)
+            .bind(package.application.as_str())
+            .bind(package.version.as_str())
+            .bind(package.name.as_str())
+            .bind(package.registry.as_str())
+            .bind(package.path.as_str())
+            .bind(package.digest.to_string())
+            .bind(package.at)
+            .bind(body);
+        Ok(self.db.execute(query).await? == 1)
     }
 
     /// All packages, by application and version (as text).
     pub async fn package_list(&self) -> Result<Vec<PackageHead>, Error> {
-        todo!()
+        let text = "SELECT application, version, name, registry, digest, at_ms FROM package";
+        let mut found = self.db.fetch(Query::new("read the packages", text), head).await?;
+        found.sort_by(|a, b| (&a.application, &a.version).cmp(&(&b.application, &b.version)));
+        Ok(found)
     }
 
     pub async fn package(
         &self,
-        _application: &str,
-        _version: &str,
+        application: &str,
+        version: &str,
     ) -> Result<Option<Package>, Error> {
-        todo!()
+        let text = "SELECT body FROM package WHERE application = $1 AND version = $2";
+        let query = Query::new("read a package", text).bind(application).bind(version);
+        self.db.fetch_one(query, |line| line.body(&package_named(application, version))).await
     }
 
     /// The versions of an application, as text sorts them.
-    pub async fn package_versions(&self, _application: &str) -> Result<Vec<String>, Error> {
-        todo!()
+    pub async fn package_versions(&self, application: &str) -> Result<Vec<String>, Error> {
+        let text = "SELECT version FROM package WHERE application = $1";
+        let query = Query::new("read the versions of an application", text).bind(application);
+        let mut found = self.db.fetch(query, |line| line.text("version")).await?;
+        found.sort();
+        Ok(found)
     }
+}
+
+const PACKAGE_PUT: &str = "\
+    INSERT INTO package (application, version, name, registry, path, digest, at_ms, body) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
+    ON CONFLICT (application, version) DO UPDATE SET name = excluded.name, \
+    registry = excluded.registry, path = excluded.path, digest = excluded.digest, \
+    at_ms = excluded.at_ms, body = excluded.body \
+    WHERE package.digest <> excluded.digest OR package.name <> excluded.name \
+    OR package.registry <> excluded.registry OR package.path <> excluded.path";
+
+fn head(line: &Line) -> Result<PackageHead, Error> {
+    let (application, version) = (line.text("application")?, line.text("version")?);
+    let digest = line.text("digest")?.parse();
+    let digest = digest.map_err(|it| corrupt(&package_named(&application, &version), &it))?;
+    let (name, registry) = (line.text("name")?, line.text("registry")?);
+    let at = Wall(line.unsigned("at_ms")?.unwrap_or_default());
+    Ok(PackageHead { application, version, name, registry, digest, at })
+}
+
+fn registry_named(name: &str) -> String {
+    format!("registry `{name}`")
+}
+
+fn package_named(application: &str, version: &str) -> String {
+    format!("package `{application}` {version}")
 }

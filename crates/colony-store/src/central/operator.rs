@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use colony_core::time::Wall;
 
-use crate::{CentralStore, Error};
+use crate::line::Line;
+use crate::query::Query;
+use crate::{CentralStore, Error, document};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperatorToken {
@@ -18,21 +20,39 @@ pub struct OperatorToken {
 
 impl CentralStore {
     /// Stores a token under its name, in place of the one before.
-    pub async fn token_put(&self, _token: &OperatorToken) -> Result<(), Error> {
-        todo!()
+    pub async fn token_put(&self, token: &OperatorToken) -> Result<(), Error> {
+        let text = "INSERT INTO operator_token (name, hash, body) VALUES ($1, $2, $3) \
+                    ON CONFLICT (name) DO UPDATE SET hash = excluded.hash, body = excluded.body";
+        let body = document::write(&named(&token.name), token)?;
+        let query = Query::new("store a token", text);
+        let query = query.bind(token.name.as_str()).bind(token.hash.as_str()).bind(body);
+        self.db.execute(query).await.map(drop)
     }
 
-    pub async fn token_by_hash(&self, _hash: &str) -> Result<Option<OperatorToken>, Error> {
-        todo!()
+    pub async fn token_by_hash(&self, hash: &str) -> Result<Option<OperatorToken>, Error> {
+        let text = "SELECT name, body FROM operator_token WHERE hash = $1";
+        self.db.fetch_one(Query::new("look a token up", text).bind(hash), read).await
     }
 
     /// All tokens, by name.
     pub async fn token_list(&self) -> Result<Vec<OperatorToken>, Error> {
-        todo!()
+        let text = "SELECT name, body FROM operator_token";
+        let mut found = self.db.fetch(Query::new("read the tokens", text), read).await?;
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(found)
     }
 
     /// False if there was none.
-    pub async fn token_delete(&self, _name: &str) -> Result<bool, Error> {
-        todo!()
+    pub async fn token_delete(&self, name: &str) -> Result<bool, Error> {
+        let text = "DELETE FROM operator_token WHERE name = $1";
+        Ok(self.db.execute(Query::new("delete a token", text).bind(name)).await? == 1)
     }
+}
+
+fn read(line: &Line) -> Result<OperatorToken, Error> {
+    line.body(&named(&line.text("name")?))
+}
+
+fn named(name: &str) -> String {
+    format!("token `{name}`")
 }

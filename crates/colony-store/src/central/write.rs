@@ -3,7 +3,11 @@
 use colony_core::fleet::{Row, RowKey};
 use colony_core::time::Wall;
 
-use crate::{CentralStore, Change, Error, NewEvent};
+use crate::bulk::Bulk;
+use crate::central::{change, event, row};
+use crate::query::{Query, Value};
+use crate::tx::Tx;
+use crate::{CentralStore, Change, Error, NewEvent, note, used};
 
 /// What belongs together.
 #[derive(Debug, Clone, Default)]
@@ -23,7 +27,85 @@ pub struct Write {
 impl CentralStore {
     /// Stores everything in one transaction. Returns the position of the
     /// newest event, of this write or of one before.
-    pub async fn commit(&self, _write: Write) -> Result<i64, Error> {
-        todo!()
+    pub async fn commit(&self, write: Write) -> Result<i64, Error> {
+        let encoded = encode(write)?;
+        let mut tx = self.db.begin().await?;
+        let position = encoded.store(&mut tx).await?;
+        tx.commit().await?;
+        Ok(position)
     }
+}
+
+/// A write as it goes to the database: made before the transaction begins,
+/// for everybody else waits while it is open.
+#[derive(Debug)]
+struct Encoded {
+    once: Option<(String, String, Wall)>,
+    events: Vec<Vec<Value>>,
+    changes: Vec<change::Encoded>,
+    done: Vec<Query>,
+    rows: row::Encoded,
+    notes: Bulk,
+}
+
+fn encode(write: Write) -> Result<Encoded, Error> {
+    Ok(Encoded {
+        once: write.once,
+        events: write.events.into_iter().map(event::encode).collect::<Result<_, _>>()?,
+        changes: write.changes_put.iter().map(change::encode).collect::<Result<_, _>>()?,
+        done: write.changes_done.iter().map(|it| change::done(it)).collect(),
+        rows: row::encode(write.rows)?,
+        notes: note::put_all(write.notes)?,
+    })
+}
+
+impl Encoded {
+    async fn store(self, tx: &mut Tx) -> Result<i64, Error> {
+        let before = take_numbers(tx, self.events.len(), self.changes.len()).await?;
+        if let Some((scope, id, at)) = self.once {
+            mark_used(tx, scope, id, at).await?;
+        }
+        let position = before.position + self.events.len() as i64;
+        store_events(tx, self.events, before.position).await?;
+        let changes = self.changes.into_iter().zip(before.change + 1..);
+        let changes = changes.map(|(it, number)| it.put(number));
+        for query in changes.chain(self.done).chain(self.rows.deletes) {
+            tx.execute(query).await?;
+        }
+        tx.insert(self.rows.puts).await?;
+        tx.insert(self.notes).await?;
+        Ok(position)
+    }
+}
+
+/// The last numbers that were given away before this write.
+#[derive(Debug, Clone, Copy)]
+struct Numbers {
+    position: i64,
+    change: i64,
+}
+
+/// Always the first statement, also if nothing is numbered: whoever has the
+/// row lets no other write begin before its own is visible.
+async fn take_numbers(tx: &mut Tx, events: usize, changes: usize) -> Result<Numbers, Error> {
+    let text = "UPDATE event_head SET position = position + $1, changes = changes + $2 \
+                RETURNING position, changes";
+    let (events, changes) = (events as i64, changes as i64);
+    let line = tx.fetch_one(Query::new("take positions", text).bind(events).bind(changes)).await?;
+    let (position, change) = (line.int("position")?, line.int("changes")?);
+    Ok(Numbers { position: position - events, change: change - changes })
+}
+
+async fn mark_used(tx: &mut Tx, scope: String, id: String, at: Wall) -> Result<(), Error> {
+    let touched = tx.execute(used::mark(&scope, &id, at)).await?;
+    if touched == 1 { Ok(()) } else { Err(Error::Used { scope, id }) }
+}
+
+/// The position is the last column.
+async fn store_events(tx: &mut Tx, mut rows: Vec<Vec<Value>>, before: i64) -> Result<(), Error> {
+    for (row, position) in rows.iter_mut().zip(before + 1..) {
+        row.push(position.into());
+    }
+    let bulk = Bulk { doing: "store events", head: event::INSERT, tail: "", rows };
+    tx.insert(bulk).await.map_err(Error::or_event_stored)
 }

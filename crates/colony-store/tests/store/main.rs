@@ -1,0 +1,8 @@
+//! The store against real engines: one suite for both, and a site's file.
+
+mod central;
+mod database;
+mod local;
+mod postgres;
+mod rate;
+mod sample;

@@ -9,9 +9,16 @@
 pub mod registry;
 pub mod serve;
 
+mod cache;
+mod durable;
 mod error;
+mod fetch;
+mod git;
+mod path;
 mod reader;
 mod remote;
+mod repo;
+mod walk;
 mod writer;
 
 pub use error::Error;

@@ -1,51 +1,172 @@
 //! The reader's side: one site's part of the repository, by difference.
+//!
+//! `Watch` keeps a bare copy and says what changed below `deployments/<site>/`
+//! and in `sites/<site>.yaml` since a commit. What cannot be a deployment's file
+//! becomes findings; whether a change is acted on is the core's decision.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use colony_core::id::{GitRevision, SiteName};
+use colony_core::site::{Commit, Content, File};
+use colony_margo::{Finding, Severity};
+use gix::{ObjectId, Repository};
 
-use crate::{Error, Remote};
+use crate::cache::Cache;
+use crate::error::Error;
+use crate::repo::{self, BLOB_LIMIT, Entry, Reached};
+use crate::walk::{self, Change};
+use crate::{Remote, path};
 
 /// A bare copy of the repository that follows one branch.
 #[derive(Debug)]
-pub struct Watch {}
+pub struct Watch {
+    cache: Cache,
+    trees: AtomicU64,
+    blobs: AtomicU64,
+}
 
 /// What reading has cost since the copy was opened.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Stats {
+    /// Folders listed for a difference.
     pub trees: u64,
+    /// Files whose content was read.
     pub blobs: u64,
 }
 
 impl Watch {
-    pub fn open(_dir: &Path, _remote: Remote, _branch: &str) -> Result<Watch, Error> {
-        todo!()
+    /// Opens the copy in `dir`, or makes an empty one. Asks nobody yet.
+    pub fn open(dir: &Path, remote: Remote, branch: &str) -> Result<Watch, Error> {
+        let cache = Cache::open(dir, remote, path::branch_ref(branch)?)?;
+        Ok(Watch { cache, trees: AtomicU64::new(0), blobs: AtomicU64::new(0) })
     }
 
-    pub fn set_remote(&mut self, _remote: Remote) {
-        todo!()
+    /// Another address or other credentials of the same repository.
+    pub fn set_remote(&mut self, remote: Remote) {
+        self.cache.set_remote(remote);
     }
 
     /// Asks the remote, and returns where the branch stands; `None` while it does not exist.
     pub fn fetch(&self) -> Result<Option<GitRevision>, Error> {
-        todo!()
+        self.cache.fetch()?.map(repo::revision).transpose()
     }
 
     /// Where the branch stood when it was last fetched.
     pub fn head(&self) -> Result<Option<GitRevision>, Error> {
-        todo!()
+        self.cache.checked(self.cache.head())?.map(repo::revision).transpose()
     }
 
     /// The site's part of the head as a difference to `base`; `None` if they are the same.
+    ///
+    /// Without a base, or with one that is not in the history, all files are listed.
     pub fn commit(
         &self,
-        _site: &SiteName,
-        _base: Option<&GitRevision>,
-    ) -> Result<Option<colony_core::site::Commit>, Error> {
-        todo!()
+        site: &SiteName,
+        base: Option<&GitRevision>,
+    ) -> Result<Option<Commit>, Error> {
+        self.cache.checked(self.read(site, base))
     }
 
     pub fn stats(&self) -> Stats {
-        todo!()
+        let read = |it: &AtomicU64| it.load(Ordering::Relaxed);
+        Stats { trees: read(&self.trees), blobs: read(&self.blobs) }
     }
+
+    fn read(&self, site: &SiteName, base: Option<&GitRevision>) -> Result<Option<Commit>, Error> {
+        let Some(head) = self.cache.head()? else { return Ok(None) };
+        let revision = repo::revision(head)?;
+        if base == Some(&revision) {
+            return Ok(None);
+        }
+        let repo = self.cache.repo();
+        let known = base.and_then(|it| known(&repo, it));
+        // The copy has the whole history: a base that is not in it is not in the branch.
+        let rewritten = match known {
+            Some(base) => !repo::is_ancestor(&repo, base, head)?,
+            None => base.is_some(),
+        };
+        let files = self.files(&repo, site, known, head)?;
+        let base = known.and(base.cloned());
+        Ok(Some(Commit { revision, base, rewritten, files }))
+    }
+
+    fn files(
+        &self,
+        repo: &Repository,
+        site: &SiteName,
+        base: Option<ObjectId>,
+        head: ObjectId,
+    ) -> Result<Vec<File>, Error> {
+        let old = base.map(|it| repo::tree_of(repo, it)).transpose()?;
+        let new = repo::tree_of(repo, head)?;
+        let mut changes = settings_change(repo, site, old, new)?;
+        let folder = format!("deployments/{site}");
+        let tree = |root| folder_at(repo, root, &folder);
+        let old = old.map(tree).transpose()?.flatten();
+        changes.extend(walk::differences(repo, &folder, old, tree(new)?, &self.trees)?);
+        changes.into_iter().map(|it| self.file(repo, site, it)).collect()
+    }
+
+    fn file(&self, repo: &Repository, site: &SiteName, change: Change) -> Result<File, Error> {
+        let Change { path, new } = change;
+        let Some(entry) = new else { return Ok(File::gone(&path)) };
+        if !entry.mode.is_blob() {
+            return Ok(refused(path, "this is a link, not a file".to_owned(), "a regular file"));
+        }
+        Ok(match repo::blob_read(repo, entry.id)? {
+            Ok(text) => {
+                self.blobs.fetch_add(1, Ordering::Relaxed);
+                File::read(site, &path, &repo::blob_id(entry.id)?, &text)
+            }
+            Err(size) => {
+                let problem = format!("the file has {size} bytes");
+                refused(path, problem, &format!("at most {BLOB_LIMIT} bytes"))
+            }
+        })
+    }
+}
+
+fn known(repo: &Repository, base: &GitRevision) -> Option<ObjectId> {
+    let id = repo::object_id(base.as_str())?;
+    repo.find_commit(id).is_ok().then_some(id)
+}
+
+fn settings_change(
+    repo: &Repository,
+    site: &SiteName,
+    old: Option<ObjectId>,
+    new: ObjectId,
+) -> Result<Vec<Change>, Error> {
+    let path = format!("sites/{site}.yaml");
+    let file = |root| file_at(repo, root, &path);
+    let old = old.map(file).transpose()?.flatten();
+    let new = file(new)?;
+    Ok(if old == new { Vec::new() } else { vec![Change { path, new }] })
+}
+
+fn file_at(repo: &Repository, root: ObjectId, path: &str) -> Result<Option<Entry>, Error> {
+    Ok(at(repo, root, path)?.filter(|it| !it.mode.is_tree()))
+}
+
+fn folder_at(repo: &Repository, root: ObjectId, path: &str) -> Result<Option<ObjectId>, Error> {
+    Ok(at(repo, root, path)?.filter(|it| it.mode.is_tree()).map(|it| it.id))
+}
+
+fn at(repo: &Repository, root: ObjectId, path: &str) -> Result<Option<Entry>, Error> {
+    let found = repo::entry_at(repo, root, path)?;
+    Ok(found.filter(|(_, reached)| *reached == Reached::Path).map(|(it, _)| it))
+}
+
+fn refused(path: String, problem: String, expected: &str) -> File {
+    let finding = Finding {
+        file: Some(path.clone()),
+        line: 1,
+        column: 1,
+        path: String::new(),
+        severity: Severity::Error,
+        problem,
+        expected: expected.to_owned(),
+    };
+    File { path, content: Content::Refused(vec![finding]) }
 }

@@ -1,28 +1,120 @@
-//! Application registries in Git: every `margo.yaml` of a tree.
+//! Application registries: every `margo.yaml` of a repository or of a plain folder.
+//!
+//! What a package says is not read here; only where it stands and its text.
+
+mod folder;
 
 use std::path::Path;
 
-use crate::{Error, Remote};
+use gix::{ObjectId, Repository};
+
+use crate::cache::Cache;
+use crate::error::Error;
+use crate::remote::Kind;
+use crate::repo::{self, BLOB_LIMIT, DEPTH_LIMIT};
+use crate::{Remote, path};
+
+const FILE: &str = "margo.yaml";
+const PACKAGES_LIMIT: usize = 10_000;
+const ENTRIES_LIMIT: usize = 500_000;
 
 /// The packages of a registry at one revision.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Packages {
-    /// The commit; of a plain folder a digest of what was read.
+    /// The commit; of a plain folder, a digest of what was read.
     pub revision: String,
     pub packages: Vec<PackageFile>,
-    /// Paths of `margo.yaml` files that are too large to be read.
+    /// Paths of `margo.yaml` files that are too large, or no files.
     pub skipped: Vec<String>,
 }
 
 /// One `margo.yaml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackageFile {
-    /// The folder it stands in, `` for the root.
+    /// The folder it stands in; empty for the root.
     pub path: String,
     pub text: Vec<u8>,
 }
 
 /// Reads a registry: a repository, through a bare copy of it in `dir`, or a plain folder.
-pub fn packages(_dir: &Path, _remote: &Remote, _branch: Option<&str>) -> Result<Packages, Error> {
-    todo!()
+///
+/// Without a branch, the one the repository itself calls its head.
+pub fn packages(dir: &Path, remote: &Remote, branch: Option<&str>) -> Result<Packages, Error> {
+    if let Kind::Path(path) = remote.address()?.kind
+        && path.is_dir()
+        && !is_repository(&path)
+    {
+        return folder::read(&path);
+    }
+    let source = branch.map_or_else(|| Ok("HEAD".to_owned()), path::branch_ref)?;
+    let cache = Cache::open(dir, remote.clone(), source)?;
+    match cache.fetch()? {
+        Some(head) => cache.checked(read(&cache.repo(), head)),
+        None => Ok(Packages::default()),
+    }
+}
+
+fn is_repository(path: &Path) -> bool {
+    path.join(".git").exists() || (path.join("HEAD").exists() && path.join("objects").is_dir())
+}
+
+fn read(repo: &Repository, head: ObjectId) -> Result<Packages, Error> {
+    let packages = Packages { revision: head.to_string(), ..Packages::default() };
+    let mut found = Found { packages, entries: 0 };
+    found.tree(repo, repo::tree_of(repo, head)?, "", 0)?;
+    Ok(found.packages)
+}
+
+struct Found {
+    packages: Packages,
+    entries: usize,
+}
+
+impl Found {
+    fn tree(
+        &mut self,
+        repo: &Repository,
+        tree: ObjectId,
+        folder: &str,
+        depth: usize,
+    ) -> Result<(), Error> {
+        for (name, entry) in repo::entries(repo, tree)? {
+            self.count()?;
+            let path = join(folder, &String::from_utf8_lossy(&name));
+            if name == FILE.as_bytes() {
+                let text = match entry.mode.is_blob() {
+                    true => repo::blob_read(repo, entry.id)?.ok(),
+                    false => None,
+                };
+                self.file(folder, text)?;
+            } else if entry.mode.is_tree() && depth < DEPTH_LIMIT {
+                self.tree(repo, entry.id, &path, depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&mut self) -> Result<(), Error> {
+        self.entries += 1;
+        match self.entries > ENTRIES_LIMIT {
+            true => Err(Error::TooMany { what: "entries of a registry", limit: ENTRIES_LIMIT }),
+            false => Ok(()),
+        }
+    }
+
+    fn file(&mut self, folder: &str, text: Option<Vec<u8>>) -> Result<(), Error> {
+        let Some(text) = text.filter(|it| it.len() as u64 <= BLOB_LIMIT) else {
+            self.packages.skipped.push(join(folder, FILE));
+            return Ok(());
+        };
+        if self.packages.packages.len() >= PACKAGES_LIMIT {
+            return Err(Error::TooMany { what: "packages of a registry", limit: PACKAGES_LIMIT });
+        }
+        self.packages.packages.push(PackageFile { path: folder.to_owned(), text });
+        Ok(())
+    }
+}
+
+fn join(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }

@@ -1,16 +1,27 @@
 //! Smart HTTP of the hosted repository, without any HTTP.
+//!
+//! Who may read or write is decided by the caller; here, git itself answers, as
+//! a child that lives as long as its answer is read.
+
+mod gzip;
+mod reply;
 
 use std::path::Path;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::process::Stdio;
 
 use bytes::Bytes;
-use tokio::io::{AsyncRead, ReadBuf};
+use tokio::process::Command;
 
-use crate::Error;
+pub use gzip::gunzip;
+pub use reply::Reply;
+
+use crate::error::Error;
+use crate::git;
 
 /// The longest request body taken, after unpacking.
 pub const BODY_LIMIT: usize = 64 * 1024 * 1024;
+
+const DOING: &str = "serve the repository";
 
 /// What a client of Git wants: to read, or to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,60 +32,136 @@ pub enum Service {
 
 impl Service {
     /// By the name in `?service=…` or in the last segment of the path.
-    pub fn named(_name: &str) -> Option<Service> {
-        todo!()
+    pub fn named(name: &str) -> Option<Service> {
+        match name {
+            "git-upload-pack" => Some(Service::UploadPack),
+            "git-receive-pack" => Some(Service::ReceivePack),
+            _ => None,
+        }
     }
 
     pub fn name(self) -> &'static str {
-        todo!()
+        match self {
+            Service::UploadPack => "git-upload-pack",
+            Service::ReceivePack => "git-receive-pack",
+        }
     }
 
-    /// `application/x-git-…-advertisement`, of the answer to `GET /info/refs`.
+    /// The `Content-Type` of the answer to `GET /info/refs`.
     pub fn advertisement_type(self) -> &'static str {
-        todo!()
+        match self {
+            Service::UploadPack => "application/x-git-upload-pack-advertisement",
+            Service::ReceivePack => "application/x-git-receive-pack-advertisement",
+        }
     }
 
-    /// `application/x-git-…-request`, of the body of a `POST`.
+    /// The `Content-Type` a `POST` must have.
     pub fn request_type(self) -> &'static str {
-        todo!()
+        match self {
+            Service::UploadPack => "application/x-git-upload-pack-request",
+            Service::ReceivePack => "application/x-git-receive-pack-request",
+        }
     }
 
-    /// `application/x-git-…-result`, of the answer to a `POST`.
+    /// The `Content-Type` of the answer to a `POST`.
     pub fn result_type(self) -> &'static str {
-        todo!()
+        match self {
+            Service::UploadPack => "application/x-git-upload-pack-result",
+            Service::ReceivePack => "application/x-git-receive-pack-result",
+        }
+    }
+
+    fn subcommand(self) -> &'static str {
+        match self {
+            Service::UploadPack => "upload-pack",
+            Service::ReceivePack => "receive-pack",
+        }
     }
 }
 
 /// The body of the answer to `GET /info/refs?service=…`; `protocol` is the header `Git-Protocol`.
-pub async fn advertise(_dir: &Path, _service: Service, _protocol: Option<&str>) -> Result<Vec<u8>, Error> {
-    todo!()
+pub async fn advertise(
+    dir: &Path,
+    service: Service,
+    protocol: Option<&str>,
+) -> Result<Vec<u8>, Error> {
+    let protocol = protocol.and_then(clean);
+    let mut command = command(dir, service, protocol);
+    command.arg("--advertise-refs").arg(dir);
+    let output = command.output().await.map_err(|it| git::spawn_error(it, DOING))?;
+    if !output.status.success() {
+        return Err(Error::Git { doing: DOING, problem: git::said(&output.stderr) });
+    }
+    let mut body = preamble(service, protocol);
+    body.extend(output.stdout);
+    Ok(body)
 }
 
 /// The answer to `POST /git-…-pack`, read while git makes it. Dropping it ends git.
+///
+/// A push is done, and durable, when its answer has been read to the end.
 pub async fn exchange(
-    _dir: &Path,
-    _service: Service,
-    _protocol: Option<&str>,
-    _body: Bytes,
+    dir: &Path,
+    service: Service,
+    protocol: Option<&str>,
+    body: Bytes,
 ) -> Result<Reply, Error> {
-    todo!()
+    if body.len() > BODY_LIMIT {
+        let (found, limit) = (body.len() as u64, BODY_LIMIT as u64);
+        return Err(Error::TooLarge { what: "the request".to_owned(), found, limit });
+    }
+    let mut command = command(dir, service, protocol.and_then(clean));
+    command.arg(dir).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().map_err(|it| git::spawn_error(it, DOING))?;
+    Reply::new(child, body).ok_or_else(|| Error::Git { doing: DOING, problem: NO_PIPES.to_owned() })
 }
 
-/// Unpacks a body sent with `Content-Encoding: gzip`, up to `limit` bytes.
-pub fn gunzip(_body: &[u8], _limit: usize) -> Result<Bytes, Error> {
-    todo!()
+const NO_PIPES: &str = "it has no pipes";
+
+/// Only the rules of the hosted repository itself count, and whoever owns the folder.
+fn command(dir: &Path, service: Service, protocol: Option<&str>) -> Command {
+    let mut command = git::command(dir, &[("safe.directory", "*")]);
+    command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
+    if let Some(protocol) = protocol {
+        command.env("GIT_PROTOCOL", protocol);
+    }
+    command.args([service.subcommand(), "--stateless-rpc"]);
+    let mut command = Command::from(command);
+    command.kill_on_drop(true);
+    command
 }
 
-/// What git answers, as it comes.
-#[derive(Debug)]
-pub struct Reply {}
+/// The header is handed to git by its environment: only what a protocol looks like.
+fn clean(protocol: &str) -> Option<&str> {
+    let known = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'=' | b':' | b'-' | b'.');
+    (protocol.len() <= 64 && protocol.bytes().all(known)).then_some(protocol)
+}
 
-impl AsyncRead for Reply {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        _cx: &mut Context<'_>,
-        _buf: &mut ReadBuf<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        todo!()
+/// Protocol 2 has no first line that names the service.
+fn preamble(service: Service, protocol: Option<&str>) -> Vec<u8> {
+    if protocol.is_some_and(|it| it.split(':').any(|it| it == "version=2")) {
+        return Vec::new();
+    }
+    let line = format!("# service={}\n", service.name());
+    format!("{:04x}{line}0000", line.len() + 4).into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_protocol_reaches_the_environment() {
+        assert_eq!(clean("version=2"), Some("version=2"));
+        assert_eq!(clean("version=1:x-y"), Some("version=1:x-y"));
+        assert_eq!(clean("version=2\nX=1"), None);
+        assert_eq!(clean(&"v".repeat(65)), None);
+    }
+
+    #[test]
+    fn the_first_line_names_the_service() {
+        let line = preamble(Service::UploadPack, None);
+        assert_eq!(String::from_utf8_lossy(&line), "001e# service=git-upload-pack\n0000");
+        assert!(preamble(Service::UploadPack, Some("version=2")).is_empty());
     }
 }

@@ -27,8 +27,10 @@ pub struct Edit {
 /// What came of a batch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Written {
-    /// The commit that is on the branch; `None` if nothing was to be written.
+    /// The commit that was made; `None` if nothing was to be written.
     pub revision: Option<GitRevision>,
+    /// Where the branch stands: all of `done` is in it.
+    pub head: Option<GitRevision>,
     /// Paths that hold what was asked for, also if they did before, with their blob.
     pub done: Vec<(String, Option<BlobId>)>,
     pub conflicts: Vec<Conflict>,

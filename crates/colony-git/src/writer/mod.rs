@@ -1,65 +1,215 @@
 //! The writer's side of the deployments repository.
+//!
+//! `Deployments` is the one place that changes it: a batch of edits becomes one
+//! commit, each edit only where the path still holds the blob it expects.
+//! Hosted here, the branch moves in-process; elsewhere, by a push.
 
 mod batch;
+mod diff;
+mod history;
+mod hosted;
+mod message;
+mod push;
+mod stage;
 
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use colony_core::id::{BlobId, GitRevision};
+use gix::{ObjectId, Repository};
 
 pub use batch::{Batch, Commit, Conflict, Edit, Written};
 
-use crate::{Error, Remote};
+use crate::cache::Cache;
+use crate::error::Error;
+use crate::repo::{self, BLOB_LIMIT, Reached};
+use crate::{Auth, Remote, git, path, walk};
+use hosted::Hosted;
 
 /// The deployments repository, hosted here or elsewhere.
 #[derive(Debug)]
-pub struct Deployments {}
+pub struct Deployments {
+    place: Place,
+    /// One writer of this process at a time; others are met at the branch.
+    writing: Mutex<()>,
+}
+
+#[derive(Debug)]
+enum Place {
+    Here(Hosted),
+    There(Cache),
+}
 
 impl Deployments {
-    pub fn hosted(_dir: &Path) -> Result<Deployments, Error> {
-        todo!()
+    /// The repository in `dir`, made with an empty first commit on `main` if it is not there.
+    pub fn hosted(dir: &Path) -> Result<Deployments, Error> {
+        Ok(Deployments::at(Place::Here(Hosted::open(dir)?)))
     }
 
-    pub fn remote(_dir: &Path, _remote: Remote, _branch: &str) -> Result<Deployments, Error> {
-        todo!()
+    /// Somebody's repository, through a bare copy in `dir`. Asks nobody yet.
+    pub fn remote(dir: &Path, remote: Remote, branch: &str) -> Result<Deployments, Error> {
+        pushable(&remote)?;
+        let source = path::branch_ref(branch)?;
+        Ok(Deployments::at(Place::There(Cache::open(dir, remote, source)?)))
     }
 
-    pub fn set_remote(&mut self, _remote: Remote) -> Result<(), Error> {
-        todo!()
+    fn at(place: Place) -> Deployments {
+        Deployments { place, writing: Mutex::new(()) }
     }
 
+    /// Another address or other credentials of the same repository.
+    pub fn set_remote(&self, remote: Remote) -> Result<(), Error> {
+        pushable(&remote)?;
+        if let Place::There(cache) = &self.place {
+            cache.set_remote(remote);
+        }
+        Ok(())
+    }
+
+    /// Learns where the branch stands; asks the remote if there is one.
     pub fn refresh(&self) -> Result<Option<GitRevision>, Error> {
-        todo!()
+        let _writing = self.writing();
+        let head = match &self.place {
+            Place::Here(hosted) => hosted.head()?,
+            Place::There(cache) => cache.fetch()?,
+        };
+        head.map(repo::revision).transpose()
     }
 
+    /// Where the branch stood when it was last seen.
     pub fn head(&self) -> Result<Option<GitRevision>, Error> {
-        todo!()
+        self.head_id()?.map(repo::revision).transpose()
     }
 
-    pub fn blob_at(&self, _path: &str) -> Result<Option<BlobId>, Error> {
-        todo!()
+    /// What the head holds at `path`, if that is a file.
+    pub fn blob_at(&self, path: &str) -> Result<Option<BlobId>, Error> {
+        path::check(path)?;
+        let Some((repo, root)) = self.root()? else { return Ok(None) };
+        let found = self.checked(repo::entry_at(&repo, root, path))?;
+        match found {
+            Some((entry, Reached::Path)) if entry.mode.is_blob() => {
+                repo::blob_id(entry.id).map(Some)
+            }
+            Some(_) | None => Ok(None),
+        }
     }
 
-    pub fn text(&self, _blob: &BlobId) -> Result<Option<String>, Error> {
-        todo!()
+    /// A file's content; `None` if the repository never had it.
+    pub fn text(&self, blob: &BlobId) -> Result<Option<String>, Error> {
+        let repo = self.repo();
+        let Some(id) = repo::object_id(blob.as_str()) else { return Ok(None) };
+        if repo::size_of(&repo, id)?.is_none() {
+            return Ok(None);
+        }
+        let what = || format!("the file {blob}");
+        let bytes = self.checked(repo::blob_read(&repo, id))?.map_err(|found| Error::TooLarge {
+            what: what(),
+            found,
+            limit: BLOB_LIMIT,
+        })?;
+        String::from_utf8(bytes).map(Some).map_err(|_| Error::NotText { what: what() })
     }
 
-    pub fn list(&self, _folder: &str) -> Result<Vec<(String, BlobId)>, Error> {
-        todo!()
+    /// All files of the head below `folder`, with their whole paths.
+    pub fn list(&self, folder: &str) -> Result<Vec<(String, BlobId)>, Error> {
+        path::check(folder)?;
+        let Some((repo, root)) = self.root()? else { return Ok(Vec::new()) };
+        match self.checked(repo::entry_at(&repo, root, folder))? {
+            Some((entry, Reached::Path)) if entry.mode.is_tree() => {
+                self.checked(walk::files(&repo, entry.id, folder))
+            }
+            Some(_) | None => Ok(Vec::new()),
+        }
     }
 
-    pub fn write(&self, _batch: &Batch) -> Result<Written, Error> {
-        todo!()
+    /// Writes the edits whose paths hold what they expect, as one commit. When this
+    /// returns, the commit is durable on the branch, here or at the remote.
+    pub fn write(&self, batch: &Batch) -> Result<Written, Error> {
+        stage::check(&batch.edits)?;
+        let _writing = self.writing();
+        match &self.place {
+            Place::Here(hosted) => hosted.write(batch),
+            Place::There(cache) => cache.checked(push::write(cache, batch)),
+        }
     }
 
-    pub fn history(&self, _path: &str, _limit: usize) -> Result<Vec<Commit>, Error> {
-        todo!()
+    /// The commits that changed `path`, newest first.
+    pub fn history(&self, path: &str, limit: usize) -> Result<Vec<Commit>, Error> {
+        path::check(path)?;
+        let Some(head) = self.head_id()? else { return Ok(Vec::new()) };
+        self.checked(history::history(&self.repo(), head, path, limit))
     }
 
-    pub fn is_ancestor(&self, _old: &GitRevision, _new: &GitRevision) -> Result<bool, Error> {
-        todo!()
+    /// Whether `old` is `new` or an ancestor of it; `false` if either is unknown.
+    pub fn is_ancestor(&self, old: &GitRevision, new: &GitRevision) -> Result<bool, Error> {
+        let repo = self.repo();
+        let known = |it: &GitRevision| repo::object_id(it.as_str()).filter(|it| repo.has_object(it));
+        match (known(old), known(new)) {
+            (Some(old), Some(new)) => repo::is_ancestor(&repo, old, new),
+            (Some(_) | None, _) => Ok(false),
+        }
     }
 
+    /// Packs objects up if there are many loose ones. Worth a call every few hours.
     pub fn maintain(&self) -> Result<(), Error> {
-        todo!()
+        const DOING: &str = "pack the repository up";
+        let mut command = git::command(self.dir(), &[]);
+        command.args(["gc", "--auto", "--quiet"]);
+        let output = git::run(command, DOING)?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(Error::Git { doing: DOING, problem: git::said(&output.stderr) }),
+        }
+    }
+
+    fn root(&self) -> Result<Option<(Repository, ObjectId)>, Error> {
+        let Some(head) = self.head_id()? else { return Ok(None) };
+        let repo = self.repo();
+        let root = self.checked(repo::tree_of(&repo, head))?;
+        Ok(Some((repo, root)))
+    }
+
+    fn head_id(&self) -> Result<Option<ObjectId>, Error> {
+        match &self.place {
+            Place::Here(hosted) => hosted.head(),
+            Place::There(cache) => cache.checked(cache.head()),
+        }
+    }
+
+    fn repo(&self) -> Repository {
+        match &self.place {
+            Place::Here(hosted) => hosted.repo(),
+            Place::There(cache) => cache.repo(),
+        }
+    }
+
+    fn dir(&self) -> &Path {
+        match &self.place {
+            Place::Here(hosted) => hosted.dir(),
+            Place::There(cache) => cache.dir(),
+        }
+    }
+
+    fn checked<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
+        match &self.place {
+            Place::Here(_) => result,
+            Place::There(cache) => cache.checked(result),
+        }
+    }
+
+    fn writing(&self) -> MutexGuard<'_, ()> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The git program pushes, and it cannot use a certificate that is only in memory.
+fn pushable(remote: &Remote) -> Result<(), Error> {
+    remote.address()?;
+    match remote.auth {
+        Auth::Mtls { .. } => Err(Error::Address {
+            url: remote.url.clone(),
+            problem: "a repository that is written to is reached by path, token or ssh",
+        }),
+        Auth::None | Auth::Token(_) | Auth::Ssh => Ok(()),
     }
 }

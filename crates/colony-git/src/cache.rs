@@ -1,0 +1,114 @@
+//! A bare copy of somebody's repository that follows one reference.
+//!
+//! Everything in it can be fetched again, so what turns out to be damaged is
+//! thrown away at the next fetch.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError, RwLock};
+
+use gix::{ObjectId, Repository, ThreadSafeRepository};
+
+use crate::durable::io;
+use crate::error::Error;
+use crate::{Remote, fetch, repo};
+
+const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n";
+
+#[derive(Debug)]
+pub(crate) struct Cache {
+    dir: PathBuf,
+    /// What is followed at the remote: a branch by its full name, or `HEAD`.
+    source: String,
+    remote: Mutex<Remote>,
+    repo: RwLock<ThreadSafeRepository>,
+    suspect: AtomicBool,
+}
+
+impl Cache {
+    pub(crate) fn open(dir: &Path, remote: Remote, source: String) -> Result<Cache, Error> {
+        remote.address()?;
+        let repo = ensure(dir)?;
+        let cache = Cache {
+            dir: dir.to_owned(),
+            source,
+            remote: Mutex::new(remote),
+            repo: RwLock::new(repo),
+            suspect: AtomicBool::new(false),
+        };
+        if cache.head().is_err() {
+            cache.suspect.store(true, Ordering::Relaxed);
+        }
+        Ok(cache)
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub(crate) fn source(&self) -> &str {
+        &self.source
+    }
+
+    pub(crate) fn repo(&self) -> Repository {
+        repo::local(&self.repo.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn remote(&self) -> Remote {
+        self.remote.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_remote(&self, remote: Remote) {
+        *self.remote.lock().unwrap_or_else(PoisonError::into_inner) = remote;
+    }
+
+    /// Our name of what is followed.
+    pub(crate) fn tracking(&self) -> String {
+        let short = self.source.strip_prefix("refs/heads/").unwrap_or(&self.source);
+        format!("refs/remotes/origin/{short}")
+    }
+
+    /// Where the remote stood when it was last asked.
+    pub(crate) fn head(&self) -> Result<Option<ObjectId>, Error> {
+        let repo = self.repo();
+        let head = repo::head(&repo, &self.tracking())?;
+        head.map(|it| repo::tree_of(&repo, it).map(|_| it)).transpose()
+    }
+
+    /// Asks the remote where it stands, and fetches what is missing.
+    pub(crate) fn fetch(&self) -> Result<Option<ObjectId>, Error> {
+        if self.suspect.swap(false, Ordering::Relaxed) {
+            self.renew()?;
+        }
+        let remote = self.remote();
+        fetch::fetch(&self.repo(), &remote, &self.source, &self.tracking())
+    }
+
+    /// Passes a result on; a failure to read makes the next fetch start from nothing.
+    pub(crate) fn checked<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
+        if let Err(Error::Repository { .. } | Error::Corrupt { .. }) = &result {
+            self.suspect.store(true, Ordering::Relaxed);
+        }
+        result
+    }
+
+    fn renew(&self) -> Result<(), Error> {
+        tracing::warn!(dir = %self.dir.display(), "the copy of the repository is damaged and is fetched anew");
+        let mut repo = self.repo.write().unwrap_or_else(PoisonError::into_inner);
+        std::fs::remove_dir_all(&self.dir).map_err(io("remove", &self.dir))?;
+        *repo = ensure(&self.dir)?;
+        Ok(())
+    }
+}
+
+/// A copy that cannot even be opened is made anew.
+fn ensure(dir: &Path) -> Result<ThreadSafeRepository, Error> {
+    let open = || repo::ensure(dir, "refs/heads/colony-none", CONFIG);
+    match open() {
+        Err(Error::Repository { .. }) => {
+            std::fs::remove_dir_all(dir).map_err(io("remove", dir))?;
+            open()
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,184 @@
+//! Objects and references on disk, durable before anybody hears of them.
+//!
+//! gix and git write objects and references without waiting for the disk by
+//! default. What is acknowledged must survive a power cut, so both are written
+//! here: content, fsync, rename, fsync of the folder; a reference under the
+//! same lock file that every git takes, so a push at the same time waits or loses.
+
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use gix::ObjectId;
+use gix::objs::Kind;
+
+use crate::Error;
+
+/// Enough to keep a disk's queue filled.
+const THREADS: usize = 8;
+const LOCK_TRIES: usize = 1000;
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
+
+/// Replaces a file.
+pub(crate) fn file_write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let temporary = path.with_extension("tmp");
+    let mut file = File::create(&temporary).map_err(io("create", &temporary))?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(io("write", &temporary))?;
+    std::fs::rename(&temporary, path).map_err(io("replace", path))?;
+    folder_sync(path.parent().unwrap_or(path))
+}
+
+/// Writes objects; all of them are on disk when this returns.
+pub(crate) fn objects_write<'a>(
+    objects: &Path,
+    all: impl Iterator<Item = (&'a ObjectId, &'a (Kind, Vec<u8>))>,
+) -> Result<(), Error> {
+    let all: Vec<_> = all.collect();
+    in_threads(&all, |(id, (kind, data))| object_write(objects, id, *kind, data))?;
+    let folders: BTreeSet<PathBuf> = all.iter().map(|(id, _)| folder_of(objects, id)).collect();
+    let folders: Vec<PathBuf> =
+        folders.into_iter().chain([objects.to_owned()]).collect();
+    in_threads(&folders, |it| folder_sync(it))
+}
+
+fn object_write(objects: &Path, id: &ObjectId, kind: Kind, data: &[u8]) -> Result<(), Error> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    // `git gc` knows files of this name as left-overs.
+    let temporary = objects.join(format!("tmp_obj_colony_{}_{count}", std::process::id()));
+    let folder = folder_of(objects, id);
+    std::fs::create_dir_all(&folder).map_err(io("create the folder", &folder))?;
+    let written = loose_write(&temporary, kind, data).and_then(|()| {
+        let name = id.to_hex().to_string();
+        std::fs::rename(&temporary, folder.join(&name[2..]))
+    });
+    written.map_err(|source| {
+        // A left-over is only clutter.
+        let _ = std::fs::remove_file(&temporary);
+        Error::Io { doing: "write the object", path: temporary, source }
+    })
+}
+
+fn loose_write(path: &Path, kind: Kind, data: &[u8]) -> std::io::Result<()> {
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o444).open(path)?;
+    let mut packed = ZlibEncoder::new(file, Compression::fast());
+    write!(packed, "{kind} {}\0", data.len())?;
+    packed.write_all(data)?;
+    packed.finish()?.sync_all()
+}
+
+fn folder_of(objects: &Path, id: &ObjectId) -> PathBuf {
+    objects.join(&id.to_hex().to_string()[..2])
+}
+
+/// Points `name` to `new` if it points to `expected`; `false` if it does not.
+pub(crate) fn ref_update(
+    git_dir: &Path,
+    name: &str,
+    expected: Option<ObjectId>,
+    new: ObjectId,
+    current: impl Fn() -> Result<Option<ObjectId>, Error>,
+) -> Result<bool, Error> {
+    let path = git_dir.join(name);
+    let lock = Lock::take(&path)?;
+    if current()? != expected {
+        return Ok(false);
+    }
+    lock.commit(&format!("{new}\n"), &path)?;
+    Ok(true)
+}
+
+/// Removes the lock of a process that died: one that stays while all live ones would have gone.
+pub(crate) fn stale_lock_remove(git_dir: &Path, name: &str) -> Result<(), Error> {
+    const TRIES: usize = 400;
+    let lock = lock_path(&git_dir.join(name));
+    for _ in 0..TRIES {
+        if !lock.exists() {
+            return Ok(());
+        }
+        std::thread::sleep(LOCK_PAUSE);
+    }
+    tracing::warn!(lock = %lock.display(), "removing a lock that a dead process left behind");
+    std::fs::remove_file(&lock).map_err(io("remove the stale lock", &lock))
+}
+
+/// Git's own lock of a reference: whoever creates the file holds it.
+struct Lock {
+    path: PathBuf,
+    file: File,
+    held: bool,
+}
+
+impl Lock {
+    fn take(reference: &Path) -> Result<Lock, Error> {
+        let path = lock_path(reference);
+        let folder = path.parent().unwrap_or(&path);
+        for _ in 0..LOCK_TRIES {
+            std::fs::create_dir_all(folder).map_err(io("create the folder", folder))?;
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => return Ok(Lock { path, file, held: true }),
+                // Git removes folders of references that have become empty.
+                Err(it) if matches!(it.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound) => {
+                    std::thread::sleep(LOCK_PAUSE);
+                }
+                Err(it) => return Err(io("lock", &path)(it)),
+            }
+        }
+        Err(Error::Contended { doing: "lock the branch", tries: LOCK_TRIES })
+    }
+
+    fn commit(mut self, text: &str, reference: &Path) -> Result<(), Error> {
+        self.file.write_all(text.as_bytes()).map_err(io("write", &self.path))?;
+        self.file.sync_all().map_err(io("write", &self.path))?;
+        std::fs::rename(&self.path, reference).map_err(io("update", reference))?;
+        self.held = false;
+        folder_sync(reference.parent().unwrap_or(reference))
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        if self.held {
+            // A lock that stays is found and removed at the next start.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn lock_path(reference: &Path) -> PathBuf {
+    let mut path = reference.as_os_str().to_owned();
+    path.push(".lock");
+    PathBuf::from(path)
+}
+
+pub(crate) fn folder_sync(path: &Path) -> Result<(), Error> {
+    File::open(path).and_then(|it| it.sync_all()).map_err(io("flush the folder", path))
+}
+
+pub(crate) fn io(doing: &'static str, path: &Path) -> impl Fn(std::io::Error) -> Error {
+    let path = path.to_owned();
+    move |source| Error::Io { doing, path: path.clone(), source }
+}
+
+/// A disk flushes many files in little more time than one.
+fn in_threads<T: Sync>(
+    all: &[T],
+    work: impl Fn(&T) -> Result<(), Error> + Sync,
+) -> Result<(), Error> {
+    let share = all.len().div_ceil(THREADS).max(1);
+    let one = |it: &[T]| it.iter().try_for_each(&work);
+    let one = &one;
+    std::thread::scope(|scope| {
+        let running: Vec<_> = all.chunks(share).map(|it| scope.spawn(move || one(it))).collect();
+        running.into_iter().try_for_each(|it| match it.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
+    })
+}

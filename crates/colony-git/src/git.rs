@@ -1,0 +1,89 @@
+//! The `git` program, for what gix cannot do: push, serve, pack up.
+//!
+//! Nothing of our own environment steers it, it asks nobody anything, and it
+//! ends when the network does.
+
+use std::io::ErrorKind;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use crate::Error;
+
+const SSH: &str = "ssh -o BatchMode=yes -o ConnectTimeout=15 -o ServerAliveInterval=15";
+
+/// The same rules for gix.
+pub(crate) fn ssh_setting() -> String {
+    format!("core.sshCommand={SSH}")
+}
+
+/// A git command in `dir`, with settings that are in no file and on no command line.
+pub(crate) fn command(dir: &Path, settings: &[(&str, &str)]) -> Command {
+    let mut command = Command::new("git");
+    command.stdin(Stdio::null()).arg("--git-dir").arg(dir);
+    for (name, _) in std::env::vars_os() {
+        if name.as_encoded_bytes().starts_with(b"GIT_") {
+            command.env_remove(name);
+        }
+    }
+    command.env_remove("SSH_ASKPASS").env("LC_ALL", "C");
+    command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ALLOW_PROTOCOL", "file:http:https:ssh");
+    configure(&mut command, settings);
+    command
+}
+
+/// Settings by environment: a command line can be read by everybody on the machine.
+fn configure(command: &mut Command, settings: &[(&str, &str)]) {
+    let fixed = [
+        ("core.sshCommand", SSH),
+        ("http.lowSpeedLimit", "1"),
+        ("http.lowSpeedTime", "60"),
+        ("gc.autoDetach", "false"),
+        ("maintenance.autoDetach", "false"),
+    ];
+    let all = fixed.iter().chain(settings);
+    for (at, (key, value)) in all.clone().enumerate() {
+        command.env(format!("GIT_CONFIG_KEY_{at}"), key);
+        command.env(format!("GIT_CONFIG_VALUE_{at}"), value);
+    }
+    command.env("GIT_CONFIG_COUNT", all.count().to_string());
+}
+
+/// Runs it to its end.
+pub(crate) fn run(mut command: Command, doing: &'static str) -> Result<Output, Error> {
+    command.output().map_err(|it| spawn_error(it, doing))
+}
+
+pub(crate) fn spawn_error(error: std::io::Error, doing: &'static str) -> Error {
+    match error.kind() == ErrorKind::NotFound {
+        true => Error::NoGit,
+        false => Error::Git { doing, problem: error.to_string() },
+    }
+}
+
+/// The end of what a program said, for an error message.
+pub(crate) fn said(bytes: &[u8]) -> String {
+    const LIMIT: usize = 2048;
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim();
+    let from = text.len().saturating_sub(LIMIT);
+    let from = (from..=text.len()).find(|&it| text.is_char_boundary(it)).unwrap_or(0);
+    text[from..].lines().map(str::trim).filter(|it| !it.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_complaints_are_cut_at_the_front() {
+        assert_eq!(said(b"  one\n\n two \n"), "one; two");
+        assert!(said("é".repeat(5000).as_bytes()).len() <= 2048);
+    }
+
+    #[test]
+    fn settings_do_not_stand_on_the_command_line() {
+        let command = command(Path::new("/x"), &[("http.extraHeader", "Authorization: hush")]);
+        assert!(!format!("{:?}", command.get_args().collect::<Vec<_>>()).contains("hush"));
+        assert!(command.get_envs().any(|(_, it)| it.is_some_and(|it| it == "Authorization: hush")));
+    }
+}

@@ -1,0 +1,91 @@
+//! Paths inside the repository and names of branches, checked before they reach Git.
+
+use crate::Error;
+
+const PATH_LIMIT: usize = 512;
+
+/// Refuses what no file of the repository is called.
+pub(crate) fn check(path: &str) -> Result<(), Error> {
+    match problem(path) {
+        Some(problem) => Err(Error::Path { path: path.chars().take(120).collect(), problem }),
+        None => Ok(()),
+    }
+}
+
+fn problem(path: &str) -> Option<&'static str> {
+    if path.len() > PATH_LIMIT {
+        return Some("it is longer than 512 bytes");
+    }
+    if path.starts_with('/') {
+        return Some("it is absolute");
+    }
+    if path.chars().any(|it| it.is_control() || it == '\\') {
+        return Some("it has a control character or a backslash");
+    }
+    path.split('/').find_map(segment_problem)
+}
+
+fn segment_problem(segment: &str) -> Option<&'static str> {
+    let lower = segment.to_ascii_lowercase();
+    match lower.as_str() {
+        "" => Some("a part of it is empty"),
+        "." | ".." => Some("a part of it is `.` or `..`"),
+        // Some file systems take `.git.`, `.git ` and `git~1` for `.git`.
+        _ if lower.starts_with(".git") || lower.starts_with("git~") => {
+            Some("a part of it belongs to Git")
+        }
+        _ => None,
+    }
+}
+
+/// The full name of a branch.
+pub(crate) fn branch_ref(branch: &str) -> Result<String, Error> {
+    let name = format!("refs/heads/{branch}");
+    let valid = gix::validate::reference::name(name.as_str().into()).is_ok();
+    if valid && branch.len() <= 200 && !branch.starts_with('-') {
+        return Ok(name);
+    }
+    Err(Error::Branch { text: branch.chars().take(120).collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn paths_stay_inside_the_repository() {
+        check("deployments/home/hello.yaml", "ok");
+        check("sites/home.yaml", "ok");
+        check("", "a part of it is empty");
+        check("/etc/passwd", "it is absolute");
+        check("deployments/../x", "a part of it is `.` or `..`");
+        check("./x", "a part of it is `.` or `..`");
+        check("deployments//x", "a part of it is empty");
+        check("deployments/", "a part of it is empty");
+        check(".git/config", "a part of it belongs to Git");
+        check("a/.GIT/config", "a part of it belongs to Git");
+        check("a/GIT~1/config", "a part of it belongs to Git");
+        check("a\\b", "it has a control character or a backslash");
+        check("a\nb", "it has a control character or a backslash");
+        check(&"x".repeat(513), "it is longer than 512 bytes");
+    }
+
+    #[test]
+    fn branches_have_names_git_takes() {
+        for (branch, valid) in [
+            ("main", true),
+            ("release/1.0", true),
+            ("", false),
+            ("a..b", false),
+            ("-x", false),
+            ("a b", false),
+            ("x.lock", false),
+            ("a:b", false),
+        ] {
+            assert_eq!(super::branch_ref(branch).is_ok(), valid, "{branch}");
+        }
+    }
+
+    #[track_caller]
+    fn check(path: &str, expected: &str) {
+        assert_eq!(super::problem(path).unwrap_or("ok"), expected, "{path}");
+    }
+}

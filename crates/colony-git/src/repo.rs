@@ -1,0 +1,160 @@
+//! A bare repository on disk, and reading trees and blobs out of it.
+
+use std::path::Path;
+
+use colony_core::id::{BlobId, GitRevision};
+use gix::objs::tree::EntryMode;
+use gix::open::{Options, permissions};
+use gix::{ObjectId, Repository, ThreadSafeRepository};
+
+use crate::durable::{file_write, folder_sync, io};
+use crate::error::{Error, doing};
+
+/// The largest file colony reads or writes.
+pub(crate) const BLOB_LIMIT: u64 = 1024 * 1024;
+/// Trees of other people may nest as deep as they like; we stop here.
+pub(crate) const DEPTH_LIMIT: usize = 16;
+const OBJECT_CACHE: usize = 4 * 1024 * 1024;
+
+/// Makes what is missing of a bare repository, and opens it.
+pub(crate) fn ensure(dir: &Path, head: &str, config: &str) -> Result<ThreadSafeRepository, Error> {
+    for folder in ["objects/info", "objects/pack", "refs/heads", "refs/tags", "info"] {
+        let folder = dir.join(folder);
+        std::fs::create_dir_all(&folder).map_err(io("create the folder", &folder))?;
+    }
+    file_write_if_different(&dir.join("config"), config)?;
+    if !dir.join("HEAD").exists() {
+        file_write(&dir.join("HEAD"), format!("ref: {head}\n").as_bytes())?;
+        folder_sync(dir.parent().unwrap_or(dir))?;
+    }
+    open(dir)
+}
+
+fn file_write_if_different(path: &Path, text: &str) -> Result<(), Error> {
+    match std::fs::read(path) {
+        Ok(found) if found == text.as_bytes() => Ok(()),
+        Ok(_) | Err(_) => file_write(path, text.as_bytes()),
+    }
+}
+
+fn open(dir: &Path) -> Result<ThreadSafeRepository, Error> {
+    let config = permissions::Config { env: false, ..permissions::Config::all() };
+    let mut env = permissions::Environment::all();
+    env.git_prefix = gix::sec::Permission::Deny;
+    env.http_transport = gix::sec::Permission::Deny;
+    env.objects = gix::sec::Permission::Deny;
+    let permissions = gix::open::Permissions { env, config, ..gix::open::Permissions::isolated() };
+    Options::default()
+        .permissions(permissions)
+        .with(gix::sec::Trust::Full)
+        .open_path_as_is(true)
+        .config_overrides([crate::git::ssh_setting()])
+        .open(dir)
+        .map_err(doing("open the repository"))
+}
+
+/// A handle for this thread.
+pub(crate) fn local(shared: &ThreadSafeRepository) -> Repository {
+    let mut repo = shared.to_thread_local();
+    repo.object_cache_size_if_unset(OBJECT_CACHE);
+    repo
+}
+
+/// What a reference points to.
+pub(crate) fn head(repo: &Repository, name: &str) -> Result<Option<ObjectId>, Error> {
+    let found = repo.try_find_reference(name).map_err(doing("read the branch"))?;
+    Ok(found.and_then(|it| it.try_id().map(gix::Id::detach)))
+}
+
+pub(crate) fn tree_of(repo: &Repository, commit: ObjectId) -> Result<ObjectId, Error> {
+    let commit = repo.find_commit(commit).map_err(doing("read a commit"))?;
+    Ok(commit.tree_id().map_err(doing("read a commit"))?.detach())
+}
+
+/// An entry of a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) id: ObjectId,
+    pub(crate) mode: EntryMode,
+}
+
+/// What stands at `path`, with the number of segments that were walked to it.
+pub(crate) fn entry_at(
+    repo: &Repository,
+    root: ObjectId,
+    path: &str,
+) -> Result<Option<(Entry, Reached)>, Error> {
+    let mut tree = root;
+    let mut segments = path.split('/').peekable();
+    while let Some(segment) = segments.next() {
+        let object = repo.find_tree(tree).map_err(doing("read a folder"))?;
+        let Some(found) = object.find_entry(segment) else { return Ok(None) };
+        let entry = Entry { id: found.object_id(), mode: found.mode() };
+        match (segments.peek().is_none(), entry.mode.is_tree()) {
+            (true, _) => return Ok(Some((entry, Reached::Path))),
+            (false, true) => tree = entry.id,
+            (false, false) => return Ok(Some((entry, Reached::Parent))),
+        }
+    }
+    Ok(None)
+}
+
+/// How far a walk came: to the path itself, or to a file where a folder had to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reached {
+    Path,
+    Parent,
+}
+
+/// The entries of a tree by name.
+pub(crate) fn entries(repo: &Repository, tree: ObjectId) -> Result<Vec<(Vec<u8>, Entry)>, Error> {
+    let tree = repo.find_tree(tree).map_err(doing("read a folder"))?;
+    let decoded = tree.decode().map_err(doing("read a folder"))?;
+    let entry = |it: &gix::objs::tree::EntryRef<'_>| {
+        (it.filename.to_vec(), Entry { id: it.oid.to_owned(), mode: it.mode })
+    };
+    Ok(decoded.entries.iter().map(entry).collect())
+}
+
+/// The size of an object without its content; `None` if there is no such object.
+pub(crate) fn size_of(repo: &Repository, id: ObjectId) -> Result<Option<u64>, Error> {
+    let header = repo.try_find_header(id).map_err(doing("look an object up"))?;
+    Ok(header.map(|it| it.size()))
+}
+
+/// A file's content, or its size if it is over the limit.
+pub(crate) fn blob_read(repo: &Repository, id: ObjectId) -> Result<Result<Vec<u8>, u64>, Error> {
+    let size = size_of(repo, id)?
+        .ok_or_else(|| Error::Corrupt { what: format!("the file {id} is missing") })?;
+    if size > BLOB_LIMIT {
+        return Ok(Err(size));
+    }
+    let mut blob = repo.find_blob(id).map_err(doing("read a file"))?;
+    Ok(Ok(blob.take_data()))
+}
+
+/// Whether `old` is `new` or one of its ancestors. Both must be there.
+pub(crate) fn is_ancestor(repo: &Repository, old: ObjectId, new: ObjectId) -> Result<bool, Error> {
+    if old == new {
+        return Ok(true);
+    }
+    let bases = repo.merge_bases_many(old, &[new]).map_err(doing("compare two commits"))?;
+    Ok(bases.iter().any(|it| it.detach() == old))
+}
+
+pub(crate) fn revision(id: ObjectId) -> Result<GitRevision, Error> {
+    parse_id(id)
+}
+
+pub(crate) fn blob_id(id: ObjectId) -> Result<BlobId, Error> {
+    parse_id(id)
+}
+
+fn parse_id<T: std::str::FromStr<Err: std::fmt::Display>>(id: ObjectId) -> Result<T, Error> {
+    id.to_string().parse().map_err(|it: T::Err| Error::Corrupt { what: it.to_string() })
+}
+
+/// The object an id names; `None` if no repository of this kind can have it.
+pub(crate) fn object_id(hex: &str) -> Option<ObjectId> {
+    ObjectId::from_hex(hex.as_bytes()).ok()
+}

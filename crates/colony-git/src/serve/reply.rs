@@ -1,0 +1,95 @@
+//! What git answers, as it comes.
+//!
+//! The request is fed, the answer read and the complaints are kept in one poll,
+//! so that neither side of the child ever waits for us to look at the other.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, Bytes};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+
+use crate::git;
+
+const COMPLAINT_LIMIT: usize = 8 * 1024;
+
+/// The answer of git to one request. Dropping it ends git.
+#[derive(Debug)]
+pub struct Reply {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    body: Bytes,
+    stdout: ChildStdout,
+    stderr: Option<ChildStderr>,
+    complaint: Vec<u8>,
+}
+
+impl Reply {
+    pub(super) fn new(mut child: Child, body: Bytes) -> Option<Reply> {
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take()?);
+        let stderr = child.stderr.take();
+        Some(Reply { child, stdin, body, stdout, stderr, complaint: Vec::new() })
+    }
+
+    fn feed(&mut self, cx: &mut Context<'_>) {
+        while let Some(stdin) = &mut self.stdin {
+            if !self.body.has_remaining() {
+                self.stdin = None;
+                return;
+            }
+            match Pin::new(stdin).poll_write(cx, &self.body) {
+                Poll::Ready(Ok(written)) => self.body.advance(written),
+                // Git has read what it wanted; what it thinks of it comes by stdout.
+                Poll::Ready(Err(_)) => self.stdin = None,
+                Poll::Pending => return,
+            }
+        }
+    }
+
+    fn listen(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        while let Some(stderr) = &mut self.stderr {
+            let mut space = [0; 1024];
+            let mut buf = ReadBuf::new(&mut space);
+            match ready!(Pin::new(stderr).poll_read(cx, &mut buf)) {
+                Ok(()) if !buf.filled().is_empty() => {
+                    let room = COMPLAINT_LIMIT.saturating_sub(self.complaint.len());
+                    self.complaint.extend(buf.filled().iter().take(room));
+                }
+                Ok(()) | Err(_) => self.stderr = None,
+            }
+        }
+        Poll::Ready(())
+    }
+
+    /// Waits for the end of git: a push is done when its process is.
+    fn end(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.listen(cx));
+        let mut wait = std::pin::pin!(self.child.wait());
+        let status = ready!(wait.as_mut().poll(cx))?;
+        if !status.success() {
+            let said = git::said(&self.complaint);
+            tracing::warn!(%status, "git could not serve a request to its end: {said}");
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncRead for Reply {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.feed(cx);
+        // Pending here is no answer: stdout decides.
+        let _ = self.listen(cx);
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.stdout).poll_read(cx, buf))?;
+        if buf.filled().len() > before || buf.remaining() == 0 {
+            return Poll::Ready(Ok(()));
+        }
+        self.end(cx)
+    }
+}

@@ -1,0 +1,169 @@
+//! The repository of others: a commit on what we last saw, pushed if that is still there.
+//!
+//! The lease makes the push a compare-and-swap: a branch that moved refuses it,
+//! and the edits are compared again with what is there. A push whose answer was
+//! lost is found again by asking where the branch stands.
+
+use gix::{ObjectId, Repository};
+
+use super::stage::{self, Staged};
+use super::{Batch, Written, message};
+use crate::cache::Cache;
+use crate::error::{Error, doing};
+use crate::{durable, git, repo};
+
+const TRIES: usize = 16;
+const DOING: &str = "push to the repository";
+
+/// What came of one push.
+enum Pushed {
+    Done,
+    /// The branch is not where it was.
+    Moved,
+    Failed(Error),
+}
+
+pub(super) fn write(cache: &Cache, batch: &Batch) -> Result<Written, Error> {
+    let mut head = cache.head()?;
+    let mut fresh = false;
+    for _ in 0..TRIES {
+        let mut repo = cache.repo().with_object_memory();
+        let staged = stage::stage(&repo, head, &batch.edits)?;
+        // Only what the remote holds by now can say that nothing is to be written.
+        if !fresh && (head.is_none() || doubtful(&staged)) {
+            (head, fresh) = (cache.fetch()?, true);
+            continue;
+        }
+        let Some(tree) = staged.tree else { return staged.written(None, head) };
+        let commit = message::commit(&repo, batch, tree, head)?;
+        keep(cache, &mut repo)?;
+        match push(cache, head, commit)? {
+            Pushed::Done => {
+                track(cache, commit)?;
+                return staged.written(Some(commit), Some(commit));
+            }
+            Pushed::Moved => (head, fresh) = (cache.fetch()?, true),
+            Pushed::Failed(error) => return arrived(cache, staged, commit).unwrap_or(Err(error)),
+        }
+        if contains(cache, head, commit)? {
+            return staged.written(Some(commit), head);
+        }
+    }
+    Err(Error::Contended { doing: DOING, tries: TRIES })
+}
+
+fn doubtful(staged: &Staged) -> bool {
+    staged.found_done || !staged.conflicts.is_empty() || staged.tree.is_none()
+}
+
+/// The objects of a commit, where the git program finds them.
+fn keep(cache: &Cache, repo: &mut Repository) -> Result<(), Error> {
+    let made = repo.objects.take_object_memory().unwrap_or_default();
+    durable::objects_write(&cache.dir().join("objects"), made.iter())
+}
+
+/// Our note of where the remote stands; it is asked again if this is lost.
+fn track(cache: &Cache, commit: ObjectId) -> Result<(), Error> {
+    let constraint = gix::refs::transaction::PreviousValue::Any;
+    let repo = cache.repo();
+    let noted = repo.reference(cache.tracking(), commit, constraint, "push");
+    noted.map(|_| ()).map_err(doing("note where the branch stands"))
+}
+
+/// The answer to a failed push, if it did arrive.
+fn arrived(cache: &Cache, staged: Staged, commit: ObjectId) -> Option<Result<Written, Error>> {
+    let head = cache.fetch().ok()?;
+    let there = contains(cache, head, commit).ok()?;
+    there.then(|| staged.written(Some(commit), head))
+}
+
+fn contains(cache: &Cache, head: Option<ObjectId>, commit: ObjectId) -> Result<bool, Error> {
+    head.map_or(Ok(false), |head| repo::is_ancestor(&cache.repo(), commit, head))
+}
+
+fn push(cache: &Cache, head: Option<ObjectId>, commit: ObjectId) -> Result<Pushed, Error> {
+    let address = cache.remote().address()?;
+    let source = cache.source();
+    let header = address.authorization.as_ref().map(|it| format!("Authorization: {it}"));
+    let settings: Vec<(&str, &str)> = match &header {
+        Some(it) => vec![("http.extraHeader", it), ("credential.helper", "")],
+        None => Vec::new(),
+    };
+    let lease = head.map(|it| it.to_string()).unwrap_or_default();
+    let mut command = git::command(cache.dir(), &settings);
+    command.args(["push", "--porcelain", "--no-verify"]);
+    command.arg(format!("--force-with-lease={source}:{lease}"));
+    command.args(["--", &address.url, &format!("{commit}:{source}")]);
+    let output = git::run(command, DOING)?;
+    if output.status.success() {
+        return Ok(Pushed::Done);
+    }
+    let line = refusal(&String::from_utf8_lossy(&output.stdout));
+    let said = address.redact(&git::said(&output.stderr));
+    Ok(judge(line.map(|it| address.redact(&it)), said))
+}
+
+/// The reason on the line of our branch: `!\t<from>:<to>\t[rejected] (stale info)`.
+fn refusal(porcelain: &str) -> Option<String> {
+    let line = porcelain.lines().find(|it| it.starts_with('!'))?;
+    line.split('\t').nth(2).map(str::to_owned)
+}
+
+fn judge(refusal: Option<String>, said: String) -> Pushed {
+    const MOVED: [&str; 9] = [
+        "stale info",
+        "fetch first",
+        "non-fast-forward",
+        "cannot lock ref",
+        "failed to update ref",
+        "incorrect old value",
+        "already exists",
+        "failed to lock",
+        "remote ref updated since checkout",
+    ];
+    const CLOSED: [&str; 6] = [
+        "Authentication failed",
+        "could not read Username",
+        "could not read Password",
+        "Permission denied",
+        "error: 403",
+        "error: 401",
+    ];
+    let (doing, has) = (DOING, |marks: &[&str], text: &str| marks.iter().any(|it| text.contains(it)));
+    match refusal {
+        Some(reason) if has(&MOVED, &reason) => Pushed::Moved,
+        Some(reason) => {
+            let problem = if said.is_empty() { reason } else { format!("{reason}: {said}") };
+            Pushed::Failed(Error::Refused { doing, problem })
+        }
+        None if has(&CLOSED, &said) => Pushed::Failed(Error::Refused { doing, problem: said }),
+        None => Pushed::Failed(Error::Remote { doing, problem: said }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_branch_that_moved_is_tried_again() {
+        check("!\ta:b\t[rejected] (stale info)", "", "moved");
+        check("!\ta:b\t[remote rejected] (cannot lock ref 'refs/heads/main': is at x)", "", "moved");
+        check("!\ta:b\t[remote rejected] (pre-receive hook declined)", "no", "refused");
+        check("", "fatal: Authentication failed for 'https://h/'", "refused");
+        check("", "The requested URL returned error: 403", "refused");
+        check("", "Could not resolve host: h", "remote");
+    }
+
+    #[track_caller]
+    fn check(porcelain: &str, said: &str, expected: &str) {
+        let actual = match judge(refusal(porcelain), said.to_owned()) {
+            Pushed::Done => "done",
+            Pushed::Moved => "moved",
+            Pushed::Failed(Error::Refused { .. }) => "refused",
+            Pushed::Failed(Error::Remote { .. }) => "remote",
+            Pushed::Failed(_) => "else",
+        };
+        assert_eq!(actual, expected, "{porcelain} {said}");
+    }
+}

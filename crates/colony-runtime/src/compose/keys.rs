@@ -1,1 +1,155 @@
-//! The table of keys.
+//! The keys of a compose file: which are supported, and why others are not.
+//!
+//! The tables are published in `docs/compose.md`, and readers refuse whatever
+//! is not in the first one. Keys that begin with `x-` are nobody's business,
+//! as in Compose.
+
+mod refused;
+mod supported;
+
+use std::fmt;
+
+use colony_margo::Finding;
+use colony_margo::yaml::{self, Cursor, Entry, Node, Style, Value};
+
+pub use refused::REFUSED;
+pub use supported::SUPPORTED;
+
+/// A mapping of a compose file that has keys of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    File,
+    Service,
+    EnvFile,
+    Port,
+    Mount,
+    ConfigMount,
+    Attachment,
+    Dependency,
+    Healthcheck,
+    Ulimit,
+    Deploy,
+    Resources,
+    ResourceLimits,
+    Network,
+    Volume,
+    Config,
+}
+
+/// A key that is supported, and what it takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Supported {
+    pub place: Place,
+    pub name: &'static str,
+    pub takes: &'static str,
+}
+
+/// A key of Compose that is refused: why, and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    pub place: Place,
+    pub name: &'static str,
+    pub reason: &'static str,
+    pub instead: &'static str,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Place::File => "",
+            Place::Service => "services.*.",
+            Place::EnvFile => "services.*.env_file[].",
+            Place::Port => "services.*.ports[].",
+            Place::Mount => "services.*.volumes[].",
+            Place::ConfigMount => "services.*.configs[].",
+            Place::Attachment => "services.*.networks.*.",
+            Place::Dependency => "services.*.depends_on.*.",
+            Place::Healthcheck => "services.*.healthcheck.",
+            Place::Ulimit => "services.*.ulimits.*.",
+            Place::Deploy => "services.*.deploy.",
+            Place::Resources => "services.*.deploy.resources.",
+            Place::ResourceLimits => "services.*.deploy.resources.limits.",
+            Place::Network => "networks.*.",
+            Place::Volume => "volumes.*.",
+            Place::Config => "configs.*.",
+        })
+    }
+}
+
+/// Refuses the keys of a mapping that are not supported at its place.
+pub(super) fn check(cursor: &Cursor<'_>, place: Place) {
+    let Value::Map(_) = &cursor.node().value else { return };
+    let known = || SUPPORTED.iter().filter(|it| it.place == place).map(|it| it.name);
+    for entry in cursor.entries().unwrap_or_default() {
+        if !entry.key.starts_with("x-") && !known().any(|it| it == entry.key) {
+            refuse(&entry, place, &known().collect::<Vec<_>>());
+        }
+    }
+}
+
+fn refuse(entry: &Entry<'_>, place: Place, known: &[&str]) {
+    let refused = REFUSED.iter().find(|it| it.place == place && it.name == entry.key);
+    match refused {
+        Some(it) => entry.key_error(format!("{NOT_SUPPORTED}: {}", it.reason), it.instead),
+        None => {
+            let problem = format!("{NOT_SUPPORTED}: {}", unknown(entry.key, known));
+            entry.key_error(problem, "a key of the table in docs/compose.md");
+        }
+    }
+}
+
+const NOT_SUPPORTED: &str = "key is not supported";
+
+/// Whether a finding is about a key that is not supported.
+pub fn is_unsupported(finding: &Finding) -> bool {
+    finding.problem.starts_with(NOT_SUPPORTED)
+}
+
+/// That a name is none of `known`, with the one it was probably meant to be.
+fn unknown(name: &str, known: &[&str]) -> String {
+    let value = Value::Scalar { text: name.to_owned(), style: Style::Quoted };
+    let node = Node { line: 0, column: 0, value };
+    let asked = yaml::read_node(&node, |it| it.one_of(known));
+    let finding = asked.err().and_then(|it| it.into_iter().next());
+    finding.map(|it| it.problem).unwrap_or_default()
+}
+
+/// The supported keys as `docs/compose.md` prints them.
+pub fn supported_markdown() -> String {
+    let head = "| key | takes |\n| --- | --- |\n".to_owned();
+    SUPPORTED.iter().fold(head, |text, it| {
+        text + &format!("| `{}{}` | {} |\n", it.place, it.name, it.takes)
+    })
+}
+
+/// The refused keys as `docs/compose.md` prints them.
+pub fn refused_markdown() -> String {
+    let head = "| key | why | what would be right |\n| --- | --- | --- |\n".to_owned();
+    REFUSED.iter().fold(head, |text, it| {
+        text + &format!("| `{}{}` | {} | {} |\n", it.place, it.name, it.reason, it.instead)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document_prints_these_tables() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/compose.md");
+        let document = std::fs::read_to_string(path).expect("docs/compose.md is readable");
+        for table in [supported_markdown(), refused_markdown()] {
+            assert!(document.contains(&table), "docs/compose.md should contain:\n\n{table}");
+        }
+    }
+
+    #[test]
+    fn no_key_is_both_supported_and_refused_or_twice_in_the_tables() {
+        let supported = SUPPORTED.iter().map(|it| (it.place, it.name));
+        let all: Vec<_> = supported.chain(REFUSED.iter().map(|it| (it.place, it.name))).collect();
+        let mut once = all.clone();
+        once.sort();
+        once.dedup();
+        assert_eq!(once.len(), all.len());
+    }
+}

@@ -10,8 +10,28 @@
 //! `cross` compares the services with each other.
 
 mod archive;
+mod config;
+mod cross;
+mod depends;
+mod env_file;
+mod environment;
+mod file;
+mod health;
+mod interpolate;
 pub mod keys;
+mod limits;
+mod mount;
+mod network;
+mod port;
 mod project;
+mod service;
+mod tree;
+mod unpack;
+mod value;
+mod words;
+
+#[cfg(test)]
+mod tests;
 
 pub use archive::{Archive, Limits};
 pub use project::{

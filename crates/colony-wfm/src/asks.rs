@@ -119,3 +119,53 @@ pub fn is_request_id(id: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     !matches!(id, "" | "." | "..") && id.len() <= MAX_REQUEST_ID && id.chars().all(allowed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn header_stays_within_its_limit_and_is_plain() {
+        let request =
+            |id: String| LogRequest { id, deployment: id_of(1), previous: true, lines: 9 };
+        let mut logs: Vec<_> = (0..50).map(|it| request(format!("{it:064}"))).collect();
+        logs.insert(0, request("../ä".into()));
+        let deployments = (0..=255).map(id_of).collect();
+        let asks = Asks { capabilities: true, deployments, logs, renew: true };
+
+        let header = asks.to_header();
+
+        assert!(header.len() <= MAX_HEADER && header.is_ascii(), "{}", header.len());
+        let read = Asks::from_header(header.as_bytes());
+        assert_eq!((read.deployments.len(), read.logs.len()), (MAX_DEPLOYMENTS, MAX_LOGS));
+        assert_eq!(read.logs.first(), asks.logs.get(1));
+        assert!(read.capabilities && read.renew);
+    }
+
+    #[test]
+    fn what_cannot_be_read_asks_nothing() {
+        for value in ["", "{", "[]", r#"{"logs": 3}"#, r#"{"deployments": ["x"]}"#] {
+            assert!(Asks::from_header(value.as_bytes()).is_empty(), "{value}");
+        }
+        let long = format!(r#"{{"renew":true,"x":"{}"}}"#, "y".repeat(MAX_HEADER));
+        assert!(Asks::from_header(long.as_bytes()).is_empty());
+        assert!(Asks::from_header(br#"{"renew":true,"unknown":1}"#).renew);
+        let sly = br#"{"logs":[{"id":"../x","deployment":"01010101-0101-8101-8101-010101010101","lines":1}]}"#;
+        assert!(Asks::from_header(sly).is_empty());
+    }
+
+    #[test]
+    fn newest_lines_of_a_log_are_kept() {
+        let line = |text: String| LogLine { service: "web".into(), text };
+        let lines = (0..1000).map(|it| line(format!("{it:0996}"))).collect();
+        let answer = LogAnswer { lines, ..LogAnswer::default() }.bounded();
+        assert_eq!((answer.lines.len(), answer.truncated), (262, true));
+        assert_eq!(answer.lines.last(), Some(&line(format!("{:0996}", 999))));
+        let small = LogAnswer { lines: vec![line("x".into())], ..LogAnswer::default() };
+        assert_eq!(small.clone().bounded(), small);
+    }
+
+    fn id_of(byte: u8) -> DeploymentId {
+        DeploymentId::from_bytes([byte; 16])
+    }
+}

@@ -1,14 +1,37 @@
-//! todo
-use crate::asks::{Asks, LogAnswer};
-use crate::join::Joined;
-use crate::link::{Link, LinkError};
-use bytes::Bytes;
-use colony_margo::{Capabilities, DeploymentId, DeploymentStatus, DeviceId, Digest, Problem};
+//! The Margo client: the calls of the interface, on a link.
+//!
+//! Each call is one request; when to call again is the caller's to decide. The
+//! digests of content are checked here, because nothing whose digest is wrong
+//! may be used. The digest of a manifest is only compared and its difference
+//! logged: known servers take it over other bytes than those they send.
+
 use std::time::Duration;
+
+use bytes::Bytes;
+use colony_margo::manifest::{BUNDLE_MEDIA_TYPE, MEDIA_TYPE};
+use colony_margo::{Capabilities, DeploymentId, DeploymentStatus, DeviceId, Digest, Problem};
+use http::{HeaderMap, Method, StatusCode, header};
+use serde::Serialize;
+
+use crate::asks::{self, Asks, LogAnswer};
+use crate::join::{Joined, RenewRequest};
+use crate::link::{Answer, Link, LinkError};
+
+const TIMEOUT: Duration = Duration::from_secs(15);
+/// A bundle may come over a slow line.
+const CONTENT_TIMEOUT: Duration = Duration::from_secs(300);
+const MAX_MANIFEST: usize = 4 << 20;
+const MAX_BUNDLE: usize = 64 << 20;
+const MAX_DOCUMENT: usize = 4 << 20;
+const MAX_ANSWER: usize = 64 * 1024;
+const MAX_ETAG: usize = 256;
+const JSON: (&str, &str) = ("content-type", "application/json");
 
 /// A client of a workload fleet manager.
 #[derive(Debug, Clone)]
-pub struct Client {}
+pub struct Client {
+    link: Link,
+}
 
 /// The answer to a poll.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,18 +39,18 @@ pub enum Poll {
     Unchanged {
         asks: Asks,
     },
-    /// `etag` is given back as it is with the next poll.
     Manifest {
         bytes: Bytes,
+        /// To be given back as it is with the next poll.
         etag: Option<String>,
         asks: Asks,
     },
 }
 
-/// Why a call failed.
+/// Why a call did not do what it should.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    #[error("manager answers {}: {}", problem.status, problem.detail.as_deref().unwrap_or(&problem.title))]
+    #[error("manager answers {} {}", problem.status, said(problem))]
     Problem { problem: Box<Problem>, retry_after: Option<Duration> },
     #[error("could not talk to the manager")]
     Link(#[from] LinkError),
@@ -35,44 +58,182 @@ pub enum ClientError {
     Digest { expected: Digest, found: Digest },
     #[error("manager's answer is not readable")]
     Answer(#[source] serde_json::Error),
+    #[error("`{0}` is no id of a log request")]
+    Request(String),
+}
+
+fn said(problem: &Problem) -> &str {
+    problem.detail.as_deref().unwrap_or(&problem.title)
 }
 
 impl Client {
-    pub fn new(_link: Link) -> Client {
-        todo!()
+    /// A client on this link, whose TLS shows who it is.
+    pub fn new(link: Link) -> Client {
+        Client { link }
     }
+
+    /// The link it talks on.
+    pub fn link(&self) -> &Link {
+        &self.link
+    }
+
+    /// Asks for the manifest, unless it is still the one with `etag`. A manager
+    /// that can waits up to `wait` for a change. `version` is the adopted one.
     pub async fn manifest(
         &self,
-        _etag: Option<&str>,
-        _version: Option<u64>,
-        _wait: Duration,
+        etag: Option<&str>,
+        version: Option<u64>,
+        wait: Duration,
     ) -> Result<Poll, ClientError> {
-        todo!()
+        let prefer = format!("wait={}", wait.as_secs());
+        let version = version.map(|it| it.to_string());
+        let mut headers = vec![("accept", MEDIA_TYPE)];
+        headers.extend(etag.map(|it| ("if-none-match", it)));
+        headers.extend(version.as_deref().map(|it| (asks::VERSION_HEADER, it)));
+        if wait.as_secs() > 0 {
+            headers.push(("prefer", &prefer));
+        }
+        let path = "/api/v1/deployments";
+        let answer = self
+            .link
+            .send(Method::GET, path, &headers, Bytes::new(), MAX_MANIFEST, wait + TIMEOUT)
+            .await?;
+        poll(answer)
     }
-    pub async fn bundle(&self, _digest: &Digest) -> Result<Bytes, ClientError> {
-        todo!()
+
+    /// Fetches a bundle.
+    pub async fn bundle(&self, digest: &Digest) -> Result<Bytes, ClientError> {
+        let path = format!("/api/v1/bundles/{digest}");
+        self.content(&path, BUNDLE_MEDIA_TYPE, digest, MAX_BUNDLE).await
     }
-    pub async fn document(
-        &self,
-        _id: &DeploymentId,
-        _digest: &Digest,
-    ) -> Result<Bytes, ClientError> {
-        todo!()
+
+    /// Fetches a deployment.
+    pub async fn document(&self, id: &DeploymentId, digest: &Digest) -> Result<Bytes, ClientError> {
+        let path = format!("/api/v1/deployments/{id}/{digest}");
+        self.content(&path, "application/yaml", digest, MAX_DOCUMENT).await
     }
-    pub async fn status(&self, _status: &DeploymentStatus) -> Result<(), ClientError> {
-        todo!()
+
+    /// Reports the status of a deployment.
+    pub async fn status(&self, status: &DeploymentStatus) -> Result<(), ClientError> {
+        let path = format!("/api/v1/deployments/{}/status", segment(&status.deployment_id));
+        self.tell(Method::POST, &path, status).await.map(drop)
     }
+
+    /// Tells what a device can do.
     pub async fn capabilities(
         &self,
-        _device: &DeviceId,
-        _body: &Capabilities,
+        device: &DeviceId,
+        body: &Capabilities,
     ) -> Result<(), ClientError> {
-        todo!()
+        let path = format!("/api/v1/capabilities/{device}");
+        self.tell(Method::PUT, &path, body).await.map(drop)
     }
-    pub async fn logs(&self, _request: &str, _answer: &LogAnswer) -> Result<(), ClientError> {
-        todo!()
+
+    /// Answers a wish for logs.
+    pub async fn logs(&self, request: &str, answer: &LogAnswer) -> Result<(), ClientError> {
+        if !asks::is_request_id(request) {
+            return Err(ClientError::Request(request.chars().take(64).collect()));
+        }
+        let path = format!("/colony/v1/logs/{request}");
+        self.tell(Method::POST, &path, &answer.clone().bounded()).await.map(drop)
     }
-    pub async fn renew(&self, _csr_pem: &str) -> Result<Joined, ClientError> {
-        todo!()
+
+    /// Asks for another certificate of the same identity.
+    pub async fn renew(&self, csr_pem: &str) -> Result<Joined, ClientError> {
+        let request = RenewRequest { csr: csr_pem.to_owned() };
+        let answer = self.tell(Method::POST, "/colony/v1/renew", &request).await?;
+        serde_json::from_slice(&answer.body).map_err(ClientError::Answer)
     }
+
+    async fn content(
+        &self,
+        path: &str,
+        accept: &str,
+        expected: &Digest,
+        limit: usize,
+    ) -> Result<Bytes, ClientError> {
+        let headers = [("accept", accept)];
+        let answer = self
+            .link
+            .send(Method::GET, path, &headers, Bytes::new(), limit, CONTENT_TIMEOUT)
+            .await?;
+        let body = accepted(answer)?.body;
+        let found = Digest::of(&body);
+        if found != *expected {
+            return Err(ClientError::Digest { expected: *expected, found });
+        }
+        Ok(body)
+    }
+
+    async fn tell(
+        &self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<Answer, ClientError> {
+        let body = serde_json::to_vec(body).map_err(ClientError::Answer)?;
+        let answer =
+            self.link.send(method, path, &[JSON], body.into(), MAX_ANSWER, TIMEOUT).await?;
+        accepted(answer)
+    }
+}
+
+/// One segment of a path. The id of a foreign deployment can be any text.
+fn segment(text: &str) -> String {
+    let escape = |byte: u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+            char::from(byte).to_string()
+        }
+        other => format!("%{other:02X}"),
+    };
+    text.bytes().map(escape).collect()
+}
+
+fn poll(answer: Answer) -> Result<Poll, ClientError> {
+    let asks = answer.headers.get(asks::HEADER);
+    let asks = asks.map(|it| Asks::from_header(it.as_bytes())).unwrap_or_default();
+    if answer.status == StatusCode::NOT_MODIFIED {
+        return Ok(Poll::Unchanged { asks });
+    }
+    let answer = accepted(answer)?;
+    let etag = text(&answer.headers, header::ETAG).filter(|it| it.len() <= MAX_ETAG);
+    let digest = Digest::of(&answer.body);
+    if etag.as_deref().is_some_and(|it| it.trim_matches('"') != digest.to_string()) {
+        tracing::warn!(?etag, %digest, "manifest's ETag is not the digest of its bytes");
+    }
+    Ok(Poll::Manifest { bytes: answer.body, etag, asks })
+}
+
+/// The answer, if it is no problem.
+fn accepted(answer: Answer) -> Result<Answer, ClientError> {
+    if answer.status.is_success() {
+        return Ok(answer);
+    }
+    let problem = read_problem(&answer);
+    let seconds = text(&answer.headers, header::RETRY_AFTER).and_then(|it| it.parse().ok());
+    let seconds = seconds.or(problem.retry_after_seconds.filter(|_| problem.may_retry()));
+    let retry_after = seconds.map(Duration::from_secs);
+    Err(ClientError::Problem { problem: Box::new(problem), retry_after })
+}
+
+/// The problem in an answer; of an answer without one, what its status says.
+pub fn read_problem(answer: &Answer) -> Problem {
+    let status = answer.status.as_u16();
+    let kind = text(&answer.headers, header::CONTENT_TYPE).unwrap_or_default();
+    if kind.starts_with(colony_margo::problem::MEDIA_TYPE)
+        && let Ok(problem) = serde_json::from_slice::<Problem>(&answer.body)
+    {
+        // The connection's own status is the one that decides.
+        return Problem { status, ..problem };
+    }
+    let body = String::from_utf8_lossy(&answer.body);
+    let body: String = body.chars().filter(|it| !it.is_control()).take(200).collect();
+    match body.trim() {
+        "" => Problem::about_blank(status),
+        body => Problem::about_blank(status).detail(body),
+    }
+}
+
+fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<String> {
+    headers.get(name)?.to_str().ok().map(str::to_owned)
 }

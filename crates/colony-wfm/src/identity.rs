@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 const SCHEME: &str = "spiffe://";
+const CENTRAL: &str = "/colony/central";
 const MAX_BYTES: usize = 2048;
 const MAX_DOMAIN: usize = 255;
 
@@ -79,7 +80,7 @@ impl SpiffeId {
 
     /// The central orchestrator of a fleet.
     pub fn central(domain: &str) -> Result<SpiffeId, SpiffeError> {
-        SpiffeId::new(domain, "/colony/central")
+        SpiffeId::new(domain, CENTRAL)
     }
 
     /// A site's orchestrator, as a client of the central one.
@@ -122,6 +123,11 @@ impl SpiffeId {
     pub fn as_wfm_client(&self) -> Option<(&str, &str)> {
         let (wfm, client) = self.path().strip_prefix("/margo/wfm/")?.split_once("/client/")?;
         Some((single(wfm)?, single(client)?))
+    }
+
+    /// Whether this names somebody that others connect to.
+    pub(crate) fn is_server(&self) -> bool {
+        self.as_wfm().is_some() || self.path() == CENTRAL
     }
 
     /// The site, if this names a site's orchestrator.
@@ -179,5 +185,63 @@ impl fmt::Display for SpiffeId {
 impl fmt::Debug for SpiffeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SpiffeId({})", self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_recognised_by_their_form() {
+        check("spiffe://site-a.1f/margo/wfm/a", "site-a.1f wfm a");
+        check("spiffe://site-a.1f/margo/wfm/a/client/n-1", "site-a.1f client n-1 of a");
+        check("spiffe://fleet.1f/colony/site/Plant_B", "fleet.1f site Plant_B");
+        check("spiffe://fleet.1f/colony/central", "fleet.1f other /colony/central");
+        check("spiffe://d/margo/wfm/a/client/n/x", "d other /margo/wfm/a/client/n/x");
+        check("spiffe://d/margo/wfm/a/b", "d other /margo/wfm/a/b");
+    }
+
+    #[test]
+    fn flaws_are_named() {
+        refuse("https://d/a", "SPIFFE id does not begin with `spiffe://`");
+        refuse("spiffe://d", "SPIFFE id has no path");
+        refuse("spiffe:///a", "trust domain `` is not of");
+        refuse("spiffe://D/a", "trust domain `D` is not of");
+        refuse("spiffe://d:1/a", "trust domain `d:1` is not of");
+        refuse("spiffe://d/", "segment `` is not of");
+        refuse("spiffe://d/a//b", "segment `` is not of");
+        refuse("spiffe://d/../b", "segment `..` is not of");
+        refuse("spiffe://d/a%20b", "segment `a%20b` is not of");
+        refuse(&format!("spiffe://d/{}", "a".repeat(2048)), "SPIFFE id has 2059 bytes");
+    }
+
+    #[test]
+    fn no_name_smuggles_in_a_segment() {
+        for name in ["a/client/b", "", "..", "a b"] {
+            assert!(SpiffeId::wfm("d", name).is_err(), "{name}");
+            assert!(SpiffeId::wfm_client("d", "a", name).is_err(), "{name}");
+            assert!(SpiffeId::site_client("d", name).is_err(), "{name}");
+        }
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let id: SpiffeId = text.parse().unwrap();
+        let form = match (id.as_wfm(), id.as_wfm_client(), id.as_site_client()) {
+            (Some(wfm), None, None) => format!("wfm {wfm}"),
+            (None, Some((wfm, client)), None) => format!("client {client} of {wfm}"),
+            (None, None, Some(site)) => format!("site {site}"),
+            (None, None, None) => format!("other {}", id.path()),
+            forms => panic!("{forms:?}"),
+        };
+        assert_eq!(format!("{} {form}", id.trust_domain()), expected);
+        assert_eq!(id.to_string(), text);
+    }
+
+    #[track_caller]
+    fn refuse(text: &str, expected: &str) {
+        let error = text.parse::<SpiffeId>().unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}");
     }
 }

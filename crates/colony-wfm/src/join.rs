@@ -1,19 +1,43 @@
-//! todo
-use crate::link::LinkError;
-use crate::token::TokenError;
+//! Joining: how somebody with a token becomes a member.
+//!
+//! The token says where to go and whose authority to expect there, so the
+//! first connection is already one to the right server. What comes back is
+//! checked against the token and the request before it is believed. Who may
+//! join, and that a token serves once, is decided by the server.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use colony_margo::{Digest, Problem, ProblemType};
+use http::{Method, StatusCode};
+use rustls::ClientConfig;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::client::read_problem;
+use crate::link::{Answer, Link, LinkError};
+use crate::svid;
+use crate::tls::{Trust, client_config};
+use crate::token::{self, TokenError};
+
 /// Where to ask for membership.
 pub const PATH: &str = "/colony/v1/join";
+/// The type of the problem that a token was used before.
+pub const TOKEN_USED: &str = "urn:colony:problem:token-used";
 
-/// What whoever joins sends.
+const MAX_ANSWER: usize = 256 * 1024;
+const MAX_URLS: usize = 16;
+const TIMEOUT: Duration = Duration::from_secs(15);
+
+/// What a node that joins sends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinRequest {
     pub token: String,
-    /// PEM.
+    /// The certificate request, in PEM.
     pub csr: String,
-    /// The wished name.
+    /// The name it would like to have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
@@ -21,22 +45,22 @@ pub struct JoinRequest {
 /// What a member gets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Joined {
-    /// PEM: the certificate and its authority's.
+    /// The SVID and what signed it, in PEM.
     pub chain: String,
-    /// PEM.
+    /// In PEM.
     pub roots: String,
     pub name: String,
     pub site: String,
 }
 
-/// What a member sends to renew its certificate.
+/// What a member sends for another certificate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RenewRequest {
-    /// PEM.
+    /// The certificate request, in PEM.
     pub csr: String,
 }
 
-/// Why joining did not work.
+/// Why somebody did not become a member.
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
     #[error(transparent)]
@@ -45,41 +69,104 @@ pub enum JoinError {
     Used,
     #[error("{url} refuses: {reason}")]
     Refused { url: String, reason: String },
-    #[error("no server could be reached: {}", list(.0))]
+    #[error("no server of the token could be reached: {}", list(.0))]
     Unreachable(Vec<(String, LinkError)>),
-    #[error("{url} answers what cannot be trusted: {reason}")]
+    #[error("answer of {url} cannot be believed: {reason}")]
     Answer { url: String, reason: String },
 }
 
-fn list(tried: &[(String, LinkError)]) -> String {
-    tried.iter().map(|(url, error)| format!("{url} ({error})")).collect::<Vec<_>>().join(", ")
-}
-
-/// Joins as a node.
+/// Joins as a node. Returns the membership and the URL that answered.
 pub async fn join(
-    _token: &str,
-    _csr_pem: &str,
-    _name: Option<&str>,
-    _now_unix: i64,
+    token: &str,
+    csr_pem: &str,
+    name: Option<&str>,
+    now_unix: i64,
 ) -> Result<(Joined, String), JoinError> {
-    todo!()
+    let (token, csr) = (token.trim().to_owned(), csr_pem.to_owned());
+    let request = JoinRequest { token, csr, name: name.map(str::to_owned) };
+    let (joined, url) = ask::<Joined>(&request.token, &request, now_unix).await?;
+    let pin = token::read(&request.token)?.pin;
+    match check(&joined, &pin) {
+        Ok(()) => Ok((joined, url)),
+        Err(reason) => Err(JoinError::Answer { url, reason }),
+    }
 }
 
-/// Sends any join request to the first server of the token that answers.
+/// Sends a join request to the first server of its token that answers.
 pub async fn ask<T: DeserializeOwned>(
-    _token: &str,
-    _request: &impl Serialize,
-    _now_unix: i64,
+    token: &str,
+    request: &impl Serialize,
+    now_unix: i64,
 ) -> Result<(T, String), JoinError> {
-    todo!()
+    let claims = token::read(token)?;
+    claims.check_expiry(now_unix)?;
+    let trust = Trust::Pin { fingerprint: &claims.pin };
+    let tls = client_config(None, trust).map_err(|_| TokenError::Malformed)?;
+    let body: Bytes = serde_json::to_vec(request).map_err(|_| TokenError::Malformed)?.into();
+    let mut tried = Vec::new();
+    for url in claims.urls.iter().take(MAX_URLS) {
+        match call(url, tls.clone(), body.clone()).await {
+            Ok(answer) => return read(&answer, url).map(|it| (it, url.clone())),
+            Err(error) => tried.push((url.clone(), error)),
+        }
+    }
+    Err(JoinError::Unreachable(tried))
 }
 
-/// The problem that says that a token was used before (409).
-pub fn token_used() -> colony_margo::Problem {
-    todo!()
+/// The problem of a token that was used before.
+pub fn token_used() -> Problem {
+    let problem = Problem { kind: TOKEN_USED.to_owned(), ..Problem::about_blank(409) };
+    problem.detail("token was used before")
 }
 
-/// The problem that says why a token is not accepted (403).
-pub fn token_refused(_error: &TokenError) -> colony_margo::Problem {
-    todo!()
+/// The problem of a token that is not accepted.
+pub fn token_refused(error: &TokenError) -> Problem {
+    Problem::new(ProblemType::NotAuthorized).detail(error.to_string())
+}
+
+async fn call(url: &str, tls: Arc<ClientConfig>, body: Bytes) -> Result<Answer, LinkError> {
+    let headers = [("content-type", "application/json")];
+    Link::new(url, tls)?.send(Method::POST, PATH, &headers, body, MAX_ANSWER, TIMEOUT).await
+}
+
+fn read<T: DeserializeOwned>(answer: &Answer, url: &str) -> Result<T, JoinError> {
+    if answer.status.is_success() {
+        return serde_json::from_slice(&answer.body)
+            .map_err(|error| JoinError::Answer { url: url.to_owned(), reason: error.to_string() });
+    }
+    let problem = read_problem(answer);
+    if answer.status == StatusCode::CONFLICT && problem.kind == TOKEN_USED {
+        return Err(JoinError::Used);
+    }
+    let reason = problem.detail.unwrap_or(problem.title);
+    Err(JoinError::Refused { url: url.to_owned(), reason })
+}
+
+/// What was pinned must be among the roots, and the SVID must be one.
+fn check(joined: &Joined, pin: &str) -> Result<(), String> {
+    let text = |error: crate::identity::IdentityError| error.to_string();
+    let roots = svid::certificates(&joined.roots).map_err(text)?;
+    if !roots.iter().any(|it| Digest::of(it).to_string() == pin) {
+        return Err("its roots are not those of the token".to_owned());
+    }
+    let leaf = svid::leaf(&joined.chain).map_err(text)?;
+    svid::id(&leaf).map(drop).map_err(text)
+}
+
+fn list(tried: &[(String, LinkError)]) -> String {
+    if tried.is_empty() {
+        return "it names none".to_owned();
+    }
+    let one = |(url, error): &(String, LinkError)| format!("{url}: {}", chain(error));
+    tried.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(it) = cause {
+        text = format!("{text}: {it}");
+        cause = it.source();
+    }
+    text
 }

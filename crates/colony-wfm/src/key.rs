@@ -1,21 +1,62 @@
-//! todo
+//! Private keys and the requests for certificates made with them.
+//!
+//! A key is ECDSA P-256, the one algorithm that every Margo implementation
+//! must know. It leaves its machine never, and a request names nobody: who the
+//! certificate is for is decided by whoever signs it.
+
+use std::fmt;
+
+use rcgen::{CertificateParams, DistinguishedName, KeyPair, PKCS_ECDSA_P256_SHA256};
+
 use crate::identity::IdentityError;
 
-/// A private key (ECDSA P-256).
-#[derive(Debug)]
-pub struct PrivateKey {}
+/// A private key, which is not printed.
+pub struct PrivateKey {
+    pair: KeyPair,
+}
+
+impl fmt::Debug for PrivateKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PrivateKey").finish_non_exhaustive()
+    }
+}
 
 impl PrivateKey {
+    /// Draws a key.
     pub fn generate() -> Result<PrivateKey, IdentityError> {
-        todo!()
+        let pair = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256);
+        let pair = pair.map_err(|source| failed("make a private key", source))?;
+        Ok(PrivateKey { pair })
     }
-    pub fn from_pem(_pem: &str) -> Result<PrivateKey, IdentityError> {
-        todo!()
+
+    /// Reads a key in PKCS #8.
+    pub fn from_pem(pem: &str) -> Result<PrivateKey, IdentityError> {
+        let pair = KeyPair::from_pem(pem).map_err(|_| IdentityError::Key)?;
+        Ok(PrivateKey { pair })
     }
+
+    /// The key in PKCS #8.
     pub fn to_pem(&self) -> String {
-        todo!()
+        self.pair.serialize_pem()
     }
+
+    /// A request for a certificate, signed with the key.
     pub fn csr(&self) -> Result<String, IdentityError> {
-        todo!()
+        let mut params = CertificateParams::default();
+        params.distinguished_name = DistinguishedName::new();
+        let request = params.serialize_request(&self.pair).and_then(|it| it.pem());
+        request.map_err(|source| failed("make a certificate request", source))
     }
+
+    pub(crate) fn pair(&self) -> &KeyPair {
+        &self.pair
+    }
+
+    pub(crate) fn public(&self) -> &[u8] {
+        self.pair.public_key_raw()
+    }
+}
+
+fn failed(doing: &'static str, source: rcgen::Error) -> IdentityError {
+    IdentityError::Crypto { doing, source }
 }

@@ -1,1 +1,93 @@
-//! What an X.509-SVID says.
+//! Reads certificates: X.509-SVIDs and the roots that sign them.
+//!
+//! An SVID names exactly one URI, which is its SPIFFE id, and can sign no other
+//! certificate. Whether a chain is valid is checked in the handshake.
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use x509_parser::certificate::X509Certificate;
+use x509_parser::extensions::GeneralName;
+use x509_parser::prelude::FromDer as _;
+
+use crate::identity::{IdentityError, SpiffeId, check_domain};
+
+const MAX_CERTIFICATES: usize = 16;
+
+/// The certificates of a PEM text; at least one.
+pub(crate) fn certificates(pem: &str) -> Result<Vec<CertificateDer<'static>>, IdentityError> {
+    let found: Result<Vec<_>, _> =
+        CertificateDer::pem_slice_iter(pem.as_bytes()).take(MAX_CERTIFICATES + 1).collect();
+    let found = found.map_err(|error| unusable(format!("PEM is broken: {error}")))?;
+    match found.len() {
+        0 => Err(unusable("PEM holds no certificate")),
+        1..=MAX_CERTIFICATES => Ok(found),
+        _ => Err(unusable(format!("PEM holds more than {MAX_CERTIFICATES} certificates"))),
+    }
+}
+
+/// The first certificate of a PEM text.
+pub(crate) fn leaf(pem: &str) -> Result<CertificateDer<'static>, IdentityError> {
+    certificates(pem)?.into_iter().next().ok_or_else(|| unusable("PEM holds no certificate"))
+}
+
+/// Who an SVID is for.
+pub(crate) fn id(der: &[u8]) -> Result<SpiffeId, IdentityError> {
+    let certificate = parse(der)?;
+    if certificate.is_ca() || may_sign(&certificate)? {
+        return Err(unusable("it may sign certificates, which an SVID must not"));
+    }
+    Ok(uri(&certificate)?.parse()?)
+}
+
+/// The trust domain of a root made by us.
+pub(crate) fn root_domain(der: &[u8]) -> Result<String, IdentityError> {
+    let certificate = parse(der)?;
+    let uri = uri(&certificate)?;
+    let domain = uri.strip_prefix("spiffe://").unwrap_or_default();
+    check_domain(domain)?;
+    Ok(domain.to_owned())
+}
+
+/// From when until when a certificate is valid, in unix seconds.
+pub(crate) fn validity(der: &[u8]) -> Result<(i64, i64), IdentityError> {
+    let certificate = parse(der)?;
+    let validity = certificate.validity();
+    Ok((validity.not_before.timestamp(), validity.not_after.timestamp()))
+}
+
+/// The public key in a certificate, as it was signed.
+pub(crate) fn public_key(der: &[u8]) -> Result<Vec<u8>, IdentityError> {
+    Ok(parse(der)?.public_key().subject_public_key.data.to_vec())
+}
+
+fn parse(der: &[u8]) -> Result<X509Certificate<'_>, IdentityError> {
+    match X509Certificate::from_der(der) {
+        Ok(([], certificate)) => Ok(certificate),
+        Ok(_) => Err(unusable("bytes follow it")),
+        Err(error) => Err(unusable(format!("it is malformed: {error}"))),
+    }
+}
+
+fn may_sign(certificate: &X509Certificate<'_>) -> Result<bool, IdentityError> {
+    let usage = certificate.key_usage().map_err(|error| unusable(error.to_string()))?;
+    Ok(usage.is_some_and(|it| it.value.key_cert_sign() || it.value.crl_sign()))
+}
+
+fn uri<'a>(certificate: &'a X509Certificate<'_>) -> Result<&'a str, IdentityError> {
+    let names = certificate.subject_alternative_name();
+    let names = names.map_err(|error| unusable(error.to_string()))?;
+    let names = names.map(|it| it.value.general_names.as_slice()).unwrap_or_default();
+    let uris: Vec<&str> = names.iter().filter_map(as_uri).collect();
+    match uris.as_slice() {
+        [uri] => Ok(uri),
+        _ => Err(unusable(format!("it has {} URI names; an SVID has one", uris.len()))),
+    }
+}
+
+fn as_uri<'a>(name: &GeneralName<'a>) -> Option<&'a str> {
+    if let GeneralName::URI(uri) = name { Some(uri) } else { None }
+}
+
+fn unusable(reason: impl Into<String>) -> IdentityError {
+    IdentityError::Certificate(reason.into())
+}

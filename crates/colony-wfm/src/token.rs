@@ -160,3 +160,95 @@ fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), TokenError> {
 fn claims(payload: &[u8]) -> Result<Claims, TokenError> {
     serde_json::from_slice(payload).map_err(|_| TokenError::Malformed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_800_000_000;
+
+    #[test]
+    fn token_says_what_was_signed() {
+        let signer = TokenSigner::generate().unwrap();
+        let token = signer.sign(&some_claims());
+        assert!(token.starts_with("col1_"), "{token}");
+        assert_eq!(read(&token), Ok(some_claims()));
+        assert_eq!(verify(&format!(" {token}\n"), &signer.public(), NOW), Ok(some_claims()));
+    }
+
+    #[test]
+    fn expired_tokens_are_refused_to_the_second() {
+        let signer = TokenSigner::generate().unwrap();
+        let token = signer.sign(&some_claims());
+        let at = |now| verify(&token, &signer.public(), now);
+        assert!(at(NOW + 3599).is_ok());
+        assert_eq!(at(NOW + 3600), Err(TokenError::Expired { ago: 0 }));
+        assert_eq!(at(NOW + 3660), Err(TokenError::Expired { ago: 60 }));
+    }
+
+    #[test]
+    fn forged_tokens_are_refused() {
+        let signer = TokenSigner::generate().unwrap();
+        let other = TokenSigner::generate().unwrap();
+        let forged = other.sign(&some_claims());
+        assert_eq!(verify(&forged, &signer.public(), NOW), Err(TokenError::Signature));
+        assert_eq!(verify(&forged, "", NOW), Err(TokenError::Signature));
+
+        let mut bytes = decode(&signer.sign(&some_claims())).unwrap();
+        let at = bytes.windows(7).position(|it| it == b"plant-b").unwrap();
+        bytes[at] = b'q';
+        let changed = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes));
+        assert_eq!(read(&changed).map(|it| it.site), Ok("qlant-b".into()));
+        assert_eq!(verify(&changed, &signer.public(), NOW), Err(TokenError::Signature));
+    }
+
+    #[test]
+    fn malformed_tokens_are_refused() {
+        let signer = TokenSigner::generate().unwrap();
+        let token = signer.sign(&some_claims());
+        let short = URL_SAFE_NO_PAD.encode([0; 63]);
+        let empty = URL_SAFE_NO_PAD.encode([0; 64]);
+        let long = format!("col1_{}", "A".repeat(5000));
+        for text in [
+            "",
+            "col1_",
+            "hello",
+            "col1_ä",
+            &token[5..],
+            &token[..token.len() - 1].replace('_', "/"),
+            &format!("col1_{short}"),
+            &long,
+        ] {
+            assert_eq!(verify(text, &signer.public(), NOW), Err(TokenError::Malformed), "{text}");
+            assert_eq!(read(text), Err(TokenError::Malformed), "{text}");
+        }
+        assert_eq!(read(&format!("col1_{empty}")), Err(TokenError::Malformed));
+    }
+
+    #[test]
+    fn signer_is_kept_for_its_owner_only_and_not_printed() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        assert!(TokenSigner::load(dir.path()).unwrap().is_none());
+        let signer = TokenSigner::generate().unwrap();
+        signer.save(dir.path()).unwrap();
+        let mode = std::fs::metadata(dir.path().join(FILE)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let loaded = TokenSigner::load(dir.path()).unwrap().unwrap();
+        assert_eq!(loaded.public(), signer.public());
+        let printed = format!("TokenSigner {{ public: {:?}, .. }}", signer.public());
+        assert_eq!(format!("{signer:?}"), printed);
+    }
+
+    fn some_claims() -> Claims {
+        Claims {
+            kind: TokenKind::Node,
+            id: "t1".into(),
+            site: "plant-b".into(),
+            urls: vec!["https://hub:7444".into()],
+            pin: "sha256:00".into(),
+            expires: NOW + 3600,
+            replace: false,
+        }
+    }
+}

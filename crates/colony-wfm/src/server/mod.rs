@@ -1,29 +1,49 @@
-//! todo
+//! The server of the Margo interface, over any manager.
+//!
+//! It parses, asks the manager and answers. Who calls is the certificate of
+//! the connection (`ConnectInfo<Peer>`), never the path or the body; the
+//! manager is asked again with every request whether it still accepts them. It
+//! holds no state of its own. The router has no fallback, so that a role can
+//! merge it with its own routes.
+
+mod body;
+mod caller;
+mod content;
+mod poll;
+mod refusal;
+mod report;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::Router;
+use axum::routing::{get, post, put};
+use colony_margo::{Capabilities, DeploymentStatus, DeviceId, Digest, Problem};
+
 use crate::asks::{Asks, LogAnswer};
 use crate::identity::SpiffeId;
 use crate::join::Joined;
-use async_trait::async_trait;
-use axum::response::{IntoResponse, Response};
-use colony_margo::{Capabilities, DeploymentStatus, DeviceId, Digest, Problem};
-use std::sync::Arc;
+pub use refusal::Refusal;
 
-/// What a manager does behind the interface. `client` is always the name that
-/// `accepts` gave for the certificate of the connection.
+/// What is behind the interface. `client` is always the name that `accepts`
+/// gave for the certificate of the connection.
 #[async_trait]
 pub trait Manager: Send + Sync + 'static {
-    /// Whether somebody with this id may call, and under which name. Called
-    /// once for each request, when it arrives.
+    /// Whether somebody with this id may call, and under which name. Asked
+    /// exactly once for each request, when it arrives.
     fn accepts(&self, id: &SpiffeId) -> Result<String, Problem>;
 
-    /// The manifest of the client, at once.
+    /// The manifest of a client as it is at this moment.
     async fn manifest(&self, client: &str, have: Have) -> Result<Held, Problem>;
 
-    /// Resolves when `manifest` may answer otherwise or there is something to
-    /// ask, counted from the first time the future was polled.
+    /// Resolves when `manifest` may answer otherwise, or asks something, since
+    /// this was polled first. It may resolve for nothing.
     async fn changed(&self, client: &str);
 
+    /// The bytes of a deployment that was ever in a manifest of the client.
     async fn document(&self, client: &str, id: &str, digest: &Digest) -> Result<Vec<u8>, Problem>;
 
+    /// The bytes of a bundle that was ever in a manifest of the client.
     async fn bundle(&self, client: &str, digest: &Digest) -> Result<Vec<u8>, Problem>;
 
     /// Keeps the capabilities of a device; true if it was not known before.
@@ -34,49 +54,51 @@ pub trait Manager: Send + Sync + 'static {
         body: Capabilities,
     ) -> Result<bool, Problem>;
 
+    /// Forgets a device.
     async fn capabilities_delete(&self, client: &str, device: DeviceId) -> Result<(), Problem>;
 
+    /// Takes a report, of an unknown deployment too.
     async fn status(&self, client: &str, status: DeploymentStatus) -> Result<(), Problem>;
 
+    /// Takes the answer to a wish for logs.
     async fn logs(&self, client: &str, request: &str, answer: LogAnswer) -> Result<(), Problem>;
 
+    /// Signs another certificate for the client.
     async fn renew(&self, client: &str, csr: &str) -> Result<Joined, Problem>;
 }
 
-/// What a client has.
+/// What a client has already.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Have {
-    /// Without its quotes.
+    /// The tag of its manifest, without quotes.
     pub etag: Option<String>,
     /// The manifest version it has adopted.
     pub version: Option<u64>,
 }
 
-/// What a manager holds for a client.
+/// What a manager has for a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
     pub bytes: Vec<u8>,
+    /// The digest of `bytes`.
     pub etag: Digest,
     pub asks: Asks,
 }
 
-/// The Margo interface over a manager.
-pub fn router(_manager: Arc<dyn Manager>) -> axum::Router {
-    todo!()
-}
-
-/// A problem as an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal(pub Problem);
-
-impl From<Problem> for Refusal {
-    fn from(problem: Problem) -> Refusal {
-        Refusal(problem)
-    }
-}
-
-impl IntoResponse for Refusal {
-    fn into_response(self) -> Response {
-        todo!()
-    }
+/// The Margo interface and colony's few additions to it.
+pub fn router(manager: Arc<dyn Manager>) -> Router {
+    Router::new()
+        .route("/api/v1/deployments", get(poll::manifest))
+        .route("/api/v1/deployments/{id}/{digest}", get(content::document))
+        .route("/api/v1/deployments/{id}/status", post(report::status))
+        .route("/api/v1/bundles/{digest}", get(content::bundle))
+        .route(
+            "/api/v1/capabilities/{*device}",
+            put(report::capabilities_put).delete(report::capabilities_delete),
+        )
+        .route("/colony/v1/logs/{request}", post(report::logs))
+        .route("/colony/v1/renew", post(report::renew))
+        .method_not_allowed_fallback(refusal::method_not_allowed)
+        .layer(axum::middleware::from_fn(caller::cap_age))
+        .with_state(manager)
 }

@@ -1,64 +1,160 @@
-//! todo
-use crate::identity::SpiffeId;
-use axum::extract::connect_info::Connected;
-use axum::serve::IncomingStream;
+//! The TLS listener for `axum::serve`, and who is at the other end.
+//!
+//! Handshakes run in tasks of their own with a time limit, so that a slow one
+//! holds up nobody; they end with the listener. The number of connections is
+//! limited; beyond it clients wait.
+
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use tokio::net::TcpStream;
-use tokio_rustls::server::TlsStream;
+use std::time::Duration;
 
-/// A listener for `axum::serve`.
+use axum::extract::connect_info::Connected;
+use axum::serve::IncomingStream;
+use rustls::ServerConfig;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::{Instant, sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+use tracing::{info, warn};
+
+use super::stream::Connection;
+use crate::identity::SpiffeId;
+use crate::svid;
+
+const HANDSHAKE: Duration = Duration::from_secs(10);
+const IDLE: Duration = Duration::from_secs(600);
+const MAX_CONNECTIONS: usize = 8192;
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Listens for TLS connections.
 #[derive(Debug)]
-pub struct TlsListener {}
+pub struct TlsListener {
+    ready: mpsc::Receiver<(Connection, SocketAddr)>,
+    addr: SocketAddr,
+    config: watch::Sender<Arc<ServerConfig>>,
+    accepting: AbortHandle,
+}
 
-/// Replaces the configuration of a listener.
+/// Replaces the configuration of a listener, for connections to come.
 #[derive(Debug, Clone)]
-pub struct Reloader {}
+pub struct Reloader {
+    config: watch::Sender<Arc<ServerConfig>>,
+}
 
-/// Who is at the other end.
-#[derive(Debug, Clone)]
+/// Who is at the other end of a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peer {
+    /// From the certificate, if one was shown.
     pub id: Option<SpiffeId>,
     pub addr: SocketAddr,
     /// When the connection was made.
-    pub since: tokio::time::Instant,
+    pub since: Instant,
 }
 
 impl TlsListener {
-    pub async fn bind(
-        _addr: SocketAddr,
-        _config: Arc<rustls::ServerConfig>,
-    ) -> io::Result<TlsListener> {
-        todo!()
+    /// Listens at `addr`; port 0 takes a free one.
+    pub async fn bind(addr: SocketAddr, config: Arc<ServerConfig>) -> io::Result<TlsListener> {
+        let listener = TcpListener::bind(addr).await?;
+        let addr = listener.local_addr()?;
+        let (config, current) = watch::channel(config);
+        let (done, ready) = mpsc::channel(64);
+        let accepting = tokio::spawn(accept_all(listener, current, done)).abort_handle();
+        Ok(TlsListener { ready, addr, config, accepting })
     }
+
+    /// Where it listens.
     pub fn local_addr(&self) -> SocketAddr {
-        todo!()
+        self.addr
     }
+
+    /// A handle to replace the configuration, as after a renewal.
     pub fn reloader(&self) -> Reloader {
-        todo!()
+        Reloader { config: self.config.clone() }
+    }
+}
+
+impl Drop for TlsListener {
+    fn drop(&mut self) {
+        self.accepting.abort();
     }
 }
 
 impl Reloader {
-    pub fn set(&self, _config: Arc<rustls::ServerConfig>) {
-        todo!()
+    /// Uses `config` for all connections to come.
+    pub fn set(&self, config: Arc<ServerConfig>) {
+        self.config.send_replace(config);
     }
 }
 
 impl axum::serve::Listener for TlsListener {
-    type Io = TlsStream<TcpStream>;
+    type Io = Connection;
     type Addr = SocketAddr;
-    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
-        todo!()
+
+    async fn accept(&mut self) -> (Connection, SocketAddr) {
+        match self.ready.recv().await {
+            Some(accepted) => accepted,
+            None => std::future::pending().await,
+        }
     }
+
     fn local_addr(&self) -> io::Result<SocketAddr> {
-        todo!()
+        Ok(self.addr)
+    }
+}
+
+impl Peer {
+    /// Somebody whose connection begins at this moment.
+    pub fn new(id: Option<SpiffeId>, addr: SocketAddr) -> Peer {
+        Peer { id, addr, since: Instant::now() }
     }
 }
 
 impl Connected<IncomingStream<'_, TlsListener>> for Peer {
-    fn connect_info(_stream: IncomingStream<'_, TlsListener>) -> Peer {
-        todo!()
+    fn connect_info(stream: IncomingStream<'_, TlsListener>) -> Peer {
+        let id = stream.io().certificate().and_then(|it| svid::id(it).ok());
+        Peer { id, addr: *stream.remote_addr(), since: stream.io().since() }
+    }
+}
+
+async fn accept_all(
+    listener: TcpListener,
+    config: watch::Receiver<Arc<ServerConfig>>,
+    done: mpsc::Sender<(Connection, SocketAddr)>,
+) {
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let mut handshakes = JoinSet::new();
+    while let Ok(place) = places.clone().acquire_owned().await {
+        while handshakes.try_join_next().is_some() {}
+        match listener.accept().await {
+            Ok((stream, addr)) => {
+                let acceptor = TlsAcceptor::from(config.borrow().clone());
+                handshakes.spawn(handshake(acceptor, stream, addr, place, done.clone()));
+            }
+            Err(error) => {
+                warn!("could not accept a connection: {error}");
+                sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn handshake(
+    acceptor: TlsAcceptor,
+    stream: TcpStream,
+    addr: SocketAddr,
+    place: OwnedSemaphorePermit,
+    done: mpsc::Sender<(Connection, SocketAddr)>,
+) {
+    // Answers are small; held back they would wait for an acknowledgement.
+    let _ = stream.set_nodelay(true);
+    match timeout(HANDSHAKE, acceptor.accept(stream)).await {
+        Ok(Ok(stream)) => {
+            // A closed channel means that nobody serves any more.
+            let _ = done.send((Connection::new(stream, IDLE, place), addr)).await;
+        }
+        Ok(Err(error)) => info!(peer.addr = %addr, "handshake failed: {error}"),
+        Err(_) => info!(peer.addr = %addr, "handshake took too long"),
     }
 }

@@ -1,43 +1,134 @@
-//! todo
-use crate::credentials::Credentials;
-use crate::identity::{IdentityError, SpiffeId};
-use std::sync::Arc;
+//! TLS for both sides, on ring.
+//!
+//! Both sides are known by the SPIFFE id in their certificate; a host name is
+//! only where to connect to. Sessions are never resumed: a resumed one would
+//! carry an identity on without checking its certificate again, and connections
+//! are kept alive anyway.
 
 #[cfg(feature = "server")]
 mod listen;
 #[cfg(feature = "server")]
+mod stream;
+mod verify;
+
+use std::sync::Arc;
+
+use rustls::client::Resumption;
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+
+use crate::credentials::Credentials;
+use crate::identity::{IdentityError, SpiffeId};
+use crate::svid;
+#[cfg(feature = "server")]
 pub use listen::{Peer, Reloader, TlsListener};
+#[cfg(feature = "server")]
+pub use stream::Connection;
+use verify::{Anchor, ClientVerifier, ServerVerifier};
+
+const HTTP_1_1: &[u8] = b"http/1.1";
 
 /// The cryptography of every connection.
-pub fn provider() -> Arc<rustls::crypto::CryptoProvider> {
-    Arc::new(rustls::crypto::ring::default_provider())
+pub fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
 }
 
-/// Whether clients must show a certificate.
+/// Whether clients must show a certificate. One that is shown must be right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientAuth {
     Optional,
     Required,
 }
 
-/// What a client trusts a server by.
-#[derive(Debug)]
+/// What a client knows a server by.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trust<'a> {
+    /// It chains to these roots and is `expect`.
     Roots { pem: &'a str, expect: SpiffeId },
+    /// It chains to these roots, which are private to the fleet.
     RootsAnyHost { pem: &'a str },
+    /// It chains to the authority with this fingerprint, which it sends along.
     Pin { fingerprint: &'a str },
 }
 
+/// The server side. Clients must be of the server's own trust domain.
 pub fn server_config(
-    _own: &Credentials,
-    _clients: ClientAuth,
-) -> Result<Arc<rustls::ServerConfig>, IdentityError> {
-    todo!()
+    own: &Credentials,
+    clients: ClientAuth,
+) -> Result<Arc<ServerConfig>, IdentityError> {
+    let builder = ServerConfig::builder_with_provider(provider())
+        .with_safe_default_protocol_versions()
+        .map_err(IdentityError::Tls)?
+        .with_client_cert_verifier(client_verifier(own, clients)?);
+    let mut config = builder
+        .with_single_cert(svid::certificates(&own.chain_pem)?, key(own)?)
+        .map_err(IdentityError::Tls)?;
+    config.alpn_protocols = vec![HTTP_1_1.to_vec()];
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    config.send_tls13_tickets = 0;
+    Ok(Arc::new(config))
 }
 
+/// The client side, with a certificate to show or without.
 pub fn client_config(
-    _own: Option<&Credentials>,
-    _trust: Trust<'_>,
-) -> Result<Arc<rustls::ClientConfig>, IdentityError> {
-    todo!()
+    own: Option<&Credentials>,
+    trust: Trust<'_>,
+) -> Result<Arc<ClientConfig>, IdentityError> {
+    let verifier = ServerVerifier::new(anchor(trust)?, &provider());
+    let builder = ClientConfig::builder_with_provider(provider())
+        .with_safe_default_protocol_versions()
+        .map_err(IdentityError::Tls)?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier));
+    let mut config = match own {
+        Some(own) => builder
+            .with_client_auth_cert(svid::certificates(&own.chain_pem)?, key(own)?)
+            .map_err(IdentityError::Tls)?,
+        None => builder.with_no_client_auth(),
+    };
+    config.alpn_protocols = vec![HTTP_1_1.to_vec()];
+    config.resumption = Resumption::disabled();
+    Ok(Arc::new(config))
+}
+
+fn client_verifier(
+    own: &Credentials,
+    clients: ClientAuth,
+) -> Result<Arc<ClientVerifier>, IdentityError> {
+    let roots = Arc::new(roots(&own.roots_pem)?);
+    let builder = WebPkiClientVerifier::builder_with_provider(roots, provider());
+    let builder = match clients {
+        ClientAuth::Optional => builder.allow_unauthenticated(),
+        ClientAuth::Required => builder,
+    };
+    let chain = builder.build().map_err(|error| IdentityError::Certificate(error.to_string()))?;
+    Ok(Arc::new(ClientVerifier::new(chain, own.id()?.trust_domain())))
+}
+
+fn anchor(trust: Trust<'_>) -> Result<Anchor, IdentityError> {
+    match trust {
+        Trust::Roots { pem, expect } => {
+            Ok(Anchor::Roots { roots: roots(pem)?, expect: Some(expect) })
+        }
+        Trust::RootsAnyHost { pem } => Ok(Anchor::Roots { roots: roots(pem)?, expect: None }),
+        Trust::Pin { fingerprint } => fingerprint
+            .parse()
+            .map(Anchor::Pin)
+            .map_err(|error| IdentityError::Certificate(format!("fingerprint: {error}"))),
+    }
+}
+
+fn roots(pem: &str) -> Result<RootCertStore, IdentityError> {
+    let mut store = RootCertStore::empty();
+    for root in svid::certificates(pem)? {
+        store.add(root).map_err(IdentityError::Tls)?;
+    }
+    Ok(store)
+}
+
+fn key(own: &Credentials) -> Result<PrivateKeyDer<'static>, IdentityError> {
+    PrivateKeyDer::from_pem_slice(own.key_pem.as_bytes()).map_err(|_| IdentityError::Key)
 }

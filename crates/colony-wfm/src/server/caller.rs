@@ -1,0 +1,48 @@
+//! Who calls, as the certificate of the connection says.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{ConnectInfo, FromRequestParts, Request};
+use axum::middleware::Next;
+use axum::response::Response;
+use colony_margo::{Problem, ProblemType};
+use http::request::Parts;
+use http::{HeaderValue, header};
+
+use super::{Manager, Refusal};
+use crate::tls::Peer;
+
+/// A certificate is checked when a connection begins, so none lasts for ever.
+const MAX_AGE: Duration = Duration::from_secs(3600);
+
+/// The name under which the manager knows the caller.
+pub(super) struct Caller(pub(super) String);
+
+impl FromRequestParts<Arc<dyn Manager>> for Caller {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        manager: &Arc<dyn Manager>,
+    ) -> Result<Caller, Refusal> {
+        let peer = parts.extensions.get::<ConnectInfo<Peer>>();
+        let id = peer.and_then(|it| it.0.id.as_ref()).ok_or_else(nobody)?;
+        Ok(Caller(manager.accepts(id)?))
+    }
+}
+
+fn nobody() -> Problem {
+    let problem = Problem::new(ProblemType::NotAuthorized);
+    problem.detail("the connection shows no client certificate")
+}
+
+/// Asks the client to connect anew after a while.
+pub(super) async fn cap_age(request: Request, next: Next) -> Response {
+    let since = request.extensions().get::<ConnectInfo<Peer>>().map(|it| it.0.since);
+    let mut response = next.run(request).await;
+    if since.is_some_and(|it| it.elapsed() > MAX_AGE) {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}

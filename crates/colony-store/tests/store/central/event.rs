@@ -26,7 +26,7 @@ pub(crate) async fn events_are_filtered_and_cut(it: &Database) {
     check(&store, "", 249, 1_000, &[250, 251]).await;
     check(&store, "", 251, 1_000, &[]).await;
     check(&store, "site=a", 0, 3, &[1, 2, 4]).await;
-    check(&store, "site=b deployment=q", 10, 2, &[17, 27]).await;
+    check(&store, "site=b deployment=q", 10, 2, &[13, 23]).await;
     check(&store, "node=n kind=l", 0, 2, &[3, 5]).await;
     check(&store, "node=m", 0, 2, &[]).await;
     check_last(&store, "", 2, &[250, 251]).await;

@@ -36,13 +36,8 @@ pub enum Error {
 impl Error {
     /// The only unique thing an event brings along is its place in its log.
     pub(crate) fn or_event_stored(self) -> Error {
-        match self {
-            Error::Database { source: sqlx::Error::Database(it), .. }
-                if it.is_unique_violation() =>
-            {
-                Error::EventStored
-            }
-            other => other,
-        }
+        let stored = matches!(&self, Error::Database { source: sqlx::Error::Database(it), .. }
+            if it.is_unique_violation());
+        if stored { Error::EventStored } else { self }
     }
 }

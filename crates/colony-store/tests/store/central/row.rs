@@ -44,9 +44,9 @@ pub(crate) async fn any_path_names_its_own_row(it: &Database) {
 
 async fn stored(store: &colony_store::CentralStore) -> BTreeSet<String> {
     let rows = store.fleet_rows().await.expect("rows").into_iter();
-    rows.map(|it| match it.body {
-        RowBody::File(path, _) => path,
-        other => panic!("not a file: {other:?}"),
+    rows.map(|it| {
+        let RowBody::File(path, _) = it.body else { panic!("not a file: {it:?}") };
+        path
     })
     .collect()
 }

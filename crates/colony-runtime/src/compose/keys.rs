@@ -117,9 +117,9 @@ fn unknown(name: &str, known: &[&str]) -> String {
 /// The supported keys as `docs/compose.md` prints them.
 pub fn supported_markdown() -> String {
     let head = "| key | takes |\n| --- | --- |\n".to_owned();
-    SUPPORTED.iter().fold(head, |text, it| {
-        text + &format!("| `{}{}` | {} |\n", it.place, it.name, it.takes)
-    })
+    SUPPORTED
+        .iter()
+        .fold(head, |text, it| text + &format!("| `{}{}` | {} |\n", it.place, it.name, it.takes))
 }
 
 /// The refused keys as `docs/compose.md` prints them.

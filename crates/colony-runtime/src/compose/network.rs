@@ -1,0 +1,116 @@
+//! Networks and volumes of a file, and how services take part in networks.
+
+use std::collections::BTreeMap;
+
+use colony_margo::yaml::{Cursor, Value};
+
+use super::file::Scope;
+use super::keys::{self, Place};
+use super::project::{Attachment, Network, NetworkMode, Volume};
+use super::value::{self, take};
+
+/// The network of services that name none.
+pub(super) const DEFAULT: &str = "default";
+
+pub(super) fn network(key: &str, cursor: &Cursor<'_>) -> Option<Network> {
+    if matches!(cursor.node().value, Value::Null) {
+        return Some(Network::default());
+    }
+    keys::check(cursor, Place::Network);
+    let network = Network {
+        internal: take(cursor, "internal", value::flag).unwrap_or_default(),
+        driver: take(cursor, "driver", value::text),
+        driver_opts: take(cursor, "driver_opts", options).unwrap_or_default(),
+        labels: take(cursor, "labels", value::labels).unwrap_or_default(),
+        external: external(key, cursor),
+    };
+    let own = Network { external: None, ..network.clone() } != Network::default();
+    Some(network).filter(|it| alone(cursor, it.external.is_some(), own))
+}
+
+pub(super) fn volume(key: &str, cursor: &Cursor<'_>) -> Option<Volume> {
+    if matches!(cursor.node().value, Value::Null) {
+        return Some(Volume::default());
+    }
+    keys::check(cursor, Place::Volume);
+    let volume = Volume {
+        driver: take(cursor, "driver", value::text),
+        driver_opts: take(cursor, "driver_opts", options).unwrap_or_default(),
+        labels: take(cursor, "labels", value::labels).unwrap_or_default(),
+        external: external(key, cursor),
+    };
+    let own = Volume { external: None, ..volume.clone() } != Volume::default();
+    Some(volume).filter(|it| alone(cursor, it.external.is_some(), own))
+}
+
+fn options(cursor: &Cursor<'_>) -> Option<BTreeMap<String, String>> {
+    let entries = cursor.entries()?;
+    entries.iter().map(|it| Some((it.key.to_owned(), it.value.string()?))).collect()
+}
+
+/// The engine's name of something that is not ours. Ours get no such names,
+/// because several nodes may share an engine.
+fn external(key: &str, cursor: &Cursor<'_>) -> Option<String> {
+    let external = take(cursor, "external", value::flag).unwrap_or_default();
+    let name = cursor.field("name");
+    match (external, name) {
+        (true, name) => Some(name.and_then(|it| value::text(&it)).unwrap_or(key.to_owned())),
+        (false, Some(name)) => {
+            name.error("names something that several nodes may have", "`name` only if external");
+            None
+        }
+        (false, None) => None,
+    }
+}
+
+fn alone(cursor: &Cursor<'_>, external: bool, own: bool) -> bool {
+    if external && own {
+        cursor.error("is external and has settings", "only `name` beside `external`");
+    }
+    !(external && own)
+}
+
+/// The networks of a service.
+pub(super) fn attachments(
+    service: &Cursor<'_>,
+    mode: Option<NetworkMode>,
+    scope: &Scope<'_>,
+) -> BTreeMap<String, Attachment> {
+    let Some(cursor) = service.field("networks") else {
+        let name = mode.is_none().then(|| (DEFAULT.to_owned(), Attachment::default()));
+        return name.into_iter().collect();
+    };
+    if mode.is_some() {
+        cursor.error("stands beside `network_mode`", "one of the two");
+    }
+    let found = match &cursor.node().value {
+        Value::Seq(_) => cursor.each(|it| {
+            let name = value::text(it)?;
+            expect(it, &name, scope);
+            Some((name, Attachment::default()))
+        }),
+        Value::Map(_) => cursor.entries().map(|entries| {
+            let read = |it: &colony_margo::yaml::Entry<'_>| {
+                expect(&it.value, it.key, scope);
+                (it.key.to_owned(), attachment(&it.value))
+            };
+            entries.iter().map(read).collect()
+        }),
+        Value::Null | Value::Scalar { .. } => cursor.mismatch("a list of names, or a mapping"),
+    };
+    found.unwrap_or_default().into_iter().collect()
+}
+
+fn expect(cursor: &Cursor<'_>, name: &str, scope: &Scope<'_>) {
+    if name != DEFAULT {
+        scope.networks.expect(cursor, name);
+    }
+}
+
+fn attachment(cursor: &Cursor<'_>) -> Attachment {
+    if matches!(cursor.node().value, Value::Null) {
+        return Attachment::default();
+    }
+    keys::check(cursor, Place::Attachment);
+    Attachment { aliases: take(cursor, "aliases", value::texts).unwrap_or_default() }
+}

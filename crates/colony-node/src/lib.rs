@@ -1,1 +1,131 @@
-//! The execution node.
+//! The execution node: the shell around `colony_core::node`.
+//!
+//! Four tasks share one `Brain` (the core, its journal and its clock): `poll`
+//! asks the manager for the manifest and thereby shows that the node lives,
+//! `act` does what the core wants and looks at the engine, `report` tells the
+//! manager until it has taken it, `health` answers `/healthz`, `/readyz` and
+//! `/metrics` on the machine itself. Every step is on disk before anything
+//! follows from it; from disk alone the node boots its last accepted state.
+
+mod act;
+mod actions;
+mod brain;
+mod capabilities;
+mod clock;
+mod engine;
+mod health;
+mod identity;
+mod journal;
+mod manager;
+mod metrics;
+mod poll;
+mod renew;
+mod report;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+use tracing::info;
+
+use colony_runtime::Runtime;
+use colony_task::Tasks;
+
+pub use colony_core::node::Policy;
+pub use colony_runtime::Choice;
+pub use identity::Identity;
+
+use brain::Brain;
+use manager::Manager;
+
+/// How a node is set up.
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub data: PathBuf,
+    /// The invitation; needed once.
+    pub join: Option<String>,
+    /// The name to join with; the host's name if absent.
+    pub name: Option<String>,
+    pub engine: Choice,
+    pub labels: BTreeMap<String, String>,
+    /// Where `/healthz` and the like are answered; nowhere if absent.
+    pub health: Option<SocketAddr>,
+    /// Registries that speak plain HTTP, besides those on this machine.
+    pub insecure_registries: BTreeSet<String>,
+    /// Set in every container, such as where telemetry goes.
+    pub environment: BTreeMap<String, String>,
+    pub policy: Policy,
+}
+
+/// A node that has its identity and its engine and is about to work.
+#[derive(Debug)]
+pub struct Node {
+    brain: Arc<Brain>,
+    manager: Arc<Manager>,
+    runtime: Runtime,
+    identity: Identity,
+    config: Config,
+    health: Option<health::Listener>,
+    /// The engine's service, if this node had to start it.
+    service: Option<engine::Service>,
+}
+
+impl Node {
+    /// Joins if it has to, finds the engine and reads what it knew.
+    pub async fn start(config: Config) -> anyhow::Result<Node> {
+        let identity = identity::obtain(&config).await?;
+        let manager = Arc::new(Manager::new(&identity)?);
+        let (runtime, service) = engine::connect(&config, &identity, &manager).await?;
+        let brain = Arc::new(Brain::open(&config, &identity)?);
+        let health = match config.health {
+            Some(address) => Some(health::Listener::bind(address).await?),
+            None => None,
+        };
+        Ok(Node { brain, manager, runtime, identity, config, health, service })
+    }
+
+    pub fn name(&self) -> &str {
+        &self.identity.name
+    }
+
+    pub fn site(&self) -> &str {
+        &self.identity.site
+    }
+
+    /// What runs the containers, such as `podman 4.3.1`.
+    pub fn engine(&self) -> String {
+        let engine = self.runtime.engine();
+        format!("{} {}", engine.kind, engine.version)
+    }
+
+    pub fn health_address(&self) -> Option<SocketAddr> {
+        self.health.as_ref().map(health::Listener::address)
+    }
+
+    /// Works until `stop`; what runs is left running.
+    pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
+        let Node { brain, manager, runtime, identity, config, health, service } = self;
+        info!(node = identity.name, site = identity.site, "node works");
+        let own = capabilities::detect(&config, &identity, &runtime).await?;
+        let mut tasks = Tasks::new(stop.clone());
+        let engine = runtime.clone();
+        let engine_stop = stop.clone();
+        tasks.spawn("engine watch", async move {
+            engine.run(engine_stop).await;
+            Ok(())
+        });
+        tasks.spawn("act", act::run(brain.clone(), runtime.clone(), own.clone(), stop.clone()));
+        tasks.spawn("report", report::run(brain.clone(), manager.clone(), stop.clone()));
+        let poll = poll::Poll::new(brain.clone(), manager.clone(), runtime.clone(), own);
+        tasks.spawn("poll", poll.run(stop.clone()));
+        tasks.spawn("renew", renew::run(manager.clone(), config.data.clone(), stop.clone()));
+        if let Some(listener) = health {
+            tasks.spawn("health", health::run(listener, brain, manager, runtime, stop));
+        }
+        let ended = tasks.join().await;
+        drop(service);
+        ended
+    }
+}

@@ -1,3 +1,42 @@
 //! The binary: arguments, configuration, wiring.
+//!
+//! `role` starts the three roles, `cli`, `command` and `output` are the
+//! commands of operators and site engineers. Settings are read here, once,
+//! and passed on as values.
 
-fn main() {}
+#[cfg(feature = "full")]
+mod address;
+#[cfg(feature = "full")]
+mod cli;
+#[cfg(feature = "full")]
+mod command;
+mod config;
+mod log;
+#[cfg(feature = "full")]
+mod output;
+mod role;
+mod show;
+mod tool;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use tool::Tool;
+
+fn main() -> ExitCode {
+    match tool::run(Tool::parse()) {
+        Ok(code) => code,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "colony: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// A line for whoever started a role.
+fn say(text: &str) {
+    // Nobody may be listening.
+    let _ = writeln!(std::io::stdout(), "{text}");
+}

@@ -1,0 +1,124 @@
+//! `/healthz`, `/readyz` and `/metrics`, for this machine alone.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use colony_runtime::Runtime;
+
+use crate::brain::Brain;
+use crate::manager::Manager;
+use crate::metrics;
+
+/// More than these at once wait.
+const CONNECTIONS: usize = 16;
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A port that is bound, before anything is served on it.
+#[derive(Debug)]
+pub(crate) struct Listener(TcpListener, SocketAddr);
+
+impl Listener {
+    pub(crate) async fn bind(address: SocketAddr) -> anyhow::Result<Listener> {
+        let bound = TcpListener::bind(address).await;
+        let listener = bound.with_context(|| format!("could not listen on {address}"))?;
+        let address = listener.local_addr()?;
+        Ok(Listener(listener, address))
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.1
+    }
+}
+
+#[derive(Clone)]
+struct Page {
+    brain: Arc<Brain>,
+    manager: Arc<Manager>,
+    runtime: Runtime,
+}
+
+pub(crate) async fn run(
+    listener: Listener,
+    brain: Arc<Brain>,
+    manager: Arc<Manager>,
+    runtime: Runtime,
+    stop: CancellationToken,
+) -> anyhow::Result<()> {
+    let page = Page { brain, manager, runtime };
+    let mut open = JoinSet::new();
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return Ok(()),
+            Some(_) = open.join_next() => {}
+            accepted = listener.0.accept(), if open.len() < CONNECTIONS => {
+                if let Ok((stream, _)) = accepted {
+                    open.spawn(serve(stream, page.clone()));
+                }
+            }
+        }
+    }
+}
+
+async fn serve(stream: TcpStream, page: Page) {
+    let service = service_fn(move |request| answer(request, page.clone()));
+    let mut server = http1::Builder::new();
+    server.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(16 * 1024);
+    // Whoever hangs up hangs up.
+    let _ = server.serve_connection(TokioIo::new(stream), service).await;
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    page: Page,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let (status, text) = match request.uri().path() {
+        "/healthz" => (StatusCode::OK, "ok\n".to_owned()),
+        "/readyz" => page.ready().await,
+        "/metrics" => (StatusCode::OK, page.metrics().await),
+        _ => (StatusCode::NOT_FOUND, "there are /healthz, /readyz and /metrics\n".to_owned()),
+    };
+    let mut response = Response::new(Full::new(Bytes::from(text)));
+    *response.status_mut() = status;
+    Ok(response)
+}
+
+impl Page {
+    async fn ready(&self) -> (StatusCode, String) {
+        let reasons = self.reasons().await;
+        if reasons.is_empty() {
+            return (StatusCode::OK, "ready\n".to_owned());
+        }
+        (StatusCode::SERVICE_UNAVAILABLE, reasons.join("\n") + "\n")
+    }
+
+    async fn reasons(&self) -> Vec<String> {
+        let mut reasons = Vec::new();
+        if let Err(error) = self.runtime.ping().await {
+            reasons.push(format!("the container engine does not answer: {error}"));
+        }
+        if !self.manager.is_heard() {
+            reasons.push("the manager does not answer; the last accepted state is kept".to_owned());
+        }
+        reasons.extend(self.brain.disk_problem().map(|it| format!("could not store: {it}")));
+        reasons
+    }
+
+    async fn metrics(&self) -> String {
+        let engine = self.runtime.ping().await.is_ok();
+        metrics::render(&self.brain, &self.manager, engine)
+    }
+}

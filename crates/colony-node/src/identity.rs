@@ -1,0 +1,112 @@
+//! Who the node is: obtained once with an invitation, then read from disk.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
+use tracing::info;
+
+use colony_core::id::NodeName;
+use colony_margo::DeviceId;
+use colony_wfm::{Credentials, PrivateKey, join, token};
+
+use crate::{Config, clock};
+
+/// The name the site gave, the certificate for it and where the site is.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    pub name: String,
+    pub site: String,
+    pub urls: Vec<String>,
+    pub credentials: Credentials,
+}
+
+/// What is kept beside the credentials.
+#[derive(Debug, Serialize, Deserialize)]
+struct Membership {
+    name: String,
+    site: String,
+    urls: Vec<String>,
+}
+
+impl Identity {
+    pub(crate) fn device(&self) -> anyhow::Result<DeviceId> {
+        self.name.parse().with_context(|| format!("`{}` is not a device's name", self.name))
+    }
+}
+
+/// Reads the identity, or joins with the invitation.
+pub(crate) async fn obtain(config: &Config) -> anyhow::Result<Identity> {
+    let dir = config.data.join("identity");
+    if let Some(identity) = load(&dir)? {
+        return Ok(identity);
+    }
+    let Some(token) = &config.join else {
+        bail!(
+            "this node has not joined a site yet\n\
+             an operator prints the invitation with: colony node invite --site <site>\n\
+             then run here: colony node --join <invitation>"
+        );
+    };
+    let identity = join_site(token, config).await?;
+    save(&dir, &identity)?;
+    info!(node = identity.name, site = identity.site, "joined");
+    Ok(identity)
+}
+
+fn load(dir: &Path) -> anyhow::Result<Option<Identity>> {
+    let Some(credentials) = Credentials::load(dir).context("could not read the identity")? else {
+        return Ok(None);
+    };
+    let path = dir.join("site.json");
+    let text = fs::read(&path).with_context(|| format!("could not read {}", path.display()))?;
+    let membership: Membership = serde_json::from_slice(&text)
+        .with_context(|| format!("{} is not what was written there", path.display()))?;
+    let Membership { name, site, urls } = membership;
+    Ok(Some(Identity { name, site, urls, credentials }))
+}
+
+/// The credentials last: with them the identity is whole.
+fn save(dir: &Path, identity: &Identity) -> anyhow::Result<()> {
+    let Identity { name, site, urls, .. } = identity.clone();
+    let text = serde_json::to_vec_pretty(&Membership { name, site, urls })?;
+    let write = || {
+        fs::create_dir_all(dir)?;
+        fs::write(dir.join("site.json"), text)?;
+        fs::File::open(dir.join("site.json"))?.sync_all()
+    };
+    write().with_context(|| format!("could not write to {}", dir.display()))?;
+    identity.credentials.save(dir).context("could not store the identity")
+}
+
+async fn join_site(token: &str, config: &Config) -> anyhow::Result<Identity> {
+    let key = PrivateKey::generate().context("could not make a key")?;
+    let csr = key.csr().context("could not make a certificate request")?;
+    let name = match &config.name {
+        Some(name) => {
+            name.parse::<NodeName>()?;
+            Some(name.clone())
+        }
+        None => host_name(),
+    };
+    let joined = join::join(token, &csr, name.as_deref(), clock::unix()).await;
+    let (joined, url) = joined.context("could not join the site")?;
+    let mut urls = vec![url];
+    urls.extend(token::read(token).map(|it| it.urls).unwrap_or_default());
+    let mut seen = std::collections::BTreeSet::new();
+    urls.retain(|it| seen.insert(it.clone()));
+    let (chain_pem, roots_pem) = (joined.chain, joined.roots);
+    let credentials = Credentials { chain_pem, key_pem: key.to_pem(), roots_pem };
+    Ok(Identity { name: joined.name, site: joined.site, urls, credentials })
+}
+
+/// The host's name as far as it can name a node; the site makes one up if not.
+fn host_name() -> Option<String> {
+    let text = fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    let first = text.trim().split('.').next()?.to_lowercase();
+    let letters = first.chars().map(|it| if it.is_ascii_alphanumeric() { it } else { '-' });
+    let name: String = letters.take(63).collect();
+    let name = name.trim_matches('-').to_owned();
+    name.parse::<NodeName>().ok().map(|it| it.to_string())
+}

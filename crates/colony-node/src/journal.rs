@@ -1,0 +1,208 @@
+//! The node's rows on disk: a journal that is replayed at the start.
+//!
+//! Each step appends one line with all rows it changed, and the line is
+//! synced before the step counts, so a step is on disk whole or not at all. A
+//! torn last line is what a power cut leaves and is dropped. When the journal
+//! has grown well beyond what is alive in it, it is written anew beside the
+//! old one and takes its place.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use colony_core::node::Row;
+use colony_margo::Digest;
+use serde::{Deserialize, Serialize};
+use tracing::warn;
+
+/// A journal below this is not worth writing anew.
+const SMALL: u64 = 64 * 1024;
+/// Written anew when it is so many times larger than after the last time.
+const GROWTH: u64 = 4;
+
+/// The journal of one node.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    path: PathBuf,
+    file: File,
+    rows: BTreeMap<String, Row>,
+    size: u64,
+    compact: u64,
+}
+
+/// One change: the row under a name, or that there is none any more.
+#[derive(Debug, Serialize, Deserialize)]
+struct Entry {
+    key: String,
+    row: Option<Row>,
+}
+
+impl Journal {
+    /// Opens or creates the journal below `dir`.
+    pub(crate) fn open(dir: &Path) -> io::Result<Journal> {
+        fs::create_dir_all(dir)?;
+        let path = dir.join("journal");
+        let bytes = match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            other => other?,
+        };
+        let (rows, good) = replay(&bytes);
+        if good < bytes.len() {
+            set_aside(&path, &bytes[good..])?;
+        }
+        let file = OpenOptions::new().create(true).append(true).open(&path)?;
+        file.set_len(good as u64)?;
+        file.sync_all()?;
+        sync_dir(dir)?;
+        let size = good as u64;
+        let mut journal = Journal { path, file, rows, size, compact: size };
+        journal.compact_if_grown(SMALL)?;
+        Ok(journal)
+    }
+
+    pub(crate) fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.rows.values()
+    }
+
+    /// Writes the rows of one step, all or none of them.
+    pub(crate) fn write(&mut self, changes: Vec<(String, Option<Row>)>) -> io::Result<()> {
+        let entries: Vec<Entry> =
+            changes.into_iter().map(|(key, row)| Entry { key, row }).collect();
+        let line = line(&entries)?;
+        if let Err(error) = self.append(&line) {
+            // Half a line must not stand before the next one.
+            self.file.set_len(self.size)?;
+            return Err(error);
+        }
+        entries.into_iter().for_each(|it| apply(&mut self.rows, it));
+        self.compact_if_grown(self.compact.saturating_mul(GROWTH).max(SMALL))
+    }
+
+    fn append(&mut self, line: &[u8]) -> io::Result<()> {
+        self.file.write_all(line)?;
+        self.file.sync_data()?;
+        self.size += line.len() as u64;
+        Ok(())
+    }
+
+    fn compact_if_grown(&mut self, limit: u64) -> io::Result<()> {
+        if self.size <= limit {
+            return Ok(());
+        }
+        let rows = self.rows.iter();
+        let entries = rows.map(|(key, row)| Entry { key: key.clone(), row: Some(row.clone()) });
+        let line = line(&entries.collect::<Vec<_>>())?;
+        let fresh = self.path.with_extension("new");
+        let mut file = File::create(&fresh)?;
+        file.write_all(&line)?;
+        file.sync_all()?;
+        fs::rename(&fresh, &self.path)?;
+        self.path.parent().map_or(Ok(()), sync_dir)?;
+        self.file = OpenOptions::new().append(true).open(&self.path)?;
+        (self.size, self.compact) = (line.len() as u64, line.len() as u64);
+        Ok(())
+    }
+}
+
+fn line(entries: &[Entry]) -> io::Result<Vec<u8>> {
+    let json = serde_json::to_string(entries)?;
+    Ok(format!("{} {json}\n", Digest::of(json.as_bytes())).into_bytes())
+}
+
+/// The rows of all whole lines, and how many bytes these have.
+fn replay(bytes: &[u8]) -> (BTreeMap<String, Row>, usize) {
+    let (mut rows, mut good) = (BTreeMap::new(), 0);
+    for line in bytes.split_inclusive(|it| *it == b'\n') {
+        let Some(entries) = read(line) else { break };
+        entries.into_iter().for_each(|it| apply(&mut rows, it));
+        good += line.len();
+    }
+    (rows, good)
+}
+
+fn read(line: &[u8]) -> Option<Vec<Entry>> {
+    let text = std::str::from_utf8(line).ok()?.strip_suffix('\n')?;
+    let (digest, json) = text.split_once(' ')?;
+    if Digest::of(json.as_bytes()).to_string() != digest {
+        return None;
+    }
+    serde_json::from_str(json).ok()
+}
+
+fn apply(rows: &mut BTreeMap<String, Row>, entry: Entry) {
+    match entry.row {
+        Some(row) => rows.insert(entry.key, row),
+        None => rows.remove(&entry.key),
+    };
+}
+
+/// Keeps what could not be read, for whoever wants to know.
+fn set_aside(path: &Path, rest: &[u8]) -> io::Result<()> {
+    let broken = path.with_extension("broken");
+    warn!(file = %broken.display(), bytes = rest.len(), "the end of the journal is torn; set aside");
+    fs::write(broken, rest)
+}
+
+fn sync_dir(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use colony_core::node::Meta;
+
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_there_after_a_restart() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut journal = Journal::open(dir.path()).expect("a new journal");
+        journal.write(vec![row("a", 1), row("b", 2)]).expect("it is written");
+        journal.write(vec![row("a", 3), ("b".to_owned(), None)]).expect("it is written");
+
+        assert_eq!(numbers(&Journal::open(dir.path()).expect("it opens")), [3]);
+    }
+
+    #[test]
+    fn a_torn_line_at_any_byte_takes_back_its_step_alone() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut journal = Journal::open(dir.path()).expect("a new journal");
+        journal.write(vec![row("a", 1)]).expect("it is written");
+        let first = journal.size as usize;
+        journal.write(vec![row("a", 2), row("b", 2)]).expect("it is written");
+        let whole = fs::read(dir.path().join("journal")).expect("readable");
+
+        for cut in first..whole.len() {
+            fs::write(dir.path().join("journal"), &whole[..cut]).expect("writable");
+            let mut journal = Journal::open(dir.path()).expect("it opens");
+            assert_eq!(numbers(&journal), [1], "cut at {cut}");
+            journal.write(vec![row("c", 9)]).expect("it goes on");
+            assert_eq!(numbers(&Journal::open(dir.path()).expect("it opens")), [1, 9]);
+        }
+    }
+
+    #[test]
+    fn a_long_journal_is_written_anew_and_says_the_same() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut journal = Journal::open(dir.path()).expect("a new journal");
+        for number in 0..2_000 {
+            journal.write(vec![row("a", number)]).expect("it is written");
+        }
+        let size = fs::metadata(dir.path().join("journal")).expect("it is there").len();
+        assert!(size <= SMALL, "{size} bytes");
+        assert_eq!(numbers(&Journal::open(dir.path()).expect("it opens")), [1_999]);
+    }
+
+    fn row(key: &str, number: u64) -> (String, Option<Row>) {
+        (key.to_owned(), Some(Row::Meta(Meta { report: number, ..Meta::default() })))
+    }
+
+    fn numbers(journal: &Journal) -> Vec<u64> {
+        let number = |it: &Row| match it {
+            Row::Meta(meta) => meta.report,
+            Row::Deployment(_) => panic!("no deployment was written"),
+        };
+        journal.rows().map(number).collect()
+    }
+}

@@ -1,0 +1,50 @@
+//! Settings that are more than one word.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+
+/// `a,b` as a list; blanks around the items do not count.
+pub(crate) fn list(text: Option<&str>) -> Vec<String> {
+    let items = text.unwrap_or_default().split(',').map(str::trim);
+    items.filter(|it| !it.is_empty()).map(str::to_owned).collect()
+}
+
+/// `a=1,b=2` as a map.
+pub(crate) fn pairs(text: Option<&str>) -> anyhow::Result<BTreeMap<String, String>> {
+    let pair = |item: &String| match item.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => bail!("`{item}` should read key=value"),
+    };
+    list(text).iter().map(pair).collect()
+}
+
+/// `5s`, `250ms` or `2m`.
+pub(crate) fn seconds(text: &str) -> anyhow::Result<Duration> {
+    let digits = text.trim_end_matches(|it: char| it.is_ascii_alphabetic());
+    let number: u64 =
+        digits.parse().with_context(|| format!("`{text}` should read like 5s or 250ms"))?;
+    match &text[digits.len()..] {
+        "ms" => Ok(Duration::from_millis(number)),
+        "s" => Ok(Duration::from_secs(number)),
+        "m" => Ok(Duration::from_secs(number.saturating_mul(60))),
+        unit => bail!("`{unit}` is no unit of `{text}`: ms, s or m"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_read_as_written() {
+        assert_eq!(list(Some(" a, b,,")), ["a", "b"]);
+        assert_eq!(pairs(Some("a=1,b=x=y")).expect("pairs")["b"], "x=y");
+        assert!(pairs(Some("a")).is_err());
+        assert_eq!(seconds("250ms").expect("a time"), Duration::from_millis(250));
+        assert_eq!(seconds("2m").expect("a time"), Duration::from_secs(120));
+        assert!(seconds("5h").is_err());
+        assert!(seconds("soon").is_err());
+    }
+}

@@ -1,0 +1,66 @@
+//! `colony local`: the orchestrator of a site.
+
+use tokio_util::sync::CancellationToken;
+
+use colony_local::{Local, Timing};
+
+use super::Flag;
+use crate::config::{self, Config};
+use crate::{address, say};
+
+pub(crate) const EXAMPLES: &str = "\
+An operator prints the invitation with `colony site add <name>`. Then, once:
+  colony local --join col1_… --listen 0.0.0.0
+and from then on `colony local` alone.
+
+The site engineer's commands work here without the central orchestrator:
+  colony status --socket <data>/local/local.sock";
+
+#[derive(Debug, Default, Clone, clap::Args)]
+pub(crate) struct Args {
+    /// The invitation, printed by `colony site add`; needed once
+    #[arg(long, value_name = "INVITATION")]
+    pub(crate) join: Option<String>,
+    /// Take the site over from an orchestrator that was heard lately
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Where nodes connect, such as 0.0.0.0 or 0.0.0.0:7444
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<String>,
+    /// URLs nodes reach it by, with commas between
+    #[arg(long, value_name = "URLS")]
+    pub(crate) advertise: Option<String>,
+}
+
+impl Args {
+    pub(crate) fn flags(&self) -> Vec<Flag> {
+        vec![
+            ("local.listen", "listen", self.listen.clone()),
+            ("local.advertise", "advertise", self.advertise.clone()),
+        ]
+    }
+}
+
+pub(crate) async fn run(config: &Config, args: &Args, stop: CancellationToken) -> anyhow::Result<()> {
+    let local = Local::start(settings(config, args.join.clone(), args.replace)?).await?;
+    say(&format!("site {} on {}", local.site(), local.urls().join(", ")));
+    say(&format!("next: colony node invite --site {}", local.site()));
+    local.run(stop).await
+}
+
+pub(crate) fn settings(
+    config: &Config,
+    join: Option<String>,
+    replace: bool,
+) -> anyhow::Result<colony_local::Config> {
+    let usual = "127.0.0.1:7444".parse()?;
+    let listen = address::listen(config.get("local.listen").unwrap_or_default(), usual)?;
+    Ok(colony_local::Config {
+        data: config.data().join("local"),
+        listen,
+        advertise: address::urls(listen, config::list(config.get("local.advertise"))),
+        join,
+        replace,
+        timing: Timing::default(),
+    })
+}

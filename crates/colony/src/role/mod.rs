@@ -1,0 +1,75 @@
+//! The roles as commands: how each is started, and how all are stopped.
+
+#[cfg(feature = "full")]
+mod central;
+#[cfg(feature = "full")]
+mod local;
+mod node;
+#[cfg(feature = "full")]
+pub(crate) mod operator;
+#[cfg(feature = "full")]
+mod up;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Config;
+pub(crate) use node::Args as NodeArgs;
+
+/// A setting, the flag that sets it, and what was given.
+pub(crate) type Flag = (&'static str, &'static str, Option<String>);
+
+/// The roles of an orchestrator.
+#[cfg(feature = "full")]
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Role {
+    /// Run everything on this machine: the way to try colony
+    #[command(after_help = up::EXAMPLES)]
+    Up(up::Args),
+    /// Run the central orchestrator of a fleet
+    #[command(after_help = central::EXAMPLES)]
+    Central(central::Args),
+    /// Run the orchestrator of a site
+    #[command(after_help = local::EXAMPLES)]
+    Local(local::Args),
+}
+
+#[cfg(feature = "full")]
+impl Role {
+    pub(crate) fn flags(&self) -> Vec<Flag> {
+        match self {
+            Role::Up(args) => args.flags(),
+            Role::Central(args) => args.flags(),
+            Role::Local(args) => args.flags(),
+        }
+    }
+
+    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<()> {
+        let stop = stop_on_signals()?;
+        match self {
+            Role::Up(_) => up::run(config, stop).await,
+            Role::Central(_) => central::run(config, stop).await,
+            Role::Local(args) => local::run(config, &args, stop).await,
+        }
+    }
+}
+
+pub(crate) async fn run_node(config: &Config, args: &NodeArgs) -> anyhow::Result<()> {
+    node::run(config, args, stop_on_signals()?).await
+}
+
+/// Cancelled by Ctrl-C or by whoever supervises the process.
+fn stop_on_signals() -> anyhow::Result<CancellationToken> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let stop = CancellationToken::new();
+    let (mut interrupt, mut terminate) =
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let token = stop.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        token.cancel();
+    });
+    Ok(stop)
+}

@@ -1,0 +1,84 @@
+//! `colony node`: this machine as a node of a site.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use tokio_util::sync::CancellationToken;
+
+use colony_node::{Choice, Node, Policy};
+
+use super::Flag;
+use crate::config::{self, Config};
+use crate::say;
+
+#[derive(Debug, Default, Clone, clap::Args)]
+pub(crate) struct Args {
+    /// The invitation, printed by `colony node invite`; needed once
+    #[arg(long, value_name = "INVITATION")]
+    pub(crate) join: Option<String>,
+    /// The name to join with; the host's by default
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// auto, docker, podman, or the path of an engine's socket
+    #[arg(long)]
+    pub(crate) engine: Option<String>,
+    /// Labels of the node: key=value, with commas between
+    #[arg(long, value_name = "LABELS")]
+    pub(crate) label: Option<String>,
+    /// Where /healthz, /readyz and /metrics are answered; off for nowhere
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) health: Option<String>,
+}
+
+impl Args {
+    pub(crate) fn flags(&self) -> Vec<Flag> {
+        vec![
+            ("node.name", "name", self.name.clone()),
+            ("node.engine", "engine", self.engine.clone()),
+            ("node.labels", "label", self.label.clone()),
+            ("node.health", "health", self.health.clone()),
+        ]
+    }
+}
+
+pub(crate) async fn run(config: &Config, args: &Args, stop: CancellationToken) -> anyhow::Result<()> {
+    let node = Node::start(settings(config, args.join.clone())?).await?;
+    say(&format!("node {} of site {} ({})", node.name(), node.site(), node.engine()));
+    node.run(stop).await
+}
+
+pub(crate) fn settings(
+    config: &Config,
+    join: Option<String>,
+) -> anyhow::Result<colony_node::Config> {
+    let health = match config.get("node.health") {
+        None | Some("off") => None,
+        Some(_) => Some(config.parse("node.health")?),
+    };
+    let labels = config::pairs(config.get("node.labels")).context("in node.labels")?;
+    let settle = config::seconds(config.get("node.settle").unwrap_or("5s"))?;
+    let otel = config.get("node.otel-endpoint").map(str::to_owned);
+    let otel = otel.map(|it| ("HTTP_OTEL_EXPORTER_OTLP_ENDPOINT".to_owned(), it));
+    Ok(colony_node::Config {
+        data: config.data().join("node"),
+        join,
+        name: config.get("node.name").map(str::to_owned),
+        engine: engine(config.get("node.engine").unwrap_or("auto")),
+        labels,
+        health,
+        insecure_registries: config::list(config.get("node.insecure-registries"))
+            .into_iter()
+            .collect(),
+        environment: otel.into_iter().collect(),
+        policy: Policy { settle, ..Policy::default() },
+    })
+}
+
+fn engine(text: &str) -> Choice {
+    match text {
+        "auto" => Choice::Auto,
+        "docker" => Choice::Docker,
+        "podman" => Choice::Podman,
+        path => Choice::Socket(PathBuf::from(path.strip_prefix("unix://").unwrap_or(path))),
+    }
+}

@@ -1,0 +1,116 @@
+//! `colony up`: all three roles in one process, the way to try it.
+//!
+//! They talk over the same protocols as on three machines: the site and the
+//! node join with invitations asked for through the operator API.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio_util::sync::CancellationToken;
+
+use colony_api::Client;
+use colony_api::request::{Invite, SiteAdd};
+use colony_local::Local;
+use colony_node::Node;
+use colony_task::Tasks;
+
+use super::{Flag, central, local, node, operator};
+use crate::config::Config;
+use crate::say;
+
+/// The site `up` makes.
+const SITE: &str = "home";
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  colony up                        for this machine alone
+  colony up --listen 0.0.0.0       other machines can join
+then, in another terminal:
+  colony deploy hello --watch";
+
+#[derive(Debug, Default, Clone, clap::Args)]
+pub(crate) struct Args {
+    /// The address others connect to, such as 0.0.0.0; this machine alone by default
+    #[arg(long, value_name = "IP")]
+    pub(crate) listen: Option<std::net::IpAddr>,
+    /// The name of the node; the host's by default
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// auto, docker, podman, or the path of an engine's socket
+    #[arg(long)]
+    pub(crate) engine: Option<String>,
+}
+
+impl Args {
+    pub(crate) fn flags(&self) -> Vec<Flag> {
+        let on = |port: u16| self.listen.map(|it| std::net::SocketAddr::new(it, port).to_string());
+        vec![
+            ("central.listen", "listen", on(7443)),
+            ("local.listen", "listen", on(7444)),
+            ("node.name", "name", self.name.clone()),
+            ("node.engine", "engine", self.engine.clone()),
+        ]
+    }
+}
+
+pub(crate) async fn run(config: &Config, stop: CancellationToken) -> anyhow::Result<()> {
+    let mut tasks = Tasks::new(stop.clone());
+    let begun = tokio::select! {
+        begun = begin(config, &mut tasks) => begun,
+        () = stop.cancelled() => Ok(()),
+    };
+    if begun.is_err() {
+        stop.cancel();
+    }
+    tasks.join().await.and(begun)
+}
+
+/// Each role serves before the next one asks it for something.
+async fn begin(config: &Config, tasks: &mut Tasks) -> anyhow::Result<()> {
+    let central = central::start(config).await?;
+    let (url, client) = (central.url().to_owned(), operator::remember(&central)?);
+    tasks.spawn("central", central.run(tasks.stop()));
+    let join = site_invitation(config, &client).await?;
+    let local = Local::start(local::settings(config, join, false)?).await?;
+    let site = local.site().to_string();
+    tasks.spawn("local", local.run(tasks.stop()));
+    let join = node_invitation(config, &client, &site).await?;
+    let node = Node::start(node::settings(config, join)?).await?;
+    say(&format!("central {url} · site {site} · node {} ({})", node.name(), node.engine()));
+    say("next: colony deploy hello --watch");
+    tasks.spawn("node", node.run(tasks.stop()));
+    Ok(())
+}
+
+/// Nothing once the site has joined.
+async fn site_invitation(config: &Config, client: &Client) -> anyhow::Result<Option<String>> {
+    if config.data().join("local/site.json").exists() {
+        return Ok(None);
+    }
+    let sites = client.site_list().await.context("could not ask the central orchestrator")?;
+    let invited = match sites.iter().any(|it| it.name == SITE) {
+        true => client.site_invite(SITE, &Invite { replace: true, ..Invite::default() }).await,
+        false => client.site_add(&SiteAdd { name: SITE.to_owned(), ..SiteAdd::default() }).await,
+    };
+    Ok(Some(invited.context("could not invite the site")?.token))
+}
+
+/// Nothing once the node has joined. Waits until the site has introduced itself.
+async fn node_invitation(
+    config: &Config,
+    client: &Client,
+    site: &str,
+) -> anyhow::Result<Option<String>> {
+    if config.data().join("node/identity/svid.pem").exists() {
+        return Ok(None);
+    }
+    let mut tries = 0;
+    loop {
+        match client.node_invite(site, &Invite::default()).await {
+            Ok(invited) => return Ok(Some(invited.token)),
+            Err(error) if tries == 100 => return Err(error).context("could not invite the node"),
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+        tries += 1;
+    }
+}

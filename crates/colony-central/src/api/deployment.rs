@@ -1,0 +1,138 @@
+//! Deployments: deploy, show, roll back, delete.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use colony_api::request::{DeleteQuery, DeployRequest, Rollback, SiteQuery};
+use colony_api::view::{DeployAnswer, DeploymentView, HistoryView, WhyView};
+use colony_core::id::{DeploymentName, SiteName};
+
+use crate::app::App;
+use crate::auth::{Operator, Role};
+use crate::extract::{Asked, Sent, name};
+use crate::fault::Fault;
+use crate::{plan, view};
+
+type Answer = (StatusCode, Json<DeployAnswer>);
+
+/// Deploy an application, or change a deployment
+#[utoipa::path(post, path = "/api/v1/deployments", tag = "deployments", request_body = DeployRequest,
+    responses((status = 202, description = "Recorded, and committed next", body = DeployAnswer),
+        (status = 200, description = "A dry run, or nothing to change", body = DeployAnswer),
+        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+pub(crate) async fn deploy(
+    State(app): State<App>,
+    operator: Operator,
+    Sent(request): Sent<DeployRequest>,
+) -> Result<Answer, Fault> {
+    operator.must_be(if request.dry_run { Role::Viewer } else { Role::Operator })?;
+    let handle = request.name.as_ref().unwrap_or(&request.application);
+    let _turn = app.planning.lock().await;
+    plan::settle(&app, handle).await?;
+    let plan = plan::deploy(&app, &operator, &request).await?;
+    let hash = request.plan_hash.as_deref();
+    answer(plan::apply(&app, &operator, plan, request.dry_run, hash).await?)
+}
+
+/// List deployments
+#[utoipa::path(get, path = "/api/v1/deployments", tag = "deployments",
+    responses((status = 200, description = "All deployments", body = Vec<DeploymentView>),
+        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+pub(crate) async fn list(
+    State(app): State<App>,
+    _operator: Operator,
+) -> Result<Json<Vec<DeploymentView>>, Fault> {
+    Ok(Json(view::deployments(&app).await?))
+}
+
+/// Show a deployment
+#[utoipa::path(get, path = "/api/v1/deployments/{name}", tag = "deployments",
+    params(("name" = String, Path)),
+    responses((status = 200, description = "The deployment", body = DeploymentView),
+        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+pub(crate) async fn show(
+    State(app): State<App>,
+    _operator: Operator,
+    Path(handle): Path<String>,
+) -> Result<Json<DeploymentView>, Fault> {
+    let handle: DeploymentName = name("name", &handle)?;
+    Ok(Json(view::deployment(&app, &handle).await?))
+}
+
+/// Show the commits of a deployment
+#[utoipa::path(get, path = "/api/v1/deployments/{name}/history", tag = "deployments",
+    params(("name" = String, Path)),
+    responses((status = 200, description = "Its commits", body = HistoryView),
+        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+pub(crate) async fn history(
+    State(app): State<App>,
+    _operator: Operator,
+    Path(handle): Path<String>,
+) -> Result<Json<HistoryView>, Fault> {
+    let handle: DeploymentName = name("name", &handle)?;
+    Ok(Json(view::history(&app, &handle).await?))
+}
+
+/// Ask why a deployment is not at its end
+#[utoipa::path(get, path = "/api/v1/deployments/{name}/why", tag = "deployments",
+    params(("name" = String, Path), ("site" = Option<String>, Query)),
+    responses((status = 200, description = "What is in the way", body = WhyView),
+        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+pub(crate) async fn why(
+    State(app): State<App>,
+    _operator: Operator,
+    Path(handle): Path<String>,
+    Asked(query): Asked<SiteQuery>,
+) -> Result<Json<WhyView>, Fault> {
+    let handle: DeploymentName = name("name", &handle)?;
+    let site: Option<SiteName> = query.site.map(|it| name("site", &it)).transpose()?;
+    Ok(Json(view::why(&app, &handle, site.as_ref()).await?))
+}
+
+/// Go back to an earlier version, or to the last good one
+#[utoipa::path(post, path = "/api/v1/deployments/{name}/rollback", tag = "deployments",
+    params(("name" = String, Path)), request_body = Rollback,
+    responses((status = 202, description = "Recorded", body = DeployAnswer),
+        (status = 200, description = "A dry run, or nothing to change", body = DeployAnswer),
+        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+pub(crate) async fn rollback(
+    State(app): State<App>,
+    operator: Operator,
+    Path(handle): Path<String>,
+    Sent(request): Sent<Rollback>,
+) -> Result<Answer, Fault> {
+    let handle: DeploymentName = name("name", &handle)?;
+    let _turn = app.planning.lock().await;
+    plan::settle(&app, handle.as_str()).await?;
+    let plan = plan::rollback(&app, &operator, &handle, &request).await?;
+    let hash = request.plan_hash.as_deref();
+    answer(plan::apply(&app, &operator, plan, request.dry_run, hash).await?)
+}
+
+/// Delete a deployment
+#[utoipa::path(delete, path = "/api/v1/deployments/{name}", tag = "deployments",
+    params(("name" = String, Path), ("sites" = Option<String>, Query),
+        ("force" = Option<bool>, Query), ("dryRun" = Option<bool>, Query)),
+    responses((status = 202, description = "Recorded", body = DeployAnswer),
+        (status = 200, description = "A dry run, or nothing to delete", body = DeployAnswer),
+        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+pub(crate) async fn delete(
+    State(app): State<App>,
+    operator: Operator,
+    Path(handle): Path<String>,
+    Asked(query): Asked<DeleteQuery>,
+) -> Result<Answer, Fault> {
+    let handle: DeploymentName = name("name", &handle)?;
+    let sites = query.sites.as_deref().unwrap_or_default();
+    let sites: Vec<String> =
+        sites.split(',').filter(|it| !it.is_empty()).map(str::to_owned).collect();
+    let _turn = app.planning.lock().await;
+    plan::settle(&app, handle.as_str()).await?;
+    let plan = plan::delete(&app, &operator, &handle, &sites, query.force).await?;
+    answer(plan::apply(&app, &operator, plan, query.dry_run, None).await?)
+}
+
+fn answer(answer: DeployAnswer) -> Result<Answer, Fault> {
+    let status = if answer.accepted { StatusCode::ACCEPTED } else { StatusCode::OK };
+    Ok((status, Json(answer)))
+}

@@ -1,0 +1,110 @@
+//! The event log: a page of it, or a stream.
+
+use std::collections::BTreeSet;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use colony_api::path::{EVENT_STREAM, LAST_EVENT_ID};
+use colony_api::request::EventQuery;
+use colony_api::view::{EventPage, EventView};
+use colony_core::id::DeploymentName;
+use colony_store::{EventFilter, StoredEvent};
+
+use super::stream::{self, Start};
+use crate::app::App;
+use crate::auth::Operator;
+use crate::extract::Asked;
+use crate::fault::Fault;
+use crate::view;
+
+const LIMIT: u32 = 100;
+const MOST: u32 = 1_000;
+
+/// Read or follow events
+#[utoipa::path(get, path = "/api/v1/events", tag = "events",
+    params(("site" = Option<String>, Query), ("app" = Option<String>, Query),
+        ("deployment" = Option<String>, Query), ("node" = Option<String>, Query),
+        ("kind" = Option<String>, Query), ("after" = Option<i64>, Query),
+        ("limit" = Option<u32>, Query), ("last" = Option<u32>, Query),
+        ("Last-Event-ID" = Option<String>, Header)),
+    responses((status = 200, description = "A page; a stream of `EventView` with `Accept: text/event-stream`",
+            body = EventPage),
+        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+pub(crate) async fn events(
+    State(app): State<App>,
+    operator: Operator,
+    Asked(query): Asked<EventQuery>,
+    headers: HeaderMap,
+) -> Result<Response, Fault> {
+    let wanted = Wanted::read(&app, &operator, &query).await?;
+    let accept = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    if accept.contains(EVENT_STREAM) {
+        let last = headers.get(LAST_EVENT_ID).and_then(|it| it.to_str().ok());
+        let start = Start::read(&app, last, query.after)?;
+        return Ok(stream::stream(app, wanted, start));
+    }
+    Ok(Json(page(&app, &wanted, &query).await?).into_response())
+}
+
+/// Which events somebody wants to see.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub filter: EventFilter,
+    /// Of an application: its deployments.
+    deployments: Option<BTreeSet<String>>,
+    operator: Operator,
+}
+
+impl Wanted {
+    async fn read(app: &App, operator: &Operator, query: &EventQuery) -> Result<Wanted, Fault> {
+        let filter = EventFilter {
+            site: query.site.clone(),
+            deployment: query.deployment.clone(),
+            node: query.node.clone(),
+            kind: query.kind.clone(),
+        };
+        let deployments = match &query.app {
+            Some(application) => Some(of_application(app, application).await?),
+            None => None,
+        };
+        Ok(Wanted { filter, deployments, operator: operator.clone() })
+    }
+
+    /// What the store cannot filter.
+    pub(super) fn takes(&self, event: &StoredEvent) -> bool {
+        let site = event.site.as_ref().is_none_or(|it| self.operator.sees(it));
+        let known = self.deployments.as_ref();
+        site && known.is_none_or(|it| event.deployment.as_ref().is_some_and(|d| it.contains(d)))
+    }
+}
+
+async fn of_application(app: &App, application: &str) -> Result<BTreeSet<String>, Fault> {
+    let views = view::deployments(app).await?;
+    let mine = views.into_iter().filter(|it| it.application == application);
+    let mut names: BTreeSet<String> = mine.map(|it| it.name.to_string()).collect();
+    // A deployment is called like its application unless somebody says otherwise.
+    if application.parse::<DeploymentName>().is_ok() {
+        names.insert(application.to_owned());
+    }
+    Ok(names)
+}
+
+async fn page(app: &App, wanted: &Wanted, query: &EventQuery) -> Result<EventPage, Fault> {
+    let store = app.brain.store();
+    let limit = query.last.or(query.limit).unwrap_or(LIMIT).clamp(1, MOST);
+    // The head is read first: what comes behind it is for the next page.
+    let head = *app.brain.head().borrow();
+    let stored = match query.last {
+        Some(_) => store.events_last(&wanted.filter, limit).await?,
+        None => store.events(&wanted.filter, query.after.unwrap_or(0), limit).await?,
+    };
+    let full = stored.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
+    let more = query.last.is_none() && full;
+    let last = stored.last().map(|it| it.position);
+    let next = if more { last.unwrap_or(head) } else { head.max(last.unwrap_or(0)) };
+    let events: Vec<EventView> =
+        stored.into_iter().filter(|it| wanted.takes(it)).map(|it| view::event(app, it)).collect();
+    Ok(EventPage { events, epoch: store.epoch().to_owned(), next, more })
+}

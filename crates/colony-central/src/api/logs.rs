@@ -1,0 +1,114 @@
+//! What a workload printed, asked for through the site's next hints.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use colony_api::request::LogsQuery;
+use colony_api::site::SiteLogRequest;
+use colony_api::view::LogsView;
+use colony_core::id::{DeploymentId, DeploymentName, NodeName, SiteName};
+
+use crate::app::App;
+use crate::auth::Operator;
+use crate::extract::{Asked, name};
+use crate::fault::Fault;
+use crate::view;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+const LINES: u32 = 200;
+const MOST: u32 = 5_000;
+
+/// Read what a workload printed
+#[utoipa::path(get, path = "/api/v1/deployments/{name}/logs", tag = "deployments",
+    params(("name" = String, Path), ("site" = Option<String>, Query), ("node" = Option<String>, Query),
+        ("previous" = Option<bool>, Query), ("lines" = Option<u32>, Query)),
+    responses((status = 200, description = "The last lines", body = LogsView),
+        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+pub(crate) async fn logs(
+    State(app): State<App>,
+    operator: Operator,
+    Path(handle): Path<String>,
+    Asked(query): Asked<LogsQuery>,
+) -> Result<Json<LogsView>, Fault> {
+    let handle: DeploymentName = name("name", &handle)?;
+    view::deployment(&app, &handle).await?;
+    let place = place(&app, &operator, &handle, &query).await?;
+    let id = uuid::Uuid::now_v7().to_string();
+    let lines = query.lines.unwrap_or(LINES).clamp(1, MOST);
+    let request = SiteLogRequest {
+        id: id.clone(),
+        node: place.node.clone(),
+        deployment: place.deployment.to_string(),
+        previous: query.previous,
+        lines,
+    };
+    let asked = app.relay.ask(&place.site, id, request);
+    let mut asked = asked.ok_or_else(|| Fault::later("too many ask for logs", 5))?;
+    app.brain.bells().ring_one(&place.site);
+    let answer = tokio::time::timeout(PATIENCE, asked.answer()).await.ok().flatten();
+    let Some(answer) = answer else {
+        let (site, node) = (&place.site, &place.node);
+        return Err(Fault::later(format!("{site}/{node} did not send its logs in time"), 10));
+    };
+    Ok(Json(LogsView {
+        deployment: handle.to_string(),
+        site: place.site.to_string(),
+        node: place.node.to_string(),
+        previous: query.previous,
+        lines: answer.lines,
+        truncated: answer.truncated,
+        problem: answer.problem,
+    }))
+}
+
+struct Place {
+    site: SiteName,
+    node: NodeName,
+    deployment: DeploymentId,
+}
+
+/// The one placement that is meant.
+async fn place(
+    app: &App,
+    operator: &Operator,
+    handle: &DeploymentName,
+    query: &LogsQuery,
+) -> Result<Place, Fault> {
+    let (site, node) = wanted(query)?;
+    let fleet = app.brain.read().await?;
+    let mut places = Vec::new();
+    for (at, view) in fleet.sites_of(handle).filter(|it| operator.sees(it.0)) {
+        for deployment in view.deployments_named(handle) {
+            let all = view.placements_of(&deployment.id).map(|it| &it.id);
+            let mine = all.filter(|it| node.as_ref().is_none_or(|node| *node == it.node));
+            let mine = mine.filter(|_| site.as_ref().is_none_or(|site| site == at));
+            places.extend(mine.map(|it| Place {
+                site: at.clone(),
+                node: it.node.clone(),
+                deployment: it.deployment.clone(),
+            }));
+        }
+    }
+    let names: Vec<String> = places.iter().map(|it| format!("{}/{}", it.site, it.node)).collect();
+    match places.pop() {
+        None => Err(Fault::not_found(format!("{handle} is not placed there"))),
+        Some(one) if places.is_empty() => Ok(one),
+        Some(_) => {
+            let names = crate::catalog::listed(&names, "");
+            let said =
+                format!("{handle} is on several nodes: say which with `--node`; there is {names}");
+            Err(Fault::field("node", said))
+        }
+    }
+}
+
+/// `--node home/laptop`, or site and node apart.
+fn wanted(query: &LogsQuery) -> Result<(Option<SiteName>, Option<NodeName>), Fault> {
+    let (mut site, mut node) = (query.site.as_deref(), query.node.as_deref());
+    if let Some((at, it)) = node.and_then(|it| it.split_once('/')) {
+        (site, node) = (Some(at), Some(it));
+    }
+    let site = site.map(|it| name("site", it)).transpose()?;
+    Ok((site, node.map(|it| name("node", it)).transpose()?))
+}

@@ -1,0 +1,154 @@
+//! Registries: where application packages are.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use colony_api::request::RegistryAdd;
+use colony_api::view::RegistryView;
+use colony_store::{Registry, Write};
+use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::auth::{Operator, Role};
+use crate::brain::own_event;
+use crate::catalog::{self, BUILTIN, listed};
+use crate::clock;
+use crate::extract::Sent;
+use crate::fault::Fault;
+
+/// List registries
+#[utoipa::path(get, path = "/api/v1/registries", tag = "catalog",
+    responses((status = 200, description = "All registries", body = Vec<RegistryView>),
+        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+pub(crate) async fn list(
+    State(app): State<App>,
+    _operator: Operator,
+) -> Result<Json<Vec<RegistryView>>, Fault> {
+    let mut views = Vec::new();
+    for registry in app.brain.store().registry_list().await? {
+        views.push(shown(&app, registry).await?);
+    }
+    Ok(Json(views))
+}
+
+/// Add a registry and read it
+#[utoipa::path(post, path = "/api/v1/registries", tag = "catalog", request_body = RegistryAdd,
+    responses((status = 201, description = "Added", body = RegistryView),
+        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+pub(crate) async fn add(
+    State(app): State<App>,
+    operator: Operator,
+    Sent(request): Sent<RegistryAdd>,
+) -> Result<(StatusCode, Json<RegistryView>), Fault> {
+    operator.must_be(Role::Operator)?;
+    let name = named(&request)?;
+    let registry = Registry {
+        name: name.clone(),
+        url: request.url.clone(),
+        at: clock::wall(),
+        last_sync: None,
+        last_error: None,
+        revision: None,
+    };
+    catalog::forget(app.brain.store(), &name, request.branch.as_deref()).await?;
+    let registry = catalog::sync(app.brain.store(), &app.data, registry).await?;
+    if let Some(error) = &registry.last_error {
+        app.brain.store().registry_delete(&name).await?;
+        return Err(Fault::field("url", format!("the registry cannot be read: {error}")));
+    }
+    let body = json!({"name": name, "url": request.url});
+    told(&app, &operator, "registry_added", body).await?;
+    Ok((StatusCode::CREATED, Json(shown(&app, registry).await?)))
+}
+
+/// Read a registry again
+#[utoipa::path(post, path = "/api/v1/registries/{name}/sync", tag = "catalog",
+    params(("name" = String, Path)),
+    responses((status = 200, description = "Read", body = RegistryView),
+        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+pub(crate) async fn sync(
+    State(app): State<App>,
+    operator: Operator,
+    Path(name): Path<String>,
+) -> Result<Json<RegistryView>, Fault> {
+    operator.must_be(Role::Operator)?;
+    let all = app.brain.store().registry_list().await?;
+    let Some(registry) = all.iter().find(|it| it.name == name).cloned() else {
+        return Err(unknown(&name, &all));
+    };
+    let registry = catalog::sync(app.brain.store(), &app.data, registry).await?;
+    Ok(Json(shown(&app, registry).await?))
+}
+
+/// Remove a registry; what the catalog has of it stays
+#[utoipa::path(delete, path = "/api/v1/registries/{name}", tag = "catalog",
+    params(("name" = String, Path)),
+    responses((status = 204, description = "Removed"),
+        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+pub(crate) async fn remove(
+    State(app): State<App>,
+    operator: Operator,
+    Path(name): Path<String>,
+) -> Result<StatusCode, Fault> {
+    operator.must_be(Role::Operator)?;
+    if name == BUILTIN {
+        return Err(Fault::refused("the built-in registry comes with the program"));
+    }
+    if !app.brain.store().registry_delete(&name).await? {
+        return Err(unknown(&name, &app.brain.store().registry_list().await?));
+    }
+    told(&app, &operator, "registry_removed", json!({"name": name})).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn shown(app: &App, registry: Registry) -> Result<RegistryView, Fault> {
+    let packages = app.brain.store().package_list().await?;
+    let packages = packages.iter().filter(|it| it.registry == registry.name).count() as u64;
+    let broken = catalog::broken(app.brain.store(), &registry.name).await?;
+    Ok(RegistryView {
+        name: registry.name,
+        url: registry.url,
+        packages,
+        revision: registry.revision,
+        last_sync: registry.last_sync,
+        last_error: registry.last_error,
+        findings: broken.into_iter().flat_map(|it| it.findings).collect(),
+    })
+}
+
+/// The name becomes a folder, so it is made of letters, digits and dashes.
+fn named(request: &RegistryAdd) -> Result<String, Fault> {
+    if request.url.trim().is_empty() {
+        return Err(Fault::field("url", "say where the registry is: a path or a Git URL"));
+    }
+    let name = request.name.clone().unwrap_or_else(|| last_part(&request.url));
+    match name.parse::<colony_core::id::SiteName>() {
+        Err(_) => Err(Fault::field(
+            "name",
+            format!(
+                "`{name}` is no name of a registry; expected lower-case letters, digits and inner dashes"
+            ),
+        )),
+        Ok(_) if name == BUILTIN => {
+            Err(Fault::field("name", "`builtin` is the registry that comes with the program"))
+        }
+        Ok(_) => Ok(name),
+    }
+}
+
+fn last_part(url: &str) -> String {
+    let last = url.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
+    let last = last.strip_suffix(".git").unwrap_or(last).to_ascii_lowercase();
+    let safe = |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() { c } else { '-' };
+    last.chars().map(safe).collect::<String>().trim_matches('-').to_owned()
+}
+
+fn unknown(name: &str, all: &[Registry]) -> Fault {
+    let known: Vec<String> = all.iter().map(|it| it.name.clone()).collect();
+    Fault::not_found(format!("no registry `{name}`; there is {}", listed(&known, "none")))
+}
+
+async fn told(app: &App, operator: &Operator, kind: &str, body: Value) -> Result<(), Fault> {
+    let event = own_event(kind, &operator.name, clock::wall(), (None, None), body);
+    app.brain.write(|_| Ok(((), Write { events: vec![event], ..Write::default() }))).await
+}

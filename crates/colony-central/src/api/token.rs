@@ -1,0 +1,133 @@
+//! Tokens of operators.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use colony_core::time::Wall;
+use colony_store::{OperatorToken, Write};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::auth::{self, Operator, Role};
+use crate::brain::own_event;
+use crate::catalog::listed;
+use crate::clock;
+use crate::extract::Sent;
+use crate::fault::Fault;
+
+const NAME_LIMIT: usize = 64;
+
+/// A token to be made.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TokenAdd {
+    /// The actor of everything it does.
+    name: String,
+    /// `viewer`, `operator` or `admin`.
+    role: String,
+    /// The sites it is for; empty: all.
+    #[serde(default)]
+    sites: Vec<String>,
+}
+
+/// A token, without the secret.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TokenView {
+    name: String,
+    role: String,
+    sites: Vec<String>,
+    #[schema(value_type = u64)]
+    created: Wall,
+    /// Shown once, when it is made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+}
+
+/// List tokens
+#[utoipa::path(get, path = "/api/v1/tokens", tag = "tokens",
+    responses((status = 200, description = "All tokens", body = Vec<TokenView>),
+        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+pub(crate) async fn list(
+    State(app): State<App>,
+    operator: Operator,
+) -> Result<Json<Vec<TokenView>>, Fault> {
+    operator.must_be(Role::Admin)?;
+    let all = app.brain.store().token_list().await?;
+    Ok(Json(all.into_iter().map(|it| shown(it, None)).collect()))
+}
+
+/// Make a token
+#[utoipa::path(post, path = "/api/v1/tokens", tag = "tokens", request_body = TokenAdd,
+    responses((status = 201, description = "Made", body = TokenView),
+        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+pub(crate) async fn make(
+    State(app): State<App>,
+    operator: Operator,
+    Sent(request): Sent<TokenAdd>,
+) -> Result<(StatusCode, Json<TokenView>), Fault> {
+    operator.must_be(Role::Admin)?;
+    let role: Role = request.role.parse().map_err(|it: String| Fault::field("role", it))?;
+    check_name(&request.name)?;
+    let store = app.brain.store();
+    if store.token_list().await?.iter().any(|it| it.name == request.name) {
+        return Err(Fault::refused(format!("there is a token `{}`", request.name)));
+    }
+    let (token, hash) = auth::make()?;
+    let made = OperatorToken {
+        name: request.name,
+        hash,
+        role: role.to_string(),
+        sites: request.sites,
+        created: clock::wall(),
+    };
+    store.token_put(&made).await?;
+    told(&app, &operator, "token_made", json!({"name": made.name, "role": made.role})).await?;
+    Ok((StatusCode::CREATED, Json(shown(made, Some(token)))))
+}
+
+/// Remove a token
+#[utoipa::path(delete, path = "/api/v1/tokens/{name}", tag = "tokens",
+    params(("name" = String, Path)),
+    responses((status = 204, description = "Removed"),
+        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+pub(crate) async fn remove(
+    State(app): State<App>,
+    operator: Operator,
+    Path(name): Path<String>,
+) -> Result<StatusCode, Fault> {
+    operator.must_be(Role::Admin)?;
+    if !app.brain.store().token_delete(&name).await? {
+        let known = app.brain.store().token_list().await?;
+        let known: Vec<String> = known.into_iter().map(|it| it.name).collect();
+        let known = listed(&known, "none");
+        return Err(Fault::not_found(format!("no token `{name}`; there is {known}")));
+    }
+    told(&app, &operator, "token_removed", json!({"name": name})).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A name stands in commits and events, so it is short and of plain letters.
+fn check_name(name: &str) -> Result<(), Fault> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._@-".contains(c);
+    if !name.is_empty() && name.len() <= NAME_LIMIT && name.chars().all(plain) {
+        return Ok(());
+    }
+    Err(Fault::field("name", "a token's name has 1 to 64 letters, digits, `.`, `_`, `@` or `-`"))
+}
+
+fn shown(it: OperatorToken, token: Option<String>) -> TokenView {
+    TokenView { name: it.name, role: it.role, sites: it.sites, created: it.created, token }
+}
+
+async fn told(
+    app: &App,
+    operator: &Operator,
+    kind: &str,
+    body: serde_json::Value,
+) -> Result<(), Fault> {
+    let event = own_event(kind, &operator.name, clock::wall(), (None, None), body);
+    app.brain.write(|_| Ok(((), Write { events: vec![event], ..Write::default() }))).await
+}

@@ -1,0 +1,117 @@
+//! What every handler and task shares.
+
+use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use colony_api::site::{GitAccess, LogAnswer, NodesReport, SiteLogRequest};
+use colony_core::id::SiteName;
+use colony_core::time::Wall;
+use colony_store::Write;
+use colony_task::Signal;
+use tokio_util::sync::CancellationToken;
+
+use crate::brain::Brain;
+use crate::fault::Fault;
+use crate::force::Forces;
+use crate::identity::Identity;
+use crate::metrics::Metrics;
+use crate::relay::Relay;
+use crate::repo::Repo;
+
+/// A request of a site is only written down if the last one is this old.
+const HEARD: Duration = Duration::from_secs(15);
+
+/// Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct App(Arc<Shared>);
+
+/// The parts of this role.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub brain: Arc<Brain>,
+    pub repo: Repo,
+    pub identity: Identity,
+    pub metrics: Arc<Metrics>,
+    pub relay: Relay<SiteLogRequest, LogAnswer>,
+    pub reports: Reports,
+    pub forces: Forces,
+    /// Wakes the Git writer.
+    pub writer: Signal,
+    /// Where others reach this role, the first for people.
+    pub urls: Vec<String>,
+    pub git: GitAccess,
+    pub data: PathBuf,
+    /// Long answers end with it.
+    pub stop: CancellationToken,
+    /// One plan is made and queued at a time, so that the next one sees it.
+    pub planning: tokio::sync::Mutex<()>,
+}
+
+impl App {
+    pub(crate) fn new(shared: Shared) -> App {
+        App(Arc::new(shared))
+    }
+
+    /// Where people find this role.
+    pub(crate) fn url(&self) -> &str {
+        self.urls.first().map_or("", String::as_str)
+    }
+
+    /// Notes that a site was heard, now and then.
+    pub(crate) async fn heard(
+        &self,
+        site: &SiteName,
+        last: Option<Wall>,
+        now: Wall,
+    ) -> Result<(), Fault> {
+        if last.is_some_and(|it| now.since(it) < HEARD && it <= now) {
+            return Ok(());
+        }
+        self.brain
+            .write(|fleet| {
+                let heard = fleet.heard(site, now);
+                heard.map_err(|it| Fault::not_found(it.to_string()))?;
+                Ok(((), Write::default()))
+            })
+            .await
+    }
+}
+
+impl Deref for App {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+/// The health that sites relayed last, with the time it came.
+#[derive(Debug, Default)]
+pub(crate) struct Reports(Mutex<BTreeMap<SiteName, (Wall, NodesReport)>>);
+
+impl Reports {
+    pub(crate) fn get(&self, site: &SiteName) -> Option<(Wall, NodesReport)> {
+        self.lock().get(site).cloned()
+    }
+
+    /// Takes a report; `true` if it differs in more than ages.
+    pub(crate) fn put(&self, site: &SiteName, at: Wall, report: NodesReport) -> bool {
+        let mut reports = self.lock();
+        let same = reports.get(site).is_some_and(|it| ageless(&it.1) == ageless(&report));
+        reports.insert(site.clone(), (at, report));
+        !same
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SiteName, (Wall, NodesReport)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn ageless(report: &NodesReport) -> NodesReport {
+    let mut report = report.clone();
+    report.nodes.iter_mut().for_each(|it| it.last_heard_ms_ago = None);
+    report
+}

@@ -1,0 +1,99 @@
+//! Who is asking: an operator by token, a site's orchestrator by certificate.
+//!
+//! Tokens are random and only their hash is kept. A site speaks for itself
+//! alone: the site of its certificate must be the one in the path.
+
+mod local;
+mod token;
+
+use std::fmt;
+use std::str::FromStr;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use colony_core::id::SiteName;
+
+pub(crate) use local::{Local, site_of};
+pub(crate) use token::{ADMIN, make, presented};
+
+use crate::app::App;
+use crate::fault::Fault;
+
+/// What an operator may do; each may also do what the ones before may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Role {
+    Viewer,
+    Operator,
+    Admin,
+}
+
+impl FromStr for Role {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Role, String> {
+        match text {
+            "viewer" => Ok(Role::Viewer),
+            "operator" => Ok(Role::Operator),
+            "admin" => Ok(Role::Admin),
+            other => Err(format!("`{other}` is no role; expected viewer, operator or admin")),
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Role::Viewer => "viewer",
+            Role::Operator => "operator",
+            Role::Admin => "admin",
+        })
+    }
+}
+
+/// A person or a program with a token.
+#[derive(Debug, Clone)]
+pub(crate) struct Operator {
+    /// The actor of everything the token does.
+    pub name: String,
+    pub role: Role,
+    /// Empty: every site.
+    sites: Vec<String>,
+}
+
+impl Operator {
+    /// Refuses who has not this role.
+    pub(crate) fn must_be(&self, role: Role) -> Result<(), Fault> {
+        if self.role >= role {
+            return Ok(());
+        }
+        let (name, own) = (&self.name, self.role);
+        Err(Fault::forbidden(format!("token `{name}` has the role {own}; this needs {role}")))
+    }
+
+    /// Refuses who has not this role at this site.
+    pub(crate) fn must_be_at(&self, role: Role, site: &SiteName) -> Result<(), Fault> {
+        self.must_be(role)?;
+        if self.sees(site) {
+            return Ok(());
+        }
+        Err(Fault::forbidden(format!("token `{}` is not for site {site}", self.name)))
+    }
+
+    /// Whether the site is among those the token is for.
+    pub(crate) fn sees(&self, site: &SiteName) -> bool {
+        self.sites.is_empty() || self.sites.iter().any(|it| it == site.as_str())
+    }
+}
+
+impl FromRequestParts<App> for Operator {
+    type Rejection = Fault;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Operator, Fault> {
+        let token = presented(&parts.headers)
+            .ok_or_else(|| Fault::unknown_caller("send a token: `Authorization: Bearer …`"))?;
+        let known = app.brain.store().token_by_hash(&token::hash(&token)).await?;
+        let known = known.ok_or_else(|| Fault::unknown_caller("this token is not known here"))?;
+        let role = known.role.parse().map_err(Fault::forbidden)?;
+        Ok(Operator { name: known.name, role, sites: known.sites })
+    }
+}

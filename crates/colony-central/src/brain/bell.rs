@@ -1,0 +1,33 @@
+//! Wakes whoever waits for something of one site.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use colony_core::id::SiteName;
+use tokio::sync::watch;
+
+/// One bell per site: a ring says "look again", never what happened.
+#[derive(Debug, Default)]
+pub(crate) struct Bells(Mutex<BTreeMap<SiteName, watch::Sender<u64>>>);
+
+impl Bells {
+    /// Hears every ring from here on.
+    pub(crate) fn listen(&self, site: &SiteName) -> watch::Receiver<u64> {
+        self.lock().entry(site.clone()).or_default().subscribe()
+    }
+
+    pub(crate) fn ring(&self, sites: BTreeSet<SiteName>) {
+        let bells = self.lock();
+        for bell in sites.iter().filter_map(|it| bells.get(it)) {
+            bell.send_modify(|it| *it = it.wrapping_add(1));
+        }
+    }
+
+    pub(crate) fn ring_one(&self, site: &SiteName) {
+        self.ring(BTreeSet::from([site.clone()]));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SiteName, watch::Sender<u64>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

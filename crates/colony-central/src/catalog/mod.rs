@@ -1,0 +1,103 @@
+//! The applications that can be deployed: registries in Git, read into SQL.
+//!
+//! A package that cannot be read is a finding of its registry; what the catalog
+//! had of it stays. The application that comes with colony is the registry
+//! `builtin`.
+
+mod package;
+mod sync;
+pub(crate) mod version;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use colony_margo::{ApplicationDescription, Digest};
+use colony_store::{CentralStore, PackageHead};
+
+pub(crate) use package::lint;
+pub(crate) use sync::{BUILTIN, Sync, add_builtin, broken, forget, sync};
+
+use crate::fault::Fault;
+
+/// A version of an application, ready to be deployed.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    pub description: Arc<ApplicationDescription>,
+    pub version: String,
+    pub digest: Digest,
+    pub registry: String,
+    pub path: String,
+    pub text: String,
+}
+
+/// Every application with its versions, the newest first.
+pub(crate) async fn list(
+    store: &CentralStore,
+) -> Result<BTreeMap<String, Vec<PackageHead>>, colony_store::Error> {
+    let mut applications: BTreeMap<String, Vec<PackageHead>> = BTreeMap::new();
+    for head in store.package_list().await? {
+        applications.entry(head.application.clone()).or_default().push(head);
+    }
+    for heads in applications.values_mut() {
+        heads.sort_by(|a, b| version::compare(&b.version, &a.version));
+    }
+    Ok(applications)
+}
+
+/// The versions of an application, the newest first; refuses one that is not there.
+pub(crate) async fn versions(store: &CentralStore, id: &str) -> Result<Vec<String>, Fault> {
+    let mut versions = store.package_versions(id).await?;
+    if versions.is_empty() {
+        let known: Vec<String> = list(store).await?.into_keys().collect();
+        return Err(Fault::not_found(format!(
+            "application `{id}` is not in the catalog; there is {}",
+            listed(&known, "nothing yet: add a registry with `colony app add`")
+        )));
+    }
+    versions.sort_by(|a, b| version::compare(b, a));
+    Ok(versions)
+}
+
+/// One version of an application; the newest release if none is named.
+pub(crate) async fn find(
+    store: &CentralStore,
+    id: &str,
+    wanted: Option<&str>,
+) -> Result<Found, Fault> {
+    let versions = versions(store, id).await?;
+    let newest = || version::newest(versions.iter().map(String::as_str));
+    let chosen = wanted.or_else(newest).unwrap_or_default();
+    let Some(package) = store.package(id, chosen).await? else {
+        return Err(Fault::not_found(format!(
+            "application `{id}` has no version `{chosen}`; there is {}",
+            listed(&versions, "none")
+        )));
+    };
+    let parsed = ApplicationDescription::parse(package.text.as_bytes());
+    let description = parsed.map_err(|it| {
+        // It was valid when it was stored: another program wrote it.
+        tracing::error!(application = id, version = chosen, "the catalog holds a broken package");
+        Fault::from(colony_margo::Problem::semantic(&it))
+    })?;
+    Ok(Found {
+        description: Arc::new(description.value),
+        version: package.version,
+        digest: package.digest,
+        registry: package.registry,
+        path: package.path,
+        text: package.text,
+    })
+}
+
+/// `a, b and 3 more`, or what to say if there is none.
+pub(crate) fn listed(names: &[String], none: &str) -> String {
+    const SHOWN: usize = 12;
+    if names.is_empty() {
+        return none.to_owned();
+    }
+    let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}

@@ -1,0 +1,186 @@
+//! Starts the role, and runs it until it is told to stop.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use colony_store::{CentralStore, OperatorToken};
+use colony_task::{Signal, Tasks};
+use colony_wfm::{ClientAuth, Peer, Reloader, TlsListener, tls};
+use tokio_util::sync::CancellationToken;
+
+use crate::app::{App, Shared};
+use crate::brain::Brain;
+use crate::config::Config;
+use crate::force::Forces;
+use crate::identity::Identity;
+use crate::link::nodes;
+use crate::metrics::Metrics;
+use crate::relay::Relay;
+use crate::writer::Writer;
+use crate::{api, auth, catalog, clock, files, place};
+
+/// How often a hosted branch is looked at besides wake-ups.
+const HOSTED_PERIOD: Duration = Duration::from_secs(60);
+const CERTIFICATE_PERIOD: Duration = Duration::from_secs(3_600);
+/// How long open requests get to end.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A role that is open and serves when it is run.
+#[derive(Debug)]
+pub struct Central {
+    app: App,
+    listener: TlsListener,
+    addr: SocketAddr,
+    period: Duration,
+}
+
+/// Opens the data directory, the database, Git and the port.
+pub async fn start(config: Config) -> anyhow::Result<Central> {
+    std::fs::create_dir_all(&config.data)
+        .with_context(|| format!("could not make {}", config.data.display()))?;
+    let now = clock::unix(clock::wall());
+    let identity = Identity::open(&config.data, place::hosts(&config), now)?;
+    let store = CentralStore::open(&config.database_url()).await;
+    let store = store.context("could not open the database")?;
+    admin_token(&config.data, &store).await?;
+    catalog::add_builtin(&store, clock::wall()).await.context("could not fill the catalog")?;
+    let server = tls::server_config(&identity.server(now)?, ClientAuth::Optional)?;
+    let listener = TlsListener::bind(config.listen, server).await;
+    let listener = listener.with_context(|| format!("could not listen on {}", config.listen))?;
+    let addr = listener.local_addr();
+    let urls = place::urls(&config, addr);
+    let period = config.git.as_ref().map_or(HOSTED_PERIOD, |it| it.poll);
+    let brain = Brain::open(store.clone()).await.context("could not read the database")?;
+    let app = App::new(Shared {
+        brain: Arc::new(brain),
+        repo: place::open_repo(&config).await?,
+        identity,
+        metrics: Arc::new(Metrics::new()),
+        relay: Relay::default(),
+        reports: nodes::restore(&store).await?,
+        forces: Forces::restore(&store).await?,
+        writer: Signal::default(),
+        git: place::git_access(&config, &urls),
+        urls,
+        data: config.data,
+        stop: CancellationToken::new(),
+        planning: tokio::sync::Mutex::default(),
+    });
+    Ok(Central { app, listener, addr, period })
+}
+
+impl Central {
+    /// Where people find it.
+    pub fn url(&self) -> String {
+        self.app.url().to_owned()
+    }
+
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// The token of the first operator.
+    pub fn admin_token_path(&self) -> PathBuf {
+        token_path(&self.app.data)
+    }
+
+    /// The root that clients trust this role by.
+    pub fn ca_path(&self) -> PathBuf {
+        self.app.identity.ca_path()
+    }
+
+    /// Serves until `stop`; every task has ended when this returns.
+    pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
+        let Central { app, listener, period, .. } = self;
+        let mut tasks = Tasks::new(stop);
+        let ended = tasks.stop();
+        let reloader = listener.reloader();
+        tasks.spawn("the API", serve(app.clone(), listener, ended.clone()));
+        tasks.spawn("the Git writer", write(app.clone(), period, ended.clone()));
+        tasks.spawn("the catalog", sync(app.clone(), ended.clone()));
+        tasks.spawn("the certificate", renew(app.clone(), reloader, ended));
+        let answer = tasks.join().await;
+        app.brain.store().close().await;
+        answer
+    }
+}
+
+async fn serve(app: App, listener: TlsListener, stop: CancellationToken) -> anyhow::Result<()> {
+    let service = api::router(app.clone()).into_make_service_with_connect_info::<Peer>();
+    let end = stop.clone();
+    let graceful = async move {
+        end.cancelled().await;
+        // Streams and long polls end here; nobody waits for them.
+        app.stop.cancel();
+    };
+    let serving = axum::serve(listener, service).with_graceful_shutdown(graceful);
+    let late = async {
+        stop.cancelled().await;
+        tokio::time::sleep(GRACE).await;
+    };
+    tokio::select! {
+        served = serving.into_future() => served.context("could not serve"),
+        () = late => Ok(()),
+    }
+}
+
+async fn write(app: App, period: Duration, stop: CancellationToken) -> anyhow::Result<()> {
+    let writer = Writer {
+        brain: app.brain.clone(),
+        repo: app.repo.clone(),
+        metrics: app.metrics.clone(),
+        period,
+        seen: None,
+    };
+    colony_task::run(writer, app.writer.clone(), stop).await;
+    Ok(())
+}
+
+async fn sync(app: App, stop: CancellationToken) -> anyhow::Result<()> {
+    let sync = catalog::Sync { brain: app.brain.clone(), data: app.data.clone() };
+    colony_task::run(sync, Signal::default(), stop).await;
+    Ok(())
+}
+
+/// Puts a fresh certificate on the port before the old one ends.
+async fn renew(app: App, port: Reloader, stop: CancellationToken) -> anyhow::Result<()> {
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return Ok(()),
+            () = tokio::time::sleep(CERTIFICATE_PERIOD) => {}
+        }
+        let now = clock::unix(clock::wall());
+        let fresh = app.identity.server(now);
+        let fresh = fresh.and_then(|it| Ok(tls::server_config(&it, ClientAuth::Optional)?));
+        match fresh {
+            Ok(config) => port.set(config),
+            Err(error) => tracing::warn!("could not renew the certificate: {error:#}"),
+        }
+    }
+}
+
+/// The first start makes the first operator.
+async fn admin_token(data: &Path, store: &CentralStore) -> anyhow::Result<()> {
+    let path = token_path(data);
+    let known = store.token_list().await?.iter().any(|it| it.name == auth::ADMIN);
+    if known && files::read(&path)?.is_some() {
+        return Ok(());
+    }
+    let (token, hash) = auth::make()?;
+    let admin = OperatorToken {
+        name: auth::ADMIN.to_owned(),
+        hash,
+        role: auth::Role::Admin.to_string(),
+        sites: Vec::new(),
+        created: clock::wall(),
+    };
+    store.token_put(&admin).await.context("could not keep the first token")?;
+    files::replace(&path, &format!("{token}\n"))
+}
+
+fn token_path(data: &Path) -> PathBuf {
+    data.join("admin.token")
+}

@@ -1,0 +1,64 @@
+//! Orders to sites: numbered, kept until they are acknowledged, expiring.
+
+use std::time::Duration;
+
+use colony_core::fleet::Fleet;
+use colony_core::id::{DeploymentName, SiteName};
+use colony_core::site::Action;
+use colony_core::time::Wall;
+use colony_store::{NewEvent, Write};
+use serde_json::json;
+
+use crate::app::App;
+use crate::auth::Operator;
+use crate::brain::own_event;
+use crate::clock;
+use crate::fault::Fault;
+
+/// An order nobody could take for this long is not executed any more.
+const EXPIRES: Duration = Duration::from_secs(24 * 3600);
+
+/// One order for one site.
+#[derive(Debug)]
+pub(crate) struct Order<'a> {
+    pub site: &'a SiteName,
+    pub action: &'a Action,
+    /// What it is about, for readers of the log.
+    pub deployment: Option<&'a DeploymentName>,
+}
+
+impl Order<'_> {
+    /// Queues it; the event says who gave it.
+    pub(crate) fn give(&self, fleet: &mut Fleet, by: &str, now: Wall) -> Result<NewEvent, Fault> {
+        let expires = now.after(EXPIRES);
+        let given = fleet.command(self.site, self.action.clone(), by, expires);
+        let command = given.map_err(|it| Fault::not_found(it.to_string()))?;
+        let mut body = serde_json::to_value(self.action).unwrap_or_default();
+        body["number"] = json!(command.number);
+        body["expires"] = json!(expires);
+        let place = (Some(self.site), self.deployment);
+        Ok(own_event("command_sent", by, now, place, body))
+    }
+}
+
+/// Gives orders in one transaction; answers with the id of the event before.
+pub(crate) async fn give(
+    app: &App,
+    operator: &Operator,
+    orders: &[(SiteName, Action)],
+    deployment: Option<&DeploymentName>,
+) -> Result<String, Fault> {
+    let event = crate::view::event_id(app, *app.brain.head().borrow());
+    let now = clock::wall();
+    app.brain
+        .write(|fleet| {
+            let mut events = Vec::new();
+            for (site, action) in orders {
+                let order = Order { site, action, deployment };
+                events.push(order.give(fleet, &operator.name, now)?);
+            }
+            Ok::<_, Fault>(((), Write { events, ..Write::default() }))
+        })
+        .await?;
+    Ok(event)
+}

@@ -1,0 +1,77 @@
+//! What this role is told when it starts.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use colony_git::{Auth, Secret};
+
+/// Where the role keeps its things, where it listens and what it uses.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The folder of this role alone, such as `<data>/central`.
+    pub data: PathBuf,
+    /// Port 0 takes any free one.
+    pub listen: SocketAddr,
+    /// URLs others reach this role by, the first for people; made from `listen`
+    /// if there is none.
+    pub advertise: Vec<String>,
+    /// `sqlite:/path/file.db` or `postgres://…`; SQLite in `data` if absent.
+    pub database: Option<String>,
+    /// The deployments repository; hosted by this role if absent.
+    pub git: Option<GitConfig>,
+}
+
+/// A deployments repository on somebody else's server.
+#[derive(Debug, Clone)]
+pub struct GitConfig {
+    /// A path, `file://`, `https://`, `ssh://` or scp-like address.
+    pub url: String,
+    pub branch: String,
+    pub credentials: GitCredentials,
+    /// How often the branch is looked at.
+    pub poll: Duration,
+}
+
+/// How to be let in there.
+#[derive(Debug, Clone, Default)]
+pub enum GitCredentials {
+    #[default]
+    None,
+    /// The password of HTTP basic authentication.
+    Token(Secret),
+    /// What the `ssh` program finds.
+    Ssh,
+}
+
+impl Config {
+    /// A role with everything of its own in `data`.
+    pub fn new(data: PathBuf, listen: SocketAddr) -> Config {
+        Config { data, listen, advertise: Vec::new(), database: None, git: None }
+    }
+
+    /// The database may hold a password in its address: it is not printed.
+    pub(crate) fn database_url(&self) -> String {
+        let own = || format!("sqlite:{}", self.data.join("central.db").display());
+        self.database.clone().unwrap_or_else(own)
+    }
+}
+
+impl GitConfig {
+    pub fn new(url: &str) -> GitConfig {
+        GitConfig {
+            url: url.to_owned(),
+            branch: "main".to_owned(),
+            credentials: GitCredentials::None,
+            poll: Duration::from_secs(10),
+        }
+    }
+
+    pub(crate) fn auth(&self) -> Auth {
+        match &self.credentials {
+            GitCredentials::None => Auth::None,
+            GitCredentials::Token(secret) => Auth::Token(secret.clone()),
+            GitCredentials::Ssh => Auth::Ssh,
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Forced deletions: the wait for a confirmation ends as soon as it began.
+//!
+//! A site can only be told to force what it is taking away, and it learns of
+//! that from Git. So the wish is kept here until the site says that it has seen
+//! the removal, and becomes an order in the same transaction.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use colony_core::event::{Body, Event};
+use colony_core::id::{DeploymentId, SiteName};
+use colony_store::CentralStore;
+use serde_json::{Value, json};
+
+const PREFIX: &str = "force/";
+
+/// Wishes by site and deployment, with who has them.
+#[derive(Debug, Default)]
+pub(crate) struct Forces(Mutex<BTreeMap<(SiteName, DeploymentId), String>>);
+
+impl Forces {
+    /// Reads the wishes that were open before a restart.
+    pub(crate) async fn restore(store: &CentralStore) -> Result<Forces, colony_store::Error> {
+        let forces = Forces::default();
+        for (key, value) in store.notes(PREFIX).await? {
+            let wish = key.strip_prefix(PREFIX).and_then(|it| it.split_once('/'));
+            let Some((site, id)) = wish else { continue };
+            if let (Ok(site), Ok(id), Some(by)) = (site.parse(), id.parse(), value.as_str()) {
+                forces.lock().insert((site, id), by.to_owned());
+            }
+        }
+        Ok(forces)
+    }
+
+    pub(crate) fn add(&self, wishes: &[(SiteName, DeploymentId)], by: &str) {
+        let mut open = self.lock();
+        wishes.iter().for_each(|it| drop(open.insert(it.clone(), by.to_owned())));
+    }
+
+    /// The wishes whose time has come with these events.
+    pub(crate) fn due(&self, events: &[Event]) -> Vec<((SiteName, DeploymentId), String)> {
+        let open = self.lock();
+        let gone = events.iter().filter_map(|it| match &it.body {
+            Body::DeploymentWithdrawn { deployment, .. } => {
+                Some((it.site.clone(), deployment.clone()))
+            }
+            _ => None,
+        });
+        gone.filter_map(|it| open.get(&it).cloned().map(|by| (it, by))).collect()
+    }
+
+    pub(crate) fn done(&self, wish: &(SiteName, DeploymentId)) {
+        self.lock().remove(wish);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<(SiteName, DeploymentId), String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A wish as it is kept; without a name it is over.
+pub(crate) fn note((site, id): &(SiteName, DeploymentId), by: Option<&str>) -> (String, Value) {
+    (format!("{PREFIX}{site}/{id}"), json!(by))
+}

@@ -1,0 +1,69 @@
+//! Whether this role lives, whether it can do its job, and what it counts.
+
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use colony_core::state::State as Placed;
+
+use crate::app::App;
+use crate::clock;
+use crate::fault::Fault;
+
+/// It answers.
+pub(crate) async fn healthz() -> &'static str {
+    "ok\n"
+}
+
+/// It can do its job, or why not.
+pub(crate) async fn readyz(State(app): State<App>) -> Response {
+    let reasons = reasons(&app).await;
+    if reasons.is_empty() {
+        return "ready\n".into_response();
+    }
+    let text = reasons.join("\n") + "\n";
+    (StatusCode::SERVICE_UNAVAILABLE, text).into_response()
+}
+
+/// Why this role cannot do its job.
+pub(crate) async fn reasons(app: &App) -> Vec<String> {
+    let store = app.brain.store().ping().await.err();
+    let store = store.map(|it| format!("database: {:#}", anyhow::Error::from(it)));
+    let git = app.repo.problem().map(|it| format!("git: {it}"));
+    store.into_iter().chain(git).collect()
+}
+
+/// What it counts, in OpenMetrics text.
+pub(crate) async fn metrics(State(app): State<App>) -> Result<Response, Fault> {
+    measure(&app).await?;
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(([(header::CONTENT_TYPE, kind)], app.metrics.print()).into_response())
+}
+
+async fn measure(app: &App) -> Result<(), Fault> {
+    let ready = reasons(app).await.is_empty();
+    let open = app.brain.store().changes_open().await?.len();
+    let fleet = app.brain.read().await?;
+    let views = || fleet.sites().map(|it| it.1);
+    let nodes = || views().flat_map(|it| it.nodes.values());
+    let placements = || views().flat_map(|it| it.placements.values()).flat_map(|it| it.values());
+    let now = clock::wall();
+    let silent = |it: &&colony_core::fleet::SiteView| {
+        let heard = it.head.last_heard;
+        heard.is_none_or(|it| now.since(it) >= colony_core::fleet::LO_SILENT)
+    };
+    let failed = placements().filter(|it| matches!(it.state, Placed::Failed(_))).count();
+    let m = &app.metrics;
+    m.ready.set(i64::from(ready));
+    m.changes_open.set(count(open));
+    m.sites.set(count(views().count()));
+    m.sites_silent.set(count(views().filter(silent).count()));
+    m.nodes.set(count(nodes().count()));
+    m.nodes_online.set(count(nodes().filter(|it| it.is_online()).count()));
+    m.placements.set(count(placements().count()));
+    m.placements_failed.set(count(failed));
+    Ok(())
+}
+
+fn count(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

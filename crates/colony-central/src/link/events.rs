@@ -1,0 +1,120 @@
+//! A batch of a site's log: stored with its effects, or refused as a whole.
+
+use axum::Json;
+use axum::extract::State;
+use colony_api::problem::Kind;
+use colony_api::site::{BatchAnswer, EventBatch};
+use colony_core::fleet::{Applied, BatchRefusal, Effect, Fleet};
+use colony_core::id::{DeploymentId, SiteName};
+use colony_core::site::Action;
+use colony_core::time::Wall;
+use colony_margo::problem::{Problem, ProblemType};
+use colony_store::{NewEvent, Write};
+use serde_json::json;
+
+use crate::app::App;
+use crate::auth::Local;
+use crate::brain::{Told, batch_events, own_event, rows_of};
+use crate::clock;
+use crate::command::Order;
+use crate::extract::Sent;
+use crate::fault::Fault;
+use crate::force;
+
+/// Take the next events of a site's log
+#[utoipa::path(post, path = "/api/v1/sites/{site}/events", tag = "site link",
+    params(("site" = String, Path)), request_body = EventBatch,
+    responses((status = 200, description = "Stored", body = BatchAnswer),
+        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+pub(crate) async fn take(
+    State(app): State<App>,
+    local: Local,
+    Sent(batch): Sent<EventBatch>,
+) -> Result<Json<BatchAnswer>, Fault> {
+    let due = app.forces.due(&batch.events);
+    let now = clock::wall();
+    let applied = app.brain.write(|fleet| apply(fleet, &local.site, &batch, &due, now)).await;
+    let (next_seq, unproven, reverts) = match applied {
+        Ok(Outcome::Taken(it)) => (it.next_seq, it.unproven, has_reverts(&it)),
+        Ok(Outcome::Rewind(next_seq)) => return Ok(Json(BatchAnswer { next_seq })),
+        Err(fault) => {
+            app.metrics.batches_refused.inc();
+            return Err(fault);
+        }
+    };
+    if let Some((seq, hash)) = unproven {
+        let stored = app.brain.store().event_hash(&local.site, batch.incarnation, seq).await?;
+        if stored != Some(hash) {
+            return Err(diverged(&format!("event {seq} differs from what was stored before")));
+        }
+    }
+    due.iter().for_each(|it| app.forces.done(&it.0));
+    app.metrics.events.inc_by(batch.events.len() as u64);
+    if reverts {
+        app.writer.wake();
+    }
+    Ok(Json(BatchAnswer { next_seq }))
+}
+
+enum Outcome {
+    Taken(Box<Applied>),
+    /// Something before the batch is missing: the LO goes back to it.
+    Rewind(u64),
+}
+
+fn apply(
+    fleet: &mut Fleet,
+    site: &SiteName,
+    batch: &EventBatch,
+    due: &[((SiteName, DeploymentId), String)],
+    now: Wall,
+) -> Result<(Outcome, Write), Fault> {
+    let mut told = Told::default();
+    told.note(fleet.site(site), &batch.events);
+    let applied = match fleet.apply(site, &batch.events, now) {
+        Ok(applied) => applied,
+        Err(BatchRefusal::Gap { next_seq }) => {
+            return Ok((Outcome::Rewind(next_seq), Write::default()));
+        }
+        Err(refusal) => return Err(refused(&refusal)),
+    };
+    told.note(fleet.site(site), &batch.events);
+    let mut events = batch_events(&applied.fresh, &applied.hashes, &told);
+    events.extend(applied.effects.iter().filter_map(|it| flagged(it, now)));
+    let rows = rows_of(fleet, applied.changed.keys());
+    let mut write = Write { rows, ..Write::default() };
+    for ((site, id), by) in due {
+        let action = Action::Force { deployment: id.clone(), node: None };
+        events.push(Order { site, action: &action, deployment: None }.give(fleet, by, now)?);
+        write.notes.push(force::note(&(site.clone(), id.clone()), None));
+    }
+    write.events = events;
+    Ok((Outcome::Taken(Box::new(applied)), write))
+}
+
+fn has_reverts(applied: &Applied) -> bool {
+    applied.effects.iter().any(|it| matches!(it, Effect::Revert(_)))
+}
+
+/// What does not fit the table is stored, and said to be odd.
+fn flagged(effect: &Effect, now: Wall) -> Option<NewEvent> {
+    let Effect::Flagged { site, placement, flag } = effect else { return None };
+    let body = json!({"node": placement.node, "deployment": placement.deployment, "flag": flag.to_string()});
+    Some(own_event("flagged", "colony", now, (Some(site), None), body))
+}
+
+fn refused(refusal: &BatchRefusal) -> Fault {
+    let said = refusal.to_string();
+    match refusal {
+        BatchRefusal::Fenced { current } => Fault::fenced(*current),
+        BatchRefusal::Diverged { .. } | BatchRefusal::UnknownIncarnation(_) => diverged(&said),
+        BatchRefusal::UnknownSite(_) => Fault::not_found(said),
+        BatchRefusal::OtherSite { .. } => Fault::forbidden(said),
+        BatchRefusal::TooLarge { .. } => Problem::about_blank(413).detail(said).into(),
+        BatchRefusal::Gap { .. } => Problem::new(ProblemType::InvalidRequest).detail(said).into(),
+    }
+}
+
+fn diverged(said: &str) -> Fault {
+    Kind::Diverged.problem(format!("{said}; the site's orchestrator has to join again")).into()
+}

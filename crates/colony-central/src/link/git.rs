@@ -1,0 +1,145 @@
+//! The hosted repository over Git's smart HTTP.
+//!
+//! A site reads it with its certificate, an operator with a token; writing
+//! needs the role operator. A push wakes the sites as CO's own commits do.
+
+use std::path::PathBuf;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, FromRequestParts, Query, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use bytes::Bytes;
+use colony_git::serve::{self, BODY_LIMIT, Service};
+use serde::Deserialize;
+use tokio_util::io::ReaderStream;
+
+use crate::app::App;
+use crate::auth::{Operator, Role, site_of};
+use crate::brain::own_event;
+use crate::clock;
+use crate::fault::Fault;
+use colony_store::Write;
+use serde_json::json;
+
+pub(super) fn routes() -> Router<App> {
+    let limit = DefaultBodyLimit::max(BODY_LIMIT);
+    Router::new()
+        .route("/git/deployments.git/info/refs", get(refs))
+        .route("/git/deployments.git/git-upload-pack", post(fetch).layer(limit.clone()))
+        .route("/git/deployments.git/git-receive-pack", post(push).layer(limit))
+}
+
+/// Who may read: a site of this fleet, or anybody with a token.
+struct Reader(Option<Operator>);
+
+impl FromRequestParts<App> for Reader {
+    type Rejection = Fault;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Reader, Fault> {
+        if site_of(parts, app).is_some() {
+            return Ok(Reader(None));
+        }
+        Operator::from_request_parts(parts, app).await.map(|it| Reader(Some(it)))
+    }
+}
+
+impl Reader {
+    /// Who may write.
+    fn writer(self) -> Result<Operator, Fault> {
+        let operator =
+            self.0.ok_or_else(|| Fault::forbidden("a site reads the repository, no more"))?;
+        operator.must_be(Role::Operator)?;
+        Ok(operator)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct RefsQuery {
+    service: Option<String>,
+}
+
+async fn refs(
+    State(app): State<App>,
+    reader: Reader,
+    Query(query): Query<RefsQuery>,
+    headers: HeaderMap,
+) -> Result<Response, Fault> {
+    let service = query.service.as_deref().and_then(Service::named);
+    let service = service.ok_or_else(|| Fault::forbidden("Git's dumb protocol is not served"))?;
+    if service == Service::ReceivePack {
+        reader.writer()?;
+    }
+    let body = serve::advertise(&hosted(&app)?, service, protocol(&headers)).await?;
+    Ok(answer(service.advertisement_type(), Body::from(body)))
+}
+
+async fn fetch(
+    State(app): State<App>,
+    _reader: Reader,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Fault> {
+    let service = Service::UploadPack;
+    let body = unpacked(&headers, body)?;
+    let reply = serve::exchange(&hosted(&app)?, service, protocol(&headers), body).await?;
+    Ok(answer(service.result_type(), Body::from_stream(ReaderStream::new(reply))))
+}
+
+async fn push(
+    State(app): State<App>,
+    reader: Reader,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Fault> {
+    let operator = reader.writer()?;
+    let service = Service::ReceivePack;
+    let body = unpacked(&headers, body)?;
+    let before = app.repo.head().borrow().clone();
+    let mut reply = serve::exchange(&hosted(&app)?, service, protocol(&headers), body).await?;
+    // The answer of a push is short, and only at its end the branch has moved.
+    let mut bytes = Vec::new();
+    let read = tokio::io::AsyncReadExt::read_to_end(&mut reply, &mut bytes).await;
+    read.map_err(|it| anyhow::Error::new(it).context("could not read git's answer"))?;
+    let head = app.repo.refresh().await?;
+    if head != before {
+        pushed(&app, &operator.name, json!({"from": before, "commit": head})).await?;
+        app.writer.wake();
+    }
+    Ok(answer(service.result_type(), Body::from(bytes)))
+}
+
+async fn pushed(app: &App, actor: &str, body: serde_json::Value) -> Result<(), Fault> {
+    let event = own_event("pushed", actor, clock::wall(), (None, None), body);
+    app.brain.write(|_| Ok(((), Write { events: vec![event], ..Write::default() }))).await
+}
+
+fn hosted(app: &App) -> Result<PathBuf, Fault> {
+    let missing = || {
+        let url = &app.git.url;
+        Fault::not_found(format!("the deployments repository is not hosted here but at {url}"))
+    };
+    app.repo.hosted().map(ToOwned::to_owned).ok_or_else(missing)
+}
+
+fn protocol(headers: &HeaderMap) -> Option<&str> {
+    headers.get("git-protocol").and_then(|it| it.to_str().ok())
+}
+
+fn unpacked(headers: &HeaderMap, body: Bytes) -> Result<Bytes, Fault> {
+    let encoding = headers.get(header::CONTENT_ENCODING).map(|it| it.as_bytes());
+    match encoding {
+        None | Some(b"identity") => Ok(body),
+        Some(b"gzip" | b"x-gzip") => serve::gunzip(&body, BODY_LIMIT)
+            .map_err(|it| Fault::invalid(format!("the body cannot be unpacked: {it}"))),
+        Some(_) => Err(Fault::invalid("only gzip is understood as content encoding")),
+    }
+}
+
+fn answer(kind: &'static str, body: Body) -> Response {
+    let headers = [(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "no-cache")];
+    (headers, body).into_response()
+}

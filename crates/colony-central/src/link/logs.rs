@@ -1,0 +1,27 @@
+//! What a node printed, on its way up to who asked.
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use colony_api::site::LogAnswer;
+
+use crate::app::App;
+use crate::auth::Local;
+use crate::extract::Sent;
+use crate::fault::Fault;
+
+/// Take the answer to a request for logs
+#[utoipa::path(post, path = "/api/v1/sites/{site}/logs/{id}", tag = "site link",
+    params(("site" = String, Path), ("id" = String, Path)), request_body = LogAnswer,
+    responses((status = 204, description = "Handed over"),
+        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+pub(crate) async fn answer(
+    State(app): State<App>,
+    local: Local,
+    Path(path): Path<(String, String)>,
+    Sent(answer): Sent<LogAnswer>,
+) -> Result<StatusCode, Fault> {
+    match app.relay.answer(&local.site, &path.1, answer) {
+        true => Ok(StatusCode::NO_CONTENT),
+        false => Err(Fault::not_found("nobody waits for these logs any more")),
+    }
+}

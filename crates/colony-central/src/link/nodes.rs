@@ -1,0 +1,57 @@
+//! Health that a site relays, for CO cannot call down.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use colony_api::site::NodesReport;
+use colony_core::id::SiteName;
+use serde::{Deserialize, Serialize};
+
+use crate::app::{App, Reports};
+use crate::auth::Local;
+use crate::clock;
+use crate::extract::Sent;
+use crate::fault::Fault;
+use colony_core::time::Wall;
+
+const PREFIX: &str = "site-report/";
+
+/// A report with the time it came, as it is kept.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    at: Wall,
+    report: NodesReport,
+}
+
+/// Take the health of a site's orchestrator and nodes
+#[utoipa::path(put, path = "/api/v1/sites/{site}/nodes", tag = "site link",
+    params(("site" = String, Path)), request_body = NodesReport,
+    responses((status = 204, description = "Taken"),
+        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+pub(crate) async fn report(
+    State(app): State<App>,
+    local: Local,
+    Sent(report): Sent<NodesReport>,
+) -> Result<StatusCode, Fault> {
+    let at = clock::wall();
+    let kept = Kept { at, report: report.clone() };
+    if app.reports.put(&local.site, at, report) {
+        let value = serde_json::to_value(&kept).map_err(anyhow::Error::from)?;
+        app.brain.store().note_put(&format!("{PREFIX}{}", local.site), &value).await?;
+        app.brain.bells().ring_one(&local.site);
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Reads what sites reported before a restart.
+pub(crate) async fn restore(
+    store: &colony_store::CentralStore,
+) -> Result<Reports, colony_store::Error> {
+    let reports = Reports::default();
+    for (key, value) in store.notes(PREFIX).await? {
+        let site = key.strip_prefix(PREFIX).and_then(|it| it.parse::<SiteName>().ok());
+        if let (Some(site), Ok(kept)) = (site, serde_json::from_value::<Kept>(value)) {
+            reports.put(&site, kept.at, kept.report);
+        }
+    }
+    Ok(reports)
+}

@@ -1,0 +1,107 @@
+//! Where this role is, and where its repository is.
+
+use std::net::SocketAddr;
+
+use anyhow::Context;
+use colony_api::site::{GitAccess, GitAuth};
+use colony_git::{Deployments, Remote};
+
+use crate::config::{Config, GitCredentials};
+use crate::repo::Repo;
+
+/// Opens the repository: hosted here, or a copy of somebody else's.
+pub(crate) async fn open_repo(config: &Config) -> anyhow::Result<Repo> {
+    let (dir, git) = (config.data.clone(), config.git.clone());
+    let open = move || match git {
+        None => {
+            let dir = dir.join("deployments.git");
+            Deployments::hosted(&dir).map(|it| Repo::new(it, Some(dir)))
+        }
+        Some(git) => {
+            let remote = Remote { url: git.url.clone(), auth: git.auth() };
+            let opened = Deployments::remote(&dir.join("remote.git"), remote, &git.branch);
+            opened.map(|it| Repo::new(it, None))
+        }
+    };
+    let repo = tokio::task::spawn_blocking(open).await?;
+    let repo = repo.context("could not open the deployments repository")?;
+    // A server that is down is no reason not to start: readiness says so.
+    if let Err(error) = repo.refresh().await {
+        tracing::warn!("could not read the deployments repository: {error}");
+    }
+    Ok(repo)
+}
+
+/// How sites get at the repository.
+pub(crate) fn git_access(config: &Config, urls: &[String]) -> GitAccess {
+    let own = urls.first().map_or("", String::as_str);
+    match &config.git {
+        None => GitAccess {
+            url: format!("{own}/git/deployments.git"),
+            branch: "main".to_owned(),
+            auth: GitAuth::Mtls,
+        },
+        Some(git) => GitAccess {
+            url: git.url.clone(),
+            branch: git.branch.clone(),
+            auth: match git.credentials {
+                GitCredentials::None => GitAuth::None,
+                GitCredentials::Token(_) => GitAuth::Token,
+                GitCredentials::Ssh => GitAuth::Ssh,
+            },
+        },
+    }
+}
+
+/// The URLs others use; of our own port if nobody said.
+pub(crate) fn urls(config: &Config, addr: SocketAddr) -> Vec<String> {
+    if !config.advertise.is_empty() {
+        return config.advertise.iter().map(|it| it.trim_end_matches('/').to_owned()).collect();
+    }
+    let host = match addr.ip().is_unspecified() {
+        true => "localhost".to_owned(),
+        false if addr.is_ipv6() => format!("[{}]", addr.ip()),
+        false => addr.ip().to_string(),
+    };
+    vec![format!("https://{host}:{}", addr.port())]
+}
+
+/// The names the certificate is for.
+pub(crate) fn hosts(config: &Config) -> Vec<String> {
+    let mut hosts = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
+    if !config.listen.ip().is_unspecified() {
+        hosts.push(config.listen.ip().to_string());
+    }
+    hosts.extend(config.advertise.iter().filter_map(|it| host(it)));
+    hosts.sort();
+    hosts.dedup();
+    hosts
+}
+
+fn host(url: &str) -> Option<String> {
+    let authority = url.split_once("://").map_or(url, |it| it.1);
+    let authority = authority.split('/').next().unwrap_or_default();
+    let host = match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next(),
+        None => authority.split(':').next(),
+    };
+    host.map(str::to_owned).filter(|it| !it.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_of_a_url_is_found_however_it_is_written() {
+        check("https://hub.local:7443", Some("hub.local"));
+        check("https://[::1]:7443/x", Some("::1"));
+        check("10.0.0.7", Some("10.0.0.7"));
+        check("https://", None);
+    }
+
+    #[track_caller]
+    fn check(url: &str, expected: Option<&str>) {
+        assert_eq!(host(url).as_deref(), expected);
+    }
+}

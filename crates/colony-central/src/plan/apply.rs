@@ -1,0 +1,126 @@
+//! Stores the intent of a plan, before anybody is told that it was accepted.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use colony_api::problem::Kind;
+use colony_api::view::DeployAnswer;
+use colony_core::fleet::Fleet;
+use colony_core::time::Wall;
+use colony_store::{Change, NewEvent, Write};
+use serde_json::json;
+
+use super::Plan;
+use crate::app::App;
+use crate::auth::Operator;
+use crate::brain::own_event;
+use crate::clock;
+use crate::command;
+use crate::fault::Fault;
+use crate::force;
+
+/// How long a plan waits for an earlier change of the same files.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Applies a plan, or only shows it.
+pub(crate) async fn apply(
+    app: &App,
+    operator: &Operator,
+    plan: Plan,
+    dry_run: bool,
+    expected: Option<&str>,
+) -> Result<DeployAnswer, Fault> {
+    if let Some(expected) = expected.filter(|it| *it != plan.view.hash) {
+        let detail = format!("the plan is {}, no longer {expected}; plan again", plan.view.hash);
+        return Err(Kind::PlanChanged.problem(detail).into());
+    }
+    if dry_run || (plan.edits.is_empty() && plan.commands.is_empty()) {
+        return Ok(DeployAnswer { plan: plan.view, accepted: false, event: None });
+    }
+    let event = Some(crate::view::event_id(app, *app.brain.head().borrow()));
+    let now = clock::wall();
+    app.forces.add(&plan.forces, &operator.name);
+    app.brain.write(|fleet| store(fleet, operator, &plan, now)).await?;
+    app.writer.wake();
+    Ok(DeployAnswer { plan: plan.view, accepted: true, event })
+}
+
+/// Waits until nothing is queued for the deployment's files, so that a plan is
+/// made on top of what was asked for before.
+pub(crate) async fn settle(app: &App, name: &str) -> Result<(), Fault> {
+    let mut head = app.brain.head();
+    let end = tokio::time::sleep(PATIENCE);
+    tokio::pin!(end);
+    loop {
+        head.mark_unchanged();
+        let suffix = format!("/{name}.yaml");
+        let open = app.brain.store().changes_open().await?;
+        let paths: BTreeSet<&str> =
+            open.iter().flat_map(|it| &it.edits).map(|it| it.path.as_str()).collect();
+        let Some(path) = paths.into_iter().find(|it| it.ends_with(&suffix)) else { return Ok(()) };
+        let why = app.repo.problem().map_or(String::new(), |it| format!(": {it}"));
+        tokio::select! {
+            () = &mut end => {
+                let said = format!("an earlier change of {path} still waits for Git{why}");
+                return Err(Fault::later(said, 10));
+            }
+            moved = head.changed() => moved.map_err(anyhow::Error::from)?,
+        }
+    }
+}
+
+fn store(
+    fleet: &mut Fleet,
+    operator: &Operator,
+    plan: &Plan,
+    now: Wall,
+) -> Result<((), Write), Fault> {
+    let name = &plan.view.name;
+    let mut write = Write::default();
+    for (site, _) in &plan.edits {
+        let planned = fleet.target_planned(site, name, now);
+        planned.map_err(|it| Fault::not_found(it.to_string()))?;
+    }
+    if !plan.edits.is_empty() {
+        let change = change(operator, plan, now);
+        write.events.extend(events(operator, plan, &change, now));
+        write.changes_put.push(change);
+    }
+    for (site, action) in &plan.commands {
+        let order = command::Order { site, action, deployment: Some(name) };
+        write.events.push(order.give(fleet, &operator.name, now)?);
+    }
+    write.notes = plan.forces.iter().map(|it| force::note(it, Some(&operator.name))).collect();
+    Ok(((), write))
+}
+
+fn change(operator: &Operator, plan: &Plan, now: Wall) -> Change {
+    Change {
+        id: uuid::Uuid::now_v7().to_string(),
+        at: now,
+        actor: operator.name.clone(),
+        message: plan.message.clone(),
+        trailers: vec![
+            ("Colony-Deployment".to_owned(), plan.view.name.to_string()),
+            ("Colony-Actor".to_owned(), operator.name.clone()),
+        ],
+        edits: plan.edits.iter().map(|it| it.1.clone()).collect(),
+    }
+}
+
+fn events<'a>(
+    operator: &'a Operator,
+    plan: &'a Plan,
+    change: &'a Change,
+    now: Wall,
+) -> impl Iterator<Item = NewEvent> + 'a {
+    plan.edits.iter().map(move |(site, edit)| {
+        let body = json!({
+            "application": plan.view.application, "version": plan.view.version,
+            "path": edit.path, "removed": edit.text.is_none(),
+            "message": plan.message, "change": change.id, "plan": plan.view.hash,
+        });
+        let place = (Some(site), Some(&plan.view.name));
+        own_event("deployment_planned", &operator.name, now, place, body)
+    })
+}

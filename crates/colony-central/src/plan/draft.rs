@@ -1,0 +1,159 @@
+//! The next file of one place: description, values and settings put together.
+
+use std::collections::BTreeMap;
+
+use colony_api::request::DeployRequest;
+use colony_core::document::Document;
+use colony_core::id::{BlobId, DeploymentName, NodeName, SiteName};
+use colony_margo::description::{DeployError, Order};
+use colony_margo::text::Invalid;
+use colony_margo::{
+    ApplicationDeployment, Capabilities, DeploymentId, DeviceTarget, Finding, Json,
+};
+
+use super::place::Place;
+use super::profile::{self, Known};
+use super::{settings, values};
+use crate::catalog::Found;
+use crate::repo::VERSION_LABEL;
+
+/// Remembers which profile was chosen, so that an update keeps it.
+const PROFILE_LABEL: &str = "colony-profile";
+
+/// What a place is to have.
+pub(super) struct Built {
+    pub deployment: ApplicationDeployment,
+    pub text: String,
+    pub profile: String,
+    pub reasons: Vec<String>,
+}
+
+pub(super) struct Draft<'a> {
+    pub handle: &'a DeploymentName,
+    pub request: &'a DeployRequest,
+    pub place: &'a Place,
+    pub found: &'a Found,
+    pub node: Option<&'a (SiteName, NodeName)>,
+}
+
+/// What is wrong, by field.
+pub(super) type Errors = BTreeMap<String, String>;
+
+impl Draft<'_> {
+    pub(super) fn build(
+        &self,
+        before: Option<&Found>,
+        known: &[(String, Capabilities)],
+    ) -> Result<Built, Errors> {
+        let description = &self.found.description;
+        let deployed = self.place.deployed.as_ref();
+        let (profile, reasons) = self.profile(known);
+        let values = values::merged(
+            description,
+            before.map(|it| &*it.description),
+            deployed,
+            &self.request.parameters,
+        );
+        let order = self.order(&profile, values)?;
+        let deployment = description.deploy(&order).map_err(|it| deploy_errors(&it))?;
+        self.check_immutables(&deployment)?;
+        let text = match deployed {
+            // What somebody formatted by hand stays as it is if it says the same.
+            Some(same) if *same == deployment => {
+                self.place.file.as_ref().map(|it| it.1.clone()).unwrap_or_default()
+            }
+            _ => deployment.to_yaml(),
+        };
+        check_document(&self.place.site, self.handle, &text)?;
+        Ok(Built { deployment, text, profile, reasons })
+    }
+
+    fn profile(&self, known: &[(String, Capabilities)]) -> (String, Vec<String>) {
+        let description = &self.found.description;
+        let kept =
+            self.place.deployed.as_ref().and_then(|it| it.metadata.labels.get(PROFILE_LABEL));
+        if let Some(asked) = &self.request.profile {
+            return (asked.clone(), Vec::new());
+        }
+        if let Some(kept) = kept.filter(|it| description.profile(it).is_some()) {
+            return (kept.clone(), Vec::new());
+        }
+        let nodes: Vec<Known<'_>> =
+            known.iter().map(|(name, capabilities)| Known { name, capabilities }).collect();
+        let choice = profile::choose(description, &nodes);
+        choice.map(|it| (it.profile, it.reasons)).unwrap_or_default()
+    }
+
+    fn order(&self, profile: &str, values: BTreeMap<String, Json>) -> Result<Order, Errors> {
+        let deployed = self.place.deployed.as_ref();
+        let mut labels = deployed.map(|it| it.metadata.labels.clone()).unwrap_or_default();
+        labels.insert(VERSION_LABEL.to_owned(), self.found.version.clone());
+        labels.insert(PROFILE_LABEL.to_owned(), profile.to_owned());
+        let namespace = deployed.map(|it| it.metadata.namespace.clone());
+        Ok(Order {
+            id: deployed.map_or_else(fresh_id, |it| it.id.clone()),
+            name: self.handle.to_string(),
+            namespace: namespace.unwrap_or_else(|| "default".to_owned()),
+            device_id: self.device()?,
+            labels,
+            profile: profile.to_owned(),
+            values,
+            extensions: settings::extensions(deployed, self.request),
+        })
+    }
+
+    fn device(&self) -> Result<DeviceTarget, Errors> {
+        let site = &self.place.site;
+        let written = match (self.node, &self.place.deployed) {
+            (Some((_, node)), _) => format!("{site}/{node}"),
+            (None, Some(it)) => it.metadata.device_id.to_string(),
+            (None, None) => format!("{site}/*"),
+        };
+        written.parse().map_err(|it: Invalid| BTreeMap::from([("node".to_owned(), it.to_string())]))
+    }
+
+    fn check_immutables(&self, next: &ApplicationDeployment) -> Result<(), Errors> {
+        let Some(deployed) = &self.place.deployed else { return Ok(()) };
+        let before = values::values_of(Some(deployed));
+        let after = values::values_of(Some(next));
+        let changed = self.found.description.changed_immutables(&before, &after);
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let error = |it: &str| {
+            let was = before.get(it).map_or("unset".to_owned(), |it| format!("`{it}`"));
+            (
+                it.to_owned(),
+                format!("parameter `{it}` cannot change after the first installation; it is {was}"),
+            )
+        };
+        Err(changed.into_iter().map(error).collect())
+    }
+}
+
+fn deploy_errors(errors: &[DeployError]) -> Errors {
+    let entry = |it: &DeployError| match it {
+        DeployError::UnknownProfile { .. } => ("profile".to_owned(), it.to_string()),
+        DeployError::Value(value) => (format!("parameters.{}", value.parameter), it.to_string()),
+    };
+    errors.iter().map(entry).collect()
+}
+
+/// The file must be one the site takes.
+fn check_document(site: &SiteName, handle: &DeploymentName, text: &str) -> Result<(), Errors> {
+    let findings = Document::parse(site, handle, &no_blob(), text.as_bytes()).err();
+    let entry =
+        |it: Finding| (it.path.clone(), format!("{}; expected {}", it.problem, it.expected));
+    findings.map_or(Ok(()), |it| Err(it.into_iter().map(entry).collect()))
+}
+
+/// Stands where a blob's name is not known yet.
+pub(super) fn no_blob() -> BlobId {
+    let zeros = "0".repeat(40);
+    zeros.parse().unwrap_or_else(|_| unreachable!("forty digits are a blob id"))
+}
+
+fn fresh_id() -> DeploymentId {
+    let text = uuid::Uuid::new_v4().to_string();
+    text.parse().unwrap_or_else(|_| unreachable!("a UUID is a deployment id"))
+}

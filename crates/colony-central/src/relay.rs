@@ -1,0 +1,97 @@
+//! Questions for a site that are answered within one request: logs.
+//!
+//! Nothing is stored: an operator waits while the question travels down with
+//! the site's next hints and the answer comes up. Who stops waiting takes the
+//! question back.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use colony_core::id::SiteName;
+use tokio::sync::oneshot;
+
+/// Open questions by site and id; ids rise.
+#[derive(Debug)]
+pub(crate) struct Relay<Q, A>(Arc<Mutex<Open<Q, A>>>);
+
+type Open<Q, A> = BTreeMap<(SiteName, String), (Q, oneshot::Sender<A>)>;
+
+/// How many questions may be open at once.
+const LIMIT: usize = 1_024;
+
+impl<Q, A> Default for Relay<Q, A> {
+    fn default() -> Relay<Q, A> {
+        Relay(Arc::default())
+    }
+}
+
+/// An open question; dropping it takes it back.
+#[derive(Debug)]
+pub(crate) struct Asked<Q, A> {
+    key: (SiteName, String),
+    answer: oneshot::Receiver<A>,
+    relay: Arc<Mutex<Open<Q, A>>>,
+}
+
+impl<Q: Clone, A> Relay<Q, A> {
+    /// Opens a question; `None` if too many are open.
+    pub(crate) fn ask(&self, site: &SiteName, id: String, question: Q) -> Option<Asked<Q, A>> {
+        let (sender, answer) = oneshot::channel();
+        let mut open = lock(&self.0);
+        if open.len() >= LIMIT {
+            return None;
+        }
+        let key = (site.clone(), id);
+        open.insert(key.clone(), (question, sender));
+        Some(Asked { key, answer, relay: self.0.clone() })
+    }
+
+    /// What a site was not asked yet, after the id it saw last.
+    pub(crate) fn open(&self, site: &SiteName, after: Option<&str>) -> Vec<Q> {
+        let open = lock(&self.0);
+        let mine = open.iter().filter(|(key, _)| key.0 == *site);
+        let fresh = mine.filter(|(key, _)| after.is_none_or(|it| key.1.as_str() > it));
+        fresh.map(|(_, (question, _))| question.clone()).collect()
+    }
+
+    /// Hands an answer over; `false` if nobody waits for it.
+    pub(crate) fn answer(&self, site: &SiteName, id: &str, answer: A) -> bool {
+        let open = lock(&self.0).remove(&(site.clone(), id.to_owned()));
+        open.is_some_and(|(_, sender)| sender.send(answer).is_ok())
+    }
+}
+
+impl<Q, A> Asked<Q, A> {
+    /// Waits for the answer; `None` if there will be none.
+    pub(crate) async fn answer(&mut self) -> Option<A> {
+        (&mut self.answer).await.ok()
+    }
+}
+
+impl<Q, A> Drop for Asked<Q, A> {
+    fn drop(&mut self) {
+        lock(&self.relay).remove(&self.key);
+    }
+}
+
+fn lock<Q, A>(open: &Mutex<Open<Q, A>>) -> MutexGuard<'_, Open<Q, A>> {
+    open.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_reaches_who_asked_and_a_dropped_question_is_gone() {
+        let (relay, site) = (Relay::<&str, u8>::default(), "home".parse().unwrap());
+        let mut asked = relay.ask(&site, "a".to_owned(), "q1").unwrap();
+        let dropped = relay.ask(&site, "b".to_owned(), "q2").unwrap();
+        assert_eq!(relay.open(&site, None), ["q1", "q2"]);
+        assert_eq!(relay.open(&site, Some("a")), ["q2"]);
+        drop(dropped);
+        assert!(!relay.answer(&site, "b", 1));
+        assert!(relay.answer(&site, "a", 7));
+        assert_eq!(asked.answer().await, Some(7));
+    }
+}

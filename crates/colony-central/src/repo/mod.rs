@@ -1,0 +1,206 @@
+//! The deployments repository as the rest of this role sees it.
+//!
+//! Owns the one handle to Git and moves its blocking calls to where blocking is
+//! allowed, remembers where the branch stands for everybody who waits for it to
+//! move, and what is in a file by its blob. Whether Git works is remembered
+//! here too, for readiness. Left out: what is written (the writer's business).
+
+mod facts;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use colony_core::id::{BlobId, DeploymentName, GitRevision, SiteName};
+use colony_core::site::SiteSettings;
+use colony_git::{Deployments, Error};
+use tokio::sync::watch;
+
+pub(crate) use facts::{Facts, VERSION_LABEL};
+
+/// How many files' facts are remembered.
+const FACTS_LIMIT: usize = 20_000;
+
+/// Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Repo(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    git: Deployments,
+    /// Where the repository is, if this role hosts it.
+    hosted: Option<PathBuf>,
+    head: watch::Sender<Option<GitRevision>>,
+    facts: Mutex<BTreeMap<BlobId, Arc<Facts>>>,
+    problem: Mutex<Option<String>>,
+    labels: Mutex<Option<(Option<GitRevision>, Labels)>>,
+}
+
+/// Labels of sites, from `sites/<site>.yaml`.
+pub(crate) type Labels = Arc<BTreeMap<SiteName, BTreeMap<String, String>>>;
+
+impl Repo {
+    pub(crate) fn new(git: Deployments, hosted: Option<PathBuf>) -> Repo {
+        Repo(Arc::new(Inner {
+            git,
+            hosted,
+            head: watch::Sender::new(None),
+            facts: Mutex::default(),
+            problem: Mutex::default(),
+            labels: Mutex::default(),
+        }))
+    }
+
+    /// The folder to serve, if this role hosts the repository.
+    pub(crate) fn hosted(&self) -> Option<&Path> {
+        self.0.hosted.as_deref()
+    }
+
+    /// Follows the head of the branch.
+    pub(crate) fn head(&self) -> watch::Receiver<Option<GitRevision>> {
+        self.0.head.subscribe()
+    }
+
+    /// Asks Git where the branch stands and tells everybody who waits.
+    pub(crate) async fn refresh(&self) -> Result<Option<GitRevision>, Error> {
+        let head = self.call("read the branch", Deployments::refresh).await;
+        self.judge(head.as_ref().err());
+        let head = head?;
+        self.tell(head.clone());
+        Ok(head)
+    }
+
+    /// Tells everybody who waits that the branch stands here.
+    pub(crate) fn moved(&self, revision: GitRevision) {
+        self.tell(Some(revision));
+    }
+
+    fn tell(&self, head: Option<GitRevision>) {
+        self.0.head.send_if_modified(|it| {
+            let moved = *it != head;
+            *it = head;
+            moved
+        });
+    }
+
+    /// Runs something with Git that blocks.
+    pub(crate) async fn call<T: Send + 'static>(
+        &self,
+        doing: &'static str,
+        act: impl FnOnce(&Deployments) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let inner = self.0.clone();
+        let ended = tokio::task::spawn_blocking(move || act(&inner.git)).await;
+        ended.unwrap_or_else(|it| Err(Error::Git { doing, problem: it.to_string() }))
+    }
+
+    pub(crate) async fn blob_at(&self, path: String) -> Result<Option<BlobId>, Error> {
+        self.call("look at a file", move |git| git.blob_at(&path)).await
+    }
+
+    pub(crate) async fn texts(
+        &self,
+        blobs: BTreeSet<BlobId>,
+    ) -> Result<BTreeMap<BlobId, String>, Error> {
+        self.call("read files", move |git| {
+            let read = |blob: BlobId| Ok(git.text(&blob)?.map(|text| (blob, text)));
+            blobs.into_iter().filter_map(|it| read(it).transpose()).collect()
+        })
+        .await
+    }
+
+    /// What the files of these blobs deploy; a broken one is left out.
+    pub(crate) async fn facts(
+        &self,
+        blobs: BTreeSet<BlobId>,
+    ) -> Result<BTreeMap<BlobId, Arc<Facts>>, Error> {
+        let mut found = BTreeMap::new();
+        let mut missing = BTreeSet::new();
+        for blob in blobs {
+            match lock(&self.0.facts).get(&blob).cloned() {
+                Some(it) => drop(found.insert(blob, it)),
+                None => drop(missing.insert(blob)),
+            }
+        }
+        if missing.is_empty() {
+            return Ok(found);
+        }
+        for (blob, text) in self.texts(missing).await? {
+            let Some(facts) = Facts::read(&text).map(Arc::new) else { continue };
+            self.remember(&blob, facts.clone());
+            found.insert(blob, facts);
+        }
+        Ok(found)
+    }
+
+    fn remember(&self, blob: &BlobId, facts: Arc<Facts>) {
+        let mut known = lock(&self.0.facts);
+        if known.len() >= FACTS_LIMIT {
+            known.clear();
+        }
+        known.insert(blob.clone(), facts);
+    }
+
+    /// The labels of sites as the head of the branch has them.
+    pub(crate) async fn site_labels(&self) -> Result<Labels, Error> {
+        let head = self.0.head.borrow().clone();
+        if let Some((at, labels)) = &*lock(&self.0.labels)
+            && *at == head
+        {
+            return Ok(labels.clone());
+        }
+        let labels: Labels = Arc::new(self.call("read labels", labels).await?);
+        *lock(&self.0.labels) = Some((head, labels.clone()));
+        Ok(labels)
+    }
+
+    /// Notes whether Git worked.
+    pub(crate) fn judge(&self, error: Option<&Error>) {
+        *lock(&self.0.problem) = error.map(said);
+    }
+
+    /// Why Git does not work, if it does not.
+    pub(crate) fn problem(&self) -> Option<String> {
+        lock(&self.0.problem).clone()
+    }
+}
+
+fn labels(git: &Deployments) -> Result<BTreeMap<SiteName, BTreeMap<String, String>>, Error> {
+    let mut labels = BTreeMap::new();
+    for (path, blob) in git.list("sites")? {
+        let name = path.rsplit('/').next().and_then(|it| it.strip_suffix(".yaml"));
+        let Some(site) = name.and_then(|it| it.parse::<SiteName>().ok()) else { continue };
+        let Some(text) = git.text(&blob)? else { continue };
+        if let Ok(settings) = SiteSettings::parse(text.as_bytes()) {
+            labels.insert(site, settings.labels);
+        }
+    }
+    Ok(labels)
+}
+
+/// An error with all its causes.
+pub(crate) fn said(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(it) = cause {
+        text = format!("{text}: {it}");
+        cause = it.source();
+    }
+    text
+}
+
+/// The path of a deployment's file.
+pub(crate) fn path(site: &SiteName, name: &DeploymentName) -> String {
+    format!("deployments/{site}/{name}.yaml")
+}
+
+/// The deployment whose file has this path.
+pub(crate) fn path_parts(path: &str) -> Option<(SiteName, DeploymentName)> {
+    let rest = path.strip_prefix("deployments/")?.strip_suffix(".yaml")?;
+    let (site, name) = rest.split_once('/')?;
+    Some((site.parse().ok()?, name.parse().ok()?))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

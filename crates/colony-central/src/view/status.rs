@@ -1,0 +1,101 @@
+//! The whole fleet at a glance.
+
+use colony_api::view::{
+    Attention, DeploymentSummary, DeploymentView, Outcome, Role, SitePresence, SiteView, StatusView,
+};
+use colony_core::state::State;
+use colony_core::time::{Spoken, Wall};
+
+use super::{deployments, sites};
+use crate::app::App;
+use crate::auth::Operator;
+use crate::clock;
+use crate::fault::Fault;
+use crate::health;
+
+/// What `colony status` shows.
+pub(crate) async fn status(app: &App, operator: &Operator) -> Result<StatusView, Fault> {
+    let sites = sites(app, operator).await?;
+    let deployments = deployments(app).await?;
+    let reasons = health::reasons(app).await;
+    let at = clock::wall();
+    Ok(StatusView {
+        role: Role::Central,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        url: app.url().to_owned(),
+        ready: reasons.is_empty(),
+        reasons,
+        commit: app.repo.head().borrow().clone(),
+        at,
+        attention: attention(&sites, &deployments, at),
+        deployments: deployments.iter().map(summary).collect(),
+        sites,
+    })
+}
+
+fn summary(view: &DeploymentView) -> DeploymentSummary {
+    let placements = || view.sites.iter().flat_map(|it| &it.placements);
+    DeploymentSummary {
+        name: view.name.clone(),
+        application: view.application.clone(),
+        version: view.version.clone(),
+        outcome: view.outcome,
+        sentence: view.sentence.clone(),
+        sites: view.sites.len() as u64,
+        installed: placements().filter(|it| it.state == State::Installed).count() as u64,
+        placements: placements().count() as u64,
+    }
+}
+
+/// What does not go on by itself, the gravest first.
+fn attention(sites: &[SiteView], deployments: &[DeploymentView], now: Wall) -> Vec<Attention> {
+    let mut attention: Vec<Attention> = deployments.iter().filter_map(of_deployment).collect();
+    attention.extend(sites.iter().flat_map(|it| of_site(it, now)));
+    attention
+}
+
+fn of_deployment(view: &DeploymentView) -> Option<Attention> {
+    let name = &view.name;
+    let site = view.sites.iter().find(|it| !it.quarantine.is_empty());
+    let act = match view.outcome {
+        Outcome::Failed => Some(format!("colony why {name}")),
+        Outcome::RolledBack => {
+            site.map(|it| format!("colony quarantine release {name} --site {}", it.site))
+        }
+        Outcome::Installed | Outcome::InProgress | Outcome::Deferred | Outcome::Deleted => {
+            return None;
+        }
+    };
+    Some(Attention { subject: name.to_string(), sentence: view.sentence.clone(), act })
+}
+
+fn of_site(site: &SiteView, now: Wall) -> Vec<Attention> {
+    let name = &site.name;
+    let said = |sentence: String, act: Option<String>| Attention {
+        subject: name.to_string(),
+        sentence,
+        act,
+    };
+    let mut found = Vec::new();
+    match (site.presence, site.last_heard) {
+        (SitePresence::Offline, Some(heard)) => {
+            let ago = Spoken(now.since(heard));
+            found.push(said(
+                format!("not heard for {ago}"),
+                Some(format!("colony why --site {name}")),
+            ));
+        }
+        (SitePresence::Online, _) if !site.ready => {
+            found.push(said(format!("not ready: {}", site.reasons.join("; ")), None));
+        }
+        (SitePresence::Online | SitePresence::Expected | SitePresence::Offline, _) => {}
+    }
+    for hold in &site.holds {
+        let what = serde_json::to_value(hold.what).unwrap_or_default();
+        let what = what.as_str().unwrap_or("hold").to_owned();
+        let act = format!("colony release --site {name} --what {what}");
+        found.push(said(format!("{what} by {}: {}", hold.by, hold.note), Some(act)));
+    }
+    found.extend(site.findings.iter().take(3).map(|it| said(format!("refuses {it}"), None)));
+    found
+}

@@ -1,0 +1,81 @@
+//! Which changes go into the next commit, and what it says.
+
+use std::collections::BTreeSet;
+
+use colony_git::{Batch, Edit};
+use colony_store::Change;
+
+/// The most changes of one commit.
+const LIMIT: usize = 500;
+
+/// The oldest changes that can share a commit: no path twice.
+pub(super) fn take(open: Vec<Change>) -> Vec<Change> {
+    let mut paths = BTreeSet::new();
+    let fits = |change: &Change| change.edits.iter().all(|it| paths.insert(it.path.clone()));
+    open.into_iter().take(LIMIT).take_while(fits).collect()
+}
+
+pub(super) fn build(changes: &[Change], at_unix: i64) -> Batch {
+    let edit = |it: &colony_store::ChangeEdit| Edit {
+        path: it.path.clone(),
+        expected: it.expected.clone(),
+        text: it.text.clone(),
+    };
+    let edits = changes.iter().flat_map(|it| &it.edits).map(edit).collect();
+    let mut trailers: Vec<(String, String)> =
+        changes.iter().flat_map(|it| it.trailers.iter().cloned()).collect();
+    trailers.sort();
+    trailers.dedup();
+    Batch { message: message(changes), trailers, author: author(changes), at_unix, edits }
+}
+
+fn message(changes: &[Change]) -> String {
+    match changes {
+        [one] => one.message.clone(),
+        many => {
+            let lines: Vec<String> = many.iter().map(|it| format!("- {}", it.message)).collect();
+            format!("{} changes\n\n{}", many.len(), lines.join("\n"))
+        }
+    }
+}
+
+fn author(changes: &[Change]) -> String {
+    let actors: BTreeSet<&str> = changes.iter().map(|it| it.actor.as_str()).collect();
+    match actors.first() {
+        Some(one) if actors.len() == 1 => (*one).to_owned(),
+        _ => "colony".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use colony_core::time::Wall;
+    use colony_store::ChangeEdit;
+
+    #[test]
+    fn changes_share_a_commit_until_a_path_comes_twice() {
+        check("a b c", 3, "3 changes\n\n- change a\n- change b\n- change c");
+        check("a a b", 1, "change a");
+        check("a b a", 2, "2 changes\n\n- change a\n- change b");
+    }
+
+    #[track_caller]
+    fn check(paths: &str, taken: usize, expected: &str) {
+        let changes = take(paths.split(' ').map(change).collect());
+        assert_eq!(changes.len(), taken);
+        assert_eq!(build(&changes, 0).message, expected);
+    }
+
+    fn change(path: &str) -> Change {
+        let edit = ChangeEdit { path: path.to_owned(), expected: None, text: None };
+        Change {
+            id: path.to_owned(),
+            at: Wall(0),
+            actor: "ana".to_owned(),
+            message: format!("change {path}"),
+            trailers: Vec::new(),
+            edits: vec![edit],
+        }
+    }
+}

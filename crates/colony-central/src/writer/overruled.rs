@@ -1,0 +1,80 @@
+//! A file somebody else wrote after CO did: CO's wish is over.
+
+use colony_core::fleet::Target;
+use colony_core::id::{BlobId, DeploymentName, SiteName};
+use colony_store::Write;
+use serde_json::json;
+
+use crate::brain::{Brain, own_event};
+use crate::clock;
+use crate::repo::{Repo, path};
+
+/// Lets go of every wish Git no longer holds.
+pub(super) async fn let_go(brain: &Brain, repo: &Repo) -> anyhow::Result<()> {
+    let wishes = wishes(brain).await?;
+    if wishes.is_empty() {
+        return Ok(());
+    }
+    let over = repo
+        .call("compare files", move |git| {
+            let mut over = Vec::new();
+            for (site, name, blob) in wishes {
+                let found = git.blob_at(&path(&site, &name))?;
+                if found != blob {
+                    over.push((site, name, blob, found));
+                }
+            }
+            Ok(over)
+        })
+        .await?;
+    for (site, name, wished, found) in over {
+        clear(brain, &site, &name, (wished, found)).await?;
+    }
+    Ok(())
+}
+
+type Wish = (SiteName, DeploymentName, Option<BlobId>);
+
+/// What Git should hold for CO's record to stand.
+async fn wishes(brain: &Brain) -> anyhow::Result<Vec<Wish>> {
+    let fleet = brain.read().await?;
+    let mut wishes = Vec::new();
+    for (site, view) in fleet.sites() {
+        for (name, target) in &view.targets {
+            let (Target::Committed { blob, .. } | Target::Conflict { found: blob, .. }) = target
+            else {
+                continue;
+            };
+            wishes.push((site.clone(), name.clone(), blob.clone()));
+        }
+    }
+    Ok(wishes)
+}
+
+async fn clear(
+    brain: &Brain,
+    site: &SiteName,
+    name: &DeploymentName,
+    (wished, found): (Option<BlobId>, Option<BlobId>),
+) -> anyhow::Result<()> {
+    let now = clock::wall();
+    brain
+        .write(|fleet| {
+            // It may have been taken, or planned again, since it was compared.
+            let stands = fleet.site(site).and_then(|it| it.targets.get(name));
+            let same = match stands {
+                Some(Target::Committed { blob, .. } | Target::Conflict { found: blob, .. }) => {
+                    *blob == wished
+                }
+                Some(Target::Planned { .. } | Target::Accepted { .. }) | None => false,
+            };
+            if !same {
+                return Ok(((), Write::default()));
+            }
+            fleet.target_cleared(site, name)?;
+            let body = json!({"path": path(site, name), "wished": wished, "found": found});
+            let event = own_event("overruled", "git", now, (Some(site), Some(name)), body);
+            Ok(((), Write { events: vec![event], ..Write::default() }))
+        })
+        .await
+}

@@ -1,0 +1,86 @@
+//! What came of a batch, in one transaction: targets, events, the queue.
+
+use colony_core::fleet::Fleet;
+use colony_core::id::{BlobId, GitRevision};
+use colony_core::time::Wall;
+use colony_git::{Conflict, Written};
+use colony_store::{Change, NewEvent, Write};
+use serde_json::json;
+
+use crate::brain::{Brain, own_event};
+use crate::clock;
+use crate::repo::{Repo, path_parts};
+
+/// Records a batch that was pushed, or was found to be there.
+pub(super) async fn record(
+    brain: &Brain,
+    repo: &Repo,
+    changes: &[Change],
+    written: &Written,
+) -> anyhow::Result<()> {
+    let commit = match &written.revision {
+        Some(it) => Some(it.clone()),
+        None => repo.call("read the branch", colony_git::Deployments::head).await?,
+    };
+    let now = clock::wall();
+    brain.write(|fleet| Ok(((), outcome(fleet, changes, written, commit.as_ref(), now)))).await
+}
+
+fn outcome(
+    fleet: &mut Fleet,
+    changes: &[Change],
+    written: &Written,
+    commit: Option<&GitRevision>,
+    now: Wall,
+) -> Write {
+    let mut write = Write::default();
+    for change in changes {
+        for edit in &change.edits {
+            let done = written.done.iter().find(|it| it.0 == edit.path);
+            let conflict = written.conflicts.iter().find(|it| it.path == edit.path);
+            let event = match (done, conflict, commit) {
+                (_, Some(conflict), _) => conflicted(fleet, change, conflict, now),
+                (Some((path, blob)), None, Some(commit)) => {
+                    committed(fleet, change, path, blob.clone(), commit, now)
+                }
+                _ => None,
+            };
+            write.events.extend(event);
+        }
+        write.changes_done.push(change.id.clone());
+    }
+    write
+}
+
+fn committed(
+    fleet: &mut Fleet,
+    change: &Change,
+    path: &str,
+    blob: Option<BlobId>,
+    commit: &GitRevision,
+    now: Wall,
+) -> Option<NewEvent> {
+    let (site, name) = path_parts(path)?;
+    // A site that is gone since has nothing to be told.
+    fleet.target_committed(&site, &name, commit.clone(), blob.clone(), now).ok();
+    let body = json!({
+        "commit": commit, "path": path, "blob": blob, "message": change.message, "change": change.id,
+    });
+    Some(own_event("committed", &change.actor, now, (Some(&site), Some(&name)), body))
+}
+
+fn conflicted(
+    fleet: &mut Fleet,
+    change: &Change,
+    conflict: &Conflict,
+    now: Wall,
+) -> Option<NewEvent> {
+    let (site, name) = path_parts(&conflict.path)?;
+    let pair = (conflict.expected.clone(), conflict.found.clone());
+    fleet.target_conflict(&site, &name, pair, &conflict.diff, now).ok();
+    let body = json!({
+        "path": conflict.path, "expected": conflict.expected, "found": conflict.found,
+        "diff": conflict.diff, "message": change.message, "change": change.id,
+    });
+    Some(own_event("conflict", &change.actor, now, (Some(&site), Some(&name)), body))
+}

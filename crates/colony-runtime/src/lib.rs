@@ -15,11 +15,36 @@
 //!
 //! Left out: when to act, and when to give up. Helm charts.
 
+mod acting;
+mod archive;
+mod body;
+mod check;
+mod collect;
 pub mod compose;
 mod config;
+mod configs;
+mod connect;
+mod engine;
 mod error;
+mod file;
+mod health;
+mod image;
+mod job;
+mod label;
+mod load;
+mod logs;
+mod network;
+mod news;
+mod order;
+mod registry;
+mod remove;
 mod runtime;
 mod source;
+mod start;
+mod survey;
+mod trouble;
+mod wait;
+mod watch;
 
 pub use config::{Choice, Config, Credential, EngineInfo, Facts, PullProgress, Registries, Subject};
 pub use error::Error;

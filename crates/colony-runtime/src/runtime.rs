@@ -1,31 +1,85 @@
 //! The runtime: one engine, one node.
 
 use std::collections::BTreeSet;
+use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
+use bollard::Docker;
 use colony_core::attempt::Failure;
 use colony_core::node::{Action, Container, Prepared};
 use colony_margo::{DeploymentId, Digest};
+use tokio::sync::{Mutex, Notify};
 use tokio_util::sync::CancellationToken;
 
+use crate::acting::Acting;
 use crate::config::{Config, EngineInfo, Facts, PullProgress, Subject};
+use crate::connect::{self, Hints};
+use crate::engine::{Engine, Info};
 use crate::error::Error;
+use crate::health::Healths;
+use crate::image::Pulls;
+use crate::job::Job;
+use crate::label;
+use crate::news::News;
+use crate::registry::Registry;
+use crate::watch;
 
 /// The containers of one node on one engine. Cheap to clone.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Runtime {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
-struct Inner {
+pub(crate) struct Inner {
+    pub(crate) config: Config,
+    pub(crate) docker: Docker,
+    pub(crate) engine: Engine,
     info: EngineInfo,
+    pub(crate) facts: Facts,
+    /// Where the engine keeps its images, if that is seen from here.
+    images_dir: String,
+    pub(crate) rotate_logs: bool,
+    pub(crate) registry: Registry,
+    pub(crate) news: News,
+    /// There is something to look at for those who run health checks.
+    pub(crate) kick: Notify,
+    pub(crate) health: Healths,
+    pub(crate) acting: Acting,
+    pub(crate) pulls: Pulls,
+    pub(crate) networking: Mutex<()>,
+    pub(crate) noting: Mutex<()>,
 }
 
 impl Runtime {
     /// Finds the engine and prepares the folder. Nothing on the engine changes.
-    pub async fn connect(_config: Config) -> Result<Runtime, Error> {
-        todo!()
+    pub async fn connect(config: Config) -> Result<Runtime, Error> {
+        let folder = |source| Error::Folder { path: config.dir.clone(), source };
+        tokio::fs::create_dir_all(&config.dir).await.map_err(folder)?;
+        let (docker, info) = connect::find(&config.engine, &Hints::of_process()).await?;
+        let engine = Engine { socket: info.socket.clone() };
+        let told = engine.info().await.map_err(|it| Error::NoEngine {
+            tried: vec![format!("{} ({it})", info.socket.display())],
+        })?;
+        let registry = Registry::new(config.registries.clone(), config.manager.clone());
+        let inner = Inner {
+            docker,
+            engine,
+            facts: facts(&told),
+            rotate_logs: info.kind == "docker" && told.logging_driver == "json-file",
+            images_dir: told.docker_root_dir,
+            info,
+            config,
+            registry,
+            news: News::default(),
+            kick: Notify::new(),
+            health: Healths::default(),
+            acting: Acting::default(),
+            pulls: Pulls::default(),
+            networking: Mutex::default(),
+            noting: Mutex::default(),
+        };
+        Ok(Runtime { inner: Arc::new(inner) })
     }
 
     pub fn engine(&self) -> &EngineInfo {
@@ -33,58 +87,131 @@ impl Runtime {
     }
 
     pub async fn ping(&self) -> Result<(), Error> {
-        todo!()
+        let socket = &self.inner.info.socket;
+        let answer = self.inner.docker.ping().await;
+        answer.map(|_| ()).map_err(|source| Error::Engine { socket: socket.clone(), source })
     }
 
     /// Reaches the goal of `action`. `Prepare` and `Start` need their subject.
     /// `Start` waits for what services depend on, so `run` must be running.
     pub async fn perform(
         &self,
-        _action: &Action,
-        _subject: Option<Subject>,
+        action: &Action,
+        subject: Option<Subject>,
     ) -> Result<Prepared, Failure> {
-        todo!()
+        let _acting = self.inner.acting.begin(action.deployment());
+        let done = self.inner.perform(action, subject).await;
+        done.map_err(|it| match it.source.is_empty() {
+            true => Failure { source: label::place(action), ..it },
+            false => it,
+        })
     }
 
     /// All containers of this node.
     pub async fn observe(&self) -> Result<Vec<Container>, Failure> {
-        todo!()
+        self.inner.observe().await
     }
 
     /// Resolves when the engine or a health check has said something since the
     /// last look.
     pub async fn changed(&self) {
-        todo!()
+        self.inner.news.since_look().await;
     }
 
     /// Listens to the engine and runs health checks until told to stop.
-    pub async fn run(&self, _stop: CancellationToken) {
-        todo!()
+    pub async fn run(&self, stop: CancellationToken) {
+        watch::run(&self.inner, stop).await;
     }
 
     /// Removes archives, configurations and images that only fingerprints
     /// outside of `needed` use.
-    pub async fn collect(&self, _needed: &BTreeSet<Digest>) -> Result<(), Failure> {
-        todo!()
+    pub async fn collect(&self, needed: &BTreeSet<Digest>) -> Result<(), Failure> {
+        self.inner.collect(needed).await
     }
 
     /// The last lines of each service; with `previous`, of the containers that
     /// were there before.
     pub async fn logs(
         &self,
-        _deployment: &DeploymentId,
-        _previous: bool,
-        _lines: u32,
+        deployment: &DeploymentId,
+        previous: bool,
+        lines: u32,
     ) -> Result<Vec<(String, String)>, Failure> {
-        todo!()
+        self.inner.logs(deployment, previous, lines).await
     }
 
     pub async fn facts(&self) -> Facts {
-        todo!()
+        let storage_bytes = self.inner.storage().map_or(0, |it| it.1);
+        Facts { storage_bytes, ..self.inner.facts.clone() }
     }
 
     /// The images that are being fetched.
     pub fn progress(&self) -> Vec<PullProgress> {
-        todo!()
+        self.inner.pulls.shown()
+    }
+}
+
+impl Inner {
+    async fn perform(
+        &self,
+        action: &Action,
+        subject: Option<Subject>,
+    ) -> Result<Prepared, Failure> {
+        let job = Job::of(action, subject)?;
+        match (action, job) {
+            (Action::Prepare { .. }, Some(job)) => return self.prepare(&job).await,
+            (Action::Start { .. }, Some(job)) => self.start(&job).await?,
+            (Action::Clear { deployment, component, keep }, _) => {
+                self.clear(deployment, component, *keep).await?;
+            }
+            (Action::Remove { deployment }, _) => self.remove(deployment).await?,
+            // A job is there for both, or its lack was an error.
+            (Action::Prepare { .. } | Action::Start { .. }, None) => {}
+        }
+        Ok(Prepared::default())
+    }
+
+    /// Services that do their work and end are not among those told: they
+    /// are not expected to run.
+    async fn prepare(&self, job: &Job) -> Result<Prepared, Failure> {
+        let project = self.project(job).await?;
+        self.images(&project).await?;
+        let one_shots = project.one_shots();
+        let lasting = project.services.keys().filter(|it| !one_shots.contains(it.as_str()));
+        Ok(Prepared { services: lasting.cloned().collect() })
+    }
+
+    /// Free and total bytes where images are kept.
+    pub(crate) fn storage(&self) -> Option<(u64, u64)> {
+        let images = Path::new(&self.images_dir);
+        let place = if images.is_dir() { images } else { &self.config.dir };
+        let found = rustix::fs::statvfs(place).ok()?;
+        Some((found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize))
+    }
+}
+
+fn facts(info: &Info) -> Facts {
+    let os = [&info.operating_system, &info.os_type].into_iter().find(|it| !it.is_empty());
+    Facts {
+        cpus: f64::from(info.cpus),
+        architecture: info.architecture.clone(),
+        memory_bytes: info.mem_total,
+        storage_bytes: 0,
+        os: os.cloned().unwrap_or_default(),
+    }
+}
+
+impl fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Runtime")
+            .field("node", &self.config.node)
+            .field("engine", &self.info)
+            .finish_non_exhaustive()
     }
 }

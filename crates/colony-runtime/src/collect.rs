@@ -1,0 +1,117 @@
+//! Throwing away what nothing needs.
+//!
+//! Only images this runtime fetched are ever removed; `images.json` says which
+//! those are. Never by force: an engine refuses to remove what a container,
+//! ours or not, is made from, and then it stays and is tried again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use bollard::query_parameters::RemoveImageOptions;
+use colony_core::attempt::Failure;
+use colony_margo::Digest;
+use tracing::{debug, info};
+
+use crate::archive::disk;
+use crate::engine::Image;
+use crate::file;
+use crate::image;
+use crate::runtime::Inner;
+use crate::trouble::Trouble;
+
+/// Names of fetched images. An image that lost its name to a newer one of the
+/// same name is remembered by its id.
+type Fetched = BTreeMap<String, ()>;
+
+impl Inner {
+    pub(crate) async fn collect(&self, needed: &BTreeSet<Digest>) -> Result<(), Failure> {
+        let keep = image::needed(self, needed).await;
+        self.images_remove(&keep).await?;
+        let needed: BTreeSet<String> = needed.iter().map(Digest::hex).collect();
+        for folder in ["archives", "configs"] {
+            self.folders_remove(folder, &needed).await?;
+        }
+        self.logs_prune().await
+    }
+
+    async fn folders_remove(&self, folder: &str, keep: &BTreeSet<String>) -> Result<(), Failure> {
+        let root = self.config.dir.join(folder);
+        for name in file::names(&root).await.map_err(|it| disk(&it))? {
+            if !keep.contains(&name) {
+                let removed = tokio::fs::remove_dir_all(root.join(&name)).await;
+                removed.map_err(|it| disk(&it))?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn images_remove(&self, keep: &BTreeSet<String>) -> Result<(), Failure> {
+        let fetched = self.fetched().await?;
+        for name in fetched.keys().filter(|it| !keep.contains(*it)) {
+            if self.image_remove(name).await? {
+                // Read again: others may have been fetched in between.
+                self.fetched_change(|it| it.remove(name).is_some()).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether the image is gone.
+    async fn image_remove(&self, name: &str) -> Result<bool, Failure> {
+        let options = None::<RemoveImageOptions>;
+        match self.docker.remove_image(name, options, None).await.map_err(Trouble::from) {
+            Ok(_) => {
+                info!(image = name, "removed an image that nothing needs");
+                Ok(true)
+            }
+            Err(trouble) if trouble.is_gone() => Ok(true),
+            Err(trouble @ (Trouble::Down(_) | Trouble::Slow)) => {
+                Err(trouble.failed(&format!("remove the image `{name}`")))
+            }
+            Err(trouble) => {
+                debug!(image = name, "an image stays: {trouble}");
+                Ok(false)
+            }
+        }
+    }
+
+    /// Notes that `name` is about to be fetched. One that was there before and
+    /// that we did not fetch is somebody else's.
+    pub(crate) async fn pulled_note(
+        &self,
+        name: &str,
+        there: Option<&Image>,
+    ) -> Result<(), Failure> {
+        let note = |fetched: &mut Fetched| match there {
+            None => fetched.insert(name.to_owned(), ()).is_none(),
+            Some(old) if fetched.contains_key(name) => {
+                fetched.insert(old.id.clone(), ()).is_none()
+            }
+            Some(_) => false,
+        };
+        self.fetched_change(note).await
+    }
+
+    async fn fetched(&self) -> Result<Fetched, Failure> {
+        let bytes = file::read(&self.fetched_path()).await.map_err(|it| disk(&it))?;
+        // A list that cannot be read costs disk, no more.
+        Ok(serde_json::from_slice(&bytes.unwrap_or_default()).unwrap_or_default())
+    }
+
+    async fn fetched_change(
+        &self,
+        change: impl FnOnce(&mut Fetched) -> bool,
+    ) -> Result<(), Failure> {
+        let _one_at_a_time = self.noting.lock().await;
+        let mut fetched = self.fetched().await?;
+        if !change(&mut fetched) {
+            return Ok(());
+        }
+        let bytes = serde_json::to_vec_pretty(&fetched).unwrap_or_default();
+        file::replace(&self.fetched_path(), bytes, 0o600).await.map_err(|it| disk(&it))
+    }
+
+    fn fetched_path(&self) -> PathBuf {
+        self.config.dir.join("images.json")
+    }
+}

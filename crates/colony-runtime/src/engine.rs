@@ -1,0 +1,225 @@
+//! What is read from the engine, past the client library.
+//!
+//! The library reads states into closed enums and fails on the ones only
+//! Podman knows (`stopped`), which would make one odd container hide all
+//! others. What a look at the engine needs is therefore read here, with
+//! states as text and nothing required that can be absent.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper_util::rt::TokioIo;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::trouble::Trouble;
+
+const ANSWER_LIMIT: usize = 32 << 20;
+const ANSWER_TIME: Duration = Duration::from_secs(60);
+
+/// The engine's socket.
+#[derive(Debug, Clone)]
+pub(crate) struct Engine {
+    pub(crate) socket: PathBuf,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Listed {
+    pub(crate) id: String,
+    #[serde(default)]
+    pub(crate) labels: Option<BTreeMap<String, String>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Inspected {
+    pub(crate) id: String,
+    pub(crate) state: State,
+    #[serde(default)]
+    pub(crate) config: Configured,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Configured {
+    #[serde(default)]
+    pub(crate) labels: Option<BTreeMap<String, String>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct State {
+    pub(crate) status: String,
+    #[serde(default)]
+    pub(crate) exit_code: i64,
+    #[serde(default)]
+    pub(crate) started_at: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Image {
+    pub(crate) id: String,
+    #[serde(default)]
+    pub(crate) config: Option<ImageConfig>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct ImageConfig {
+    #[serde(default)]
+    pub(crate) healthcheck: Option<ImageCheck>,
+}
+
+/// A health check as images carry it; times in nanoseconds.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct ImageCheck {
+    #[serde(default)]
+    pub(crate) test: Option<Vec<String>>,
+    #[serde(default)]
+    pub(crate) interval: Option<u64>,
+    #[serde(default)]
+    pub(crate) timeout: Option<u64>,
+    #[serde(default)]
+    pub(crate) start_period: Option<u64>,
+    #[serde(default)]
+    pub(crate) start_interval: Option<u64>,
+    #[serde(default)]
+    pub(crate) retries: Option<u32>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Info {
+    #[serde(default, rename = "NCPU")]
+    pub(crate) cpus: u32,
+    #[serde(default)]
+    pub(crate) mem_total: u64,
+    #[serde(default)]
+    pub(crate) architecture: String,
+    #[serde(default)]
+    pub(crate) operating_system: String,
+    #[serde(default, rename = "OSType")]
+    pub(crate) os_type: String,
+    #[serde(default)]
+    pub(crate) docker_root_dir: String,
+    #[serde(default)]
+    pub(crate) logging_driver: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Version {
+    #[serde(default)]
+    pub(crate) version: String,
+    #[serde(default)]
+    pub(crate) components: Option<Vec<Part>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Part {
+    #[serde(default)]
+    pub(crate) name: String,
+}
+
+impl Engine {
+    /// Containers with all these labels, in any state.
+    pub(crate) async fn list(&self, labels: &[String]) -> Result<Vec<Listed>, Trouble> {
+        let filters = serde_json::json!({ "label": labels }).to_string();
+        self.get(&format!("/containers/json?all=true&filters={}", escaped(&filters))).await
+    }
+
+    /// `None` if there is no such container.
+    pub(crate) async fn inspect(&self, id: &str) -> Result<Option<Inspected>, Trouble> {
+        gone_is_none(self.get(&format!("/containers/{}/json", escaped(id))).await)
+    }
+
+    /// `None` if there is no such image.
+    pub(crate) async fn image(&self, name: &str) -> Result<Option<Image>, Trouble> {
+        gone_is_none(self.get(&format!("/images/{}/json", path_escaped(name))).await)
+    }
+
+    pub(crate) async fn info(&self) -> Result<Info, Trouble> {
+        self.get("/info").await
+    }
+
+    pub(crate) async fn version(&self) -> Result<Version, Trouble> {
+        self.get("/version").await
+    }
+
+    async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Trouble> {
+        let answer = tokio::time::timeout(ANSWER_TIME, self.exchange(path)).await;
+        let (status, bytes) = answer.map_err(|_| Trouble::Slow)??;
+        if !status.is_success() {
+            return Err(Trouble::refused(status.as_u16(), &bytes));
+        }
+        serde_json::from_slice(&bytes).map_err(|it| Trouble::Odd(format!("{path}: {it}")))
+    }
+
+    async fn exchange(&self, path: &str) -> Result<(http::StatusCode, Bytes), Trouble> {
+        let stream = tokio::net::UnixStream::connect(&self.socket).await;
+        let stream = stream.map_err(|it| Trouble::Down(it.to_string()))?;
+        let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
+        let (mut sender, connection) = handshake.map_err(|it| Trouble::Down(it.to_string()))?;
+        let request = http::Request::get(path).header(http::header::HOST, "engine");
+        let request = request.body(Empty::<Bytes>::new());
+        let request = request.map_err(|it| Trouble::Odd(it.to_string()))?;
+        let answer = async {
+            let answer = sender.send_request(request).await;
+            let answer = answer.map_err(|it| Trouble::Down(it.to_string()))?;
+            let status = answer.status();
+            let body = Limited::new(answer.into_body(), ANSWER_LIMIT).collect().await;
+            let body = body.map_err(|it| Trouble::Odd(it.to_string()))?;
+            Ok((status, body.to_bytes()))
+        };
+        // The connection has no task of its own: it lives as long as the answer.
+        tokio::pin!(answer);
+        tokio::select! {
+            biased;
+            answer = &mut answer => answer,
+            _ = connection => answer.await,
+        }
+    }
+}
+
+impl Version {
+    pub(crate) fn kind(&self) -> &'static str {
+        let parts = self.components.iter().flatten();
+        match parts.into_iter().any(|it| it.name.contains("Podman")) {
+            true => "podman",
+            false => "docker",
+        }
+    }
+}
+
+fn gone_is_none<T>(answer: Result<T, Trouble>) -> Result<Option<T>, Trouble> {
+    match answer {
+        Ok(it) => Ok(Some(it)),
+        Err(trouble) if trouble.is_gone() => Ok(None),
+        Err(trouble) => Err(trouble),
+    }
+}
+
+/// As part of a query.
+pub(crate) fn escaped(text: &str) -> String {
+    escape(text, b"-._~")
+}
+
+/// As part of a path, in which slashes and colons stand for themselves.
+pub(crate) fn path_escaped(text: &str) -> String {
+    escape(text, b"-._~/:@")
+}
+
+fn escape(text: &str, plain: &[u8]) -> String {
+    let each = text.bytes().map(|it| match it.is_ascii_alphanumeric() || plain.contains(&it) {
+        true => char::from(it).to_string(),
+        false => format!("%{it:02X}"),
+    });
+    each.collect()
+}

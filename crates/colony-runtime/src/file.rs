@@ -1,0 +1,76 @@
+//! Files below the runtime's folder: replaced whole, and there after a crash.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Writes `bytes` so that a reader sees all of them or what was there before.
+pub(crate) async fn replace(path: &Path, bytes: Vec<u8>, mode: u32) -> io::Result<()> {
+    let path = path.to_owned();
+    apart(move || replace_now(&path, &bytes, mode)).await
+}
+
+fn replace_now(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+
+    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    fs::create_dir_all(folder)?;
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let new = folder.join(name);
+    let mut options = File::options();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+    file.write_all(bytes)?;
+    file.set_permissions(fs::Permissions::from_mode(mode))?;
+    file.sync_all()?;
+    fs::rename(&new, path)?;
+    File::open(folder)?.sync_all()
+}
+
+/// The file's content; `None` if there is no such file.
+pub(crate) async fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match tokio::fs::read(path).await {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The names in a folder; none if there is no such folder.
+pub(crate) async fn names(path: &Path) -> io::Result<Vec<String>> {
+    let mut entries = match tokio::fs::read_dir(path).await {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut names = Vec::new();
+    while let Some(entry) = entries.next_entry().await? {
+        names.extend(entry.file_name().into_string());
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Runs blocking work beside the others.
+pub(crate) async fn apart<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|it| Err(io::Error::other(it)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_with_its_mode() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a/b");
+        replace_now(&path, b"one", 0o644).unwrap();
+        replace_now(&path, b"2", 0o400).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"2");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o400);
+        assert_eq!(fs::read_dir(dir.path().join("a")).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,304 @@
+//! Images: there already, pulled by the engine, or loaded from what the
+//! node's manager has.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bollard::auth::DockerCredentials;
+use bollard::models::CreateImageInfo;
+use bollard::query_parameters::{CreateImageOptions, ImportImageOptions};
+use bytes::Bytes;
+use colony_core::attempt::Failure;
+use colony_core::code::Code;
+use colony_margo::Digest;
+use futures_util::StreamExt;
+use futures_util::stream::iter;
+
+use crate::compose::{Project, PullPolicy, Service};
+use crate::config::PullProgress;
+use crate::engine::Image;
+use crate::load;
+use crate::registry::{Manifest, Place, oci_architecture};
+use crate::runtime::Inner;
+use crate::trouble::Trouble;
+
+/// How long a pull may go on without any progress.
+const STALL: Duration = Duration::from_secs(120);
+/// Below this, a pull is not begun.
+const FREE_LEAST: u64 = 64 << 20;
+const CONFIG_LIMIT: usize = 4 << 20;
+/// Layers that come through the manager are held in memory.
+const LAYER_LIMIT: usize = 256 << 20;
+const TOGETHER: usize = 2;
+
+/// What is being fetched: bytes done and bytes known of, by layer.
+#[derive(Debug, Default)]
+pub(crate) struct Pulls {
+    by_image: Mutex<BTreeMap<String, BTreeMap<String, (u64, u64)>>>,
+}
+
+impl Inner {
+    /// Has every image of the project at hand.
+    pub(crate) async fn images(&self, project: &Project) -> Result<(), Failure> {
+        let wanted: BTreeMap<&str, &Service> =
+            project.services.values().map(|it| (it.image.as_str(), it)).collect();
+        let all = iter(wanted.into_values().map(|it| self.image(it, Use::Prepare)));
+        let all: Vec<Result<Image, Failure>> = all.buffered(TOGETHER).collect().await;
+        all.into_iter().collect::<Result<Vec<Image>, Failure>>().map(|_| ())
+    }
+
+    /// The image of a service, fetched if it has to be.
+    pub(crate) async fn image(&self, service: &Service, purpose: Use) -> Result<Image, Failure> {
+        let name = service.image.as_str();
+        let found = self.image_at_hand(name).await?;
+        let refresh = purpose == Use::Prepare && service.pull_policy == PullPolicy::Always;
+        match found {
+            Some(image) if !refresh => return Ok(image),
+            None if service.pull_policy == PullPolicy::Never => {
+                let message = format!("the image `{name}` is not here, and may not be fetched");
+                return Err(Failure::new(Code::ImageMissing, message));
+            }
+            Some(_) | None => {}
+        }
+        self.check_disk()?;
+        self.pulled_note(name, found.as_ref()).await?;
+        let place = Place::read(Reference::read(name).name);
+        let _progress = self.pulls.begin(name);
+        match place.filter(Place::is_builtin) {
+            Some(place) => self.image_load(name, &place).await?,
+            None => self.image_pull(name, service.platform.as_deref()).await?,
+        }
+        let gone = || Trouble::Odd("it is not there after it was fetched".to_owned());
+        self.image_at_hand(name).await?.ok_or_else(|| gone().not_pulled(name))
+    }
+
+    async fn image_at_hand(&self, name: &str) -> Result<Option<Image>, Failure> {
+        let found = self.engine.image(name).await;
+        found.map_err(|it| it.failed(&format!("look for the image `{name}`")))
+    }
+
+    fn check_disk(&self) -> Result<(), Failure> {
+        let Some((free, _)) = self.storage() else { return Ok(()) };
+        if free >= FREE_LEAST {
+            return Ok(());
+        }
+        let message = format!("{} MiB of disk are free, too little for images", free >> 20);
+        Err(Failure::new(Code::DiskFull, message))
+    }
+
+    async fn image_pull(&self, name: &str, platform: Option<&str>) -> Result<(), Failure> {
+        let reference = Reference::read(name);
+        let options = CreateImageOptions {
+            from_image: Some(reference.name.to_owned()),
+            tag: Some(reference.version.to_owned()),
+            platform: platform.unwrap_or_default().to_owned(),
+            ..CreateImageOptions::default()
+        };
+        let credentials = self.credentials(reference.name);
+        let mut steps = Box::pin(self.docker.create_image(Some(options), None, credentials));
+        loop {
+            let step = tokio::time::timeout(STALL, steps.next()).await;
+            match step.map_err(|_| Trouble::Slow.not_pulled(name))? {
+                Some(Ok(step)) => self.pulls.note(name, &step),
+                Some(Err(error)) => return Err(Trouble::from(error).not_pulled(name)),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn credentials(&self, name: &str) -> Option<DockerCredentials> {
+        let host = name.split_once('/')?.0;
+        let credential = self.config.registries.credentials.get(host)?;
+        Some(DockerCredentials {
+            username: Some(credential.user.clone()),
+            password: Some(credential.password.clone()),
+            serveraddress: Some(host.to_owned()),
+            ..DockerCredentials::default()
+        })
+    }
+
+    /// Fetches an image through the manager and gives it to the engine.
+    async fn image_load(&self, name: &str, place: &Place) -> Result<(), Failure> {
+        let manifest = self.image_manifest(name, place).await?;
+        let odd = |why: &str| Failure::new(Code::ImageMissing, format!("the image `{name}` {why}"));
+        let config = manifest.config.as_ref().ok_or_else(|| odd("has no configuration"))?;
+        let config = self.registry.blob(place, config, CONFIG_LIMIT).await?;
+        let total: u64 = manifest.layers.iter().map(|it| it.size).sum();
+        let mut layers = Vec::new();
+        for layer in &manifest.layers {
+            layers.push(self.registry.blob(place, layer, LAYER_LIMIT).await?);
+            self.pulls.set(name, layers.iter().map(|it| it.len() as u64).sum(), total);
+        }
+        let tag = name.to_owned();
+        let packed = tokio::task::spawn_blocking(move || load::packed(&tag, &config, &layers));
+        let packed = packed.await.unwrap_or_else(|it| Err(it.to_string()));
+        let packed = packed.map_err(|it| odd(&it))?;
+        self.image_import(name, packed).await
+    }
+
+    async fn image_manifest(&self, name: &str, place: &Place) -> Result<Manifest, Failure> {
+        let manifest = self.registry.manifest(place, Reference::read(name).version).await?;
+        if manifest.manifests.is_empty() {
+            return Ok(manifest);
+        }
+        let architecture = oci_architecture(&self.facts.architecture);
+        let one = manifest.image_for(architecture).ok_or_else(|| {
+            let message = format!("the image `{name}` is not made for `{architecture}`");
+            Failure::new(Code::ImageMissing, message)
+        })?;
+        self.registry.manifest(place, &one.digest.to_string()).await
+    }
+
+    async fn image_import(&self, name: &str, packed: Vec<u8>) -> Result<(), Failure> {
+        let body = bollard::body_full(Bytes::from(packed));
+        let options = ImportImageOptions { quiet: true, ..ImportImageOptions::default() };
+        let mut steps = Box::pin(self.docker.import_image(options, body, None));
+        while let Some(step) = steps.next().await {
+            step.map_err(|it| Trouble::from(it).failed(&format!("load the image `{name}`")))?;
+        }
+        Ok(())
+    }
+}
+
+/// For what an image is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    Prepare,
+    /// It was prepared; fetched only if somebody took it away.
+    Start,
+}
+
+/// `name[:tag][@digest]`, cut into the name and what is asked for of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Reference<'a> {
+    pub(crate) name: &'a str,
+    /// A digest, a tag, or `latest`.
+    pub(crate) version: &'a str,
+}
+
+impl Reference<'_> {
+    pub(crate) fn read(text: &str) -> Reference<'_> {
+        let (rest, digest) = match text.split_once('@') {
+            Some((rest, digest)) => (rest, Some(digest)),
+            None => (text, None),
+        };
+        // A colon before the last slash is that of a port.
+        let (name, tag) = match rest.rsplit_once(':') {
+            Some((name, tag)) if !tag.contains('/') => (name, Some(tag)),
+            Some(_) | None => (rest, None),
+        };
+        Reference { name, version: digest.or(tag).unwrap_or("latest") }
+    }
+}
+
+/// Ends what is shown of a pull, however the pull ends.
+#[derive(Debug)]
+pub(crate) struct Shown<'a> {
+    pulls: &'a Pulls,
+    image: String,
+}
+
+impl Pulls {
+    fn begin(&self, image: &str) -> Shown<'_> {
+        self.lock().insert(image.to_owned(), BTreeMap::new());
+        Shown { pulls: self, image: image.to_owned() }
+    }
+
+    fn note(&self, image: &str, step: &CreateImageInfo) {
+        let (Some(layer), Some(detail)) = (&step.id, &step.progress_detail) else { return };
+        // Docker tells of unpacking in the same way, and begins again at zero.
+        if step.status.as_deref() != Some("Downloading") {
+            return;
+        }
+        let number = |it: Option<i64>| it.and_then(|it| u64::try_from(it).ok());
+        let (Some(done), Some(total)) = (number(detail.current), number(detail.total)) else {
+            return;
+        };
+        if let Some(layers) = self.lock().get_mut(image) {
+            layers.insert(layer.clone(), (done, total));
+        }
+    }
+
+    fn set(&self, image: &str, done: u64, total: u64) {
+        if let Some(layers) = self.lock().get_mut(image) {
+            layers.insert(String::new(), (done, total));
+        }
+    }
+
+    pub(crate) fn shown(&self) -> Vec<PullProgress> {
+        let sum = |layers: &BTreeMap<String, (u64, u64)>, part: fn(&(u64, u64)) -> u64| {
+            layers.values().map(part).sum()
+        };
+        let each = |(image, layers): (&String, &BTreeMap<String, (u64, u64)>)| PullProgress {
+            image: image.clone(),
+            done_bytes: sum(layers, |it| it.0),
+            total_bytes: sum(layers, |it| it.1),
+        };
+        self.lock().iter().map(each).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, BTreeMap<String, (u64, u64)>>> {
+        self.by_image.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Shown<'_> {
+    fn drop(&mut self) {
+        self.pulls.lock().remove(&self.image);
+    }
+}
+
+/// Fingerprints whose images must stay, as a set of image names.
+pub(crate) async fn needed(inner: &Inner, fingerprints: &BTreeSet<Digest>) -> BTreeSet<String> {
+    let mut images = BTreeSet::new();
+    for fingerprint in fingerprints {
+        images.extend(inner.images_of(fingerprint).await);
+    }
+    images
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_cut() {
+        check("busybox", "busybox", "latest");
+        check("busybox:1", "busybox", "1");
+        check("127.0.0.1:5000/a/b", "127.0.0.1:5000/a/b", "latest");
+        check("127.0.0.1:5000/a:1.2", "127.0.0.1:5000/a", "1.2");
+        check("r.example/a:1@sha256:ff", "r.example/a", "sha256:ff");
+        check("r.example/a@sha256:ff", "r.example/a", "sha256:ff");
+    }
+
+    #[test]
+    fn progress_is_the_sum_of_layers_and_ends_with_the_pull() {
+        let pulls = Pulls::default();
+        let shown = pulls.begin("a");
+        pulls.note("a", &step("Downloading", "l1", 10, 100));
+        pulls.note("a", &step("Downloading", "l2", 5, 50));
+        pulls.note("a", &step("Downloading", "l1", 100, 100));
+        pulls.note("a", &step("Extracting", "l1", 1, 100));
+        let expected =
+            PullProgress { image: "a".to_owned(), done_bytes: 105, total_bytes: 150 };
+        assert_eq!(pulls.shown(), [expected]);
+        drop(shown);
+        assert_eq!(pulls.shown(), []);
+    }
+
+    fn step(status: &str, layer: &str, current: i64, total: i64) -> CreateImageInfo {
+        let detail = bollard::models::ProgressDetail { current: Some(current), total: Some(total) };
+        CreateImageInfo {
+            id: Some(layer.to_owned()),
+            status: Some(status.to_owned()),
+            progress_detail: Some(detail),
+            ..CreateImageInfo::default()
+        }
+    }
+
+    #[track_caller]
+    fn check(text: &str, name: &str, version: &str) {
+        assert_eq!(Reference::read(text), Reference { name, version }, "{text}");
+    }
+}

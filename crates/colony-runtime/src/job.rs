@@ -1,0 +1,77 @@
+//! One component of one deployment, as an action is about it.
+
+use std::collections::BTreeMap;
+
+use colony_core::attempt::Failure;
+use colony_core::code::Code;
+use colony_core::node::Action;
+use colony_margo::{ComponentName, DeploymentId, Digest, Json};
+
+use crate::config::Subject;
+use crate::label::Owner;
+
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) deployment: DeploymentId,
+    pub(crate) component: ComponentName,
+    pub(crate) fingerprint: Digest,
+    pub(crate) subject: Subject,
+}
+
+impl Job {
+    /// `None` for actions that are not about one component's fingerprint.
+    pub(crate) fn of(action: &Action, subject: Option<Subject>) -> Result<Option<Job>, Failure> {
+        let (Some(component), Some(fingerprint)) = (action.component(), action.fingerprint())
+        else {
+            return Ok(None);
+        };
+        let nothing = || Failure::new(Code::InvalidConfig, "there is no document for this action");
+        let subject = subject.ok_or_else(nothing)?;
+        let kind = &subject.document.spec.profile.kind;
+        if kind != "compose" {
+            let message = format!("profiles of type `{kind}` are not run by this node");
+            return Err(Failure::new(Code::NotEligible, message));
+        }
+        Ok(Some(Job {
+            deployment: action.deployment().clone(),
+            component: component.clone(),
+            fingerprint,
+            subject,
+        }))
+    }
+
+    pub(crate) fn owner(&self, service: &str) -> Owner {
+        Owner {
+            deployment: self.deployment.clone(),
+            component: self.component.clone(),
+            fingerprint: self.fingerprint,
+            service: service.to_owned(),
+        }
+    }
+
+    /// What people call the deployment.
+    pub(crate) fn name(&self) -> &str {
+        &self.subject.document.metadata.name
+    }
+
+    /// Variables for the compose file. Of two parameters with one pointer the
+    /// one with the later name goes, as in the fingerprint.
+    pub(crate) fn parameters(&self) -> BTreeMap<String, String> {
+        let mut variables = BTreeMap::new();
+        for parameter in self.subject.document.spec.parameters.values() {
+            let Some(value) = &parameter.value else { continue };
+            let here =
+                parameter.targets.iter().filter(|it| it.components.contains(&self.component));
+            variables.extend(here.map(|it| (it.pointer.clone(), text(value))));
+        }
+        variables
+    }
+}
+
+fn text(value: &Json) -> String {
+    match value {
+        Json::String(text) => text.clone(),
+        Json::Null => String::new(),
+        Json::Bool(_) | Json::Number(_) | Json::Array(_) | Json::Object(_) => value.to_string(),
+    }
+}

@@ -1,0 +1,174 @@
+//! How things of ours are called and marked on the engine.
+//!
+//! Labels decide, names are for people: a container is found by its labels,
+//! and carries all that is needed to watch and to stop it without its archive.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use colony_core::node::Action;
+use colony_margo::{ComponentName, DeploymentId, DeviceId, Digest};
+
+use crate::check::Check;
+
+pub(crate) const NODE: &str = "colony.node";
+pub(crate) const DEPLOYMENT: &str = "colony.deployment";
+pub(crate) const COMPONENT: &str = "colony.component";
+pub(crate) const FINGERPRINT: &str = "colony.fingerprint";
+pub(crate) const SERVICE: &str = "colony.service";
+/// What a network was made from.
+pub(crate) const MADE_FROM: &str = "colony.made-from";
+/// In which wave it was started; the last are stopped first.
+const ORDER: &str = "colony.order";
+/// How long it may take to stop, in milliseconds.
+const GRACE: &str = "colony.stop-grace";
+/// The health check the node runs, as JSON.
+const HEALTH: &str = "colony.health";
+
+const GRACE_DEFAULT: Duration = Duration::from_secs(10);
+/// Engines take longer names, but host names and screens do not.
+const NAME_LIMIT: usize = 200;
+
+/// Whose container it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub(crate) deployment: DeploymentId,
+    pub(crate) component: ComponentName,
+    pub(crate) fingerprint: Digest,
+    pub(crate) service: String,
+}
+
+/// What is needed to look after a container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Care {
+    pub(crate) order: usize,
+    pub(crate) grace: Duration,
+    pub(crate) check: Option<Check>,
+}
+
+impl Owner {
+    /// `None` if the labels are not of ours.
+    pub(crate) fn read(labels: &BTreeMap<String, String>) -> Option<Owner> {
+        Some(Owner {
+            deployment: labels.get(DEPLOYMENT)?.parse().ok()?,
+            component: labels.get(COMPONENT)?.parse().ok()?,
+            fingerprint: labels.get(FINGERPRINT)?.parse().ok()?,
+            service: labels.get(SERVICE)?.clone(),
+        })
+    }
+
+    pub(crate) fn labels(&self, node: &DeviceId, care: &Care) -> HashMap<String, String> {
+        let mut labels = HashMap::from([
+            (NODE.to_owned(), node.to_string()),
+            (DEPLOYMENT.to_owned(), self.deployment.to_string()),
+            (COMPONENT.to_owned(), self.component.to_string()),
+            (FINGERPRINT.to_owned(), self.fingerprint.to_string()),
+            (SERVICE.to_owned(), self.service.clone()),
+            (ORDER.to_owned(), care.order.to_string()),
+            (GRACE.to_owned(), care.grace.as_millis().to_string()),
+        ]);
+        if let Some(check) = &care.check {
+            labels.insert(HEALTH.to_owned(), check.to_json());
+        }
+        labels
+    }
+}
+
+impl Care {
+    pub(crate) fn new(order: usize, grace: Option<Duration>, check: Option<Check>) -> Care {
+        Care { order, grace: grace.unwrap_or(GRACE_DEFAULT), check }
+    }
+
+    pub(crate) fn read(labels: &BTreeMap<String, String>) -> Care {
+        let number = |key| labels.get(key).and_then(|it| it.parse::<u64>().ok());
+        Care {
+            order: number(ORDER).and_then(|it| usize::try_from(it).ok()).unwrap_or_default(),
+            grace: number(GRACE).map_or(GRACE_DEFAULT, Duration::from_millis),
+            check: labels.get(HEALTH).and_then(|it| Check::from_json(it)),
+        }
+    }
+}
+
+/// `colony-<node>-<part>-<part>…` in the characters every engine takes.
+pub(crate) fn name(node: &DeviceId, parts: &[&str]) -> String {
+    let mut name = format!("colony-{node}");
+    for part in parts {
+        name.push('-');
+        name.push_str(part);
+    }
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "_.-".contains(c) { c } else { '_' };
+    let plain: String = name.chars().map(plain).collect();
+    if plain.len() <= NAME_LIMIT {
+        return plain;
+    }
+    let mark = Digest::of(name.as_bytes()).short();
+    format!("{}-{mark}", &plain[..NAME_LIMIT - mark.len() - 1])
+}
+
+/// The filter for everything of this node, and of the deployment if one is given.
+pub(crate) fn filter(node: &DeviceId, deployment: Option<&DeploymentId>) -> Vec<String> {
+    let node = format!("{NODE}={node}");
+    let deployment = deployment.map(|it| format!("{DEPLOYMENT}={it}"));
+    [Some(node), deployment].into_iter().flatten().collect()
+}
+
+/// Where an action happens, for its failures.
+pub(crate) fn place(action: &Action) -> String {
+    action.component().map_or_else(|| action.deployment().to_string(), ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_characters_and_length_every_engine_takes() {
+        check(&["hello", "web", "web"], "colony-n1-hello-web-web");
+        check(&["Grüße an alle", "web"], "colony-n1-Gr__e_an_alle-web");
+        let long = "x".repeat(300);
+        let name = name(&node(), &[&long, "a"]);
+        assert_eq!(name.len(), NAME_LIMIT);
+        assert_ne!(name, super::name(&node(), &[&long, "b"]));
+    }
+
+    #[test]
+    fn labels_read_back_as_written() {
+        let test = vec!["CMD".to_owned(), "true".to_owned()];
+        for check in [None, Some(Check::with_defaults(test))] {
+            let care = Care::new(3, Some(Duration::from_millis(1500)), check);
+            let owner = owner();
+            let labels: BTreeMap<String, String> =
+                owner.labels(&node(), &care).into_iter().collect();
+            assert_eq!(labels[NODE], "n1");
+            assert_eq!(Owner::read(&labels), Some(owner));
+            assert_eq!(Care::read(&labels), care);
+        }
+    }
+
+    #[test]
+    fn foreign_labels_are_nobodys() {
+        let mut labels: BTreeMap<String, String> =
+            owner().labels(&node(), &Care::new(0, None, None)).into_iter().collect();
+        labels.insert(FINGERPRINT.to_owned(), "latest".to_owned());
+        assert_eq!(Owner::read(&labels), None);
+        assert_eq!(Care::read(&BTreeMap::new()), Care::new(0, None, None));
+    }
+
+    #[track_caller]
+    fn check(parts: &[&str], expected: &str) {
+        assert_eq!(name(&node(), parts), expected);
+    }
+
+    fn node() -> DeviceId {
+        "n1".parse().unwrap()
+    }
+
+    fn owner() -> Owner {
+        Owner {
+            deployment: DeploymentId::from_bytes([7; 16]),
+            component: "web".parse().unwrap(),
+            fingerprint: Digest::of(b"web"),
+            service: "front".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Whether there is anything to look at.
+//!
+//! Told by engine events and by health checks; a look takes note of all that
+//! was told before it began.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::watch;
+
+#[derive(Debug, Default)]
+pub(crate) struct News {
+    told: watch::Sender<u64>,
+    seen: AtomicU64,
+}
+
+impl News {
+    pub(crate) fn tell(&self) {
+        self.told.send_modify(|it| *it += 1);
+    }
+
+    /// A look begins: it will show what was told until here.
+    pub(crate) fn look(&self) {
+        self.seen.fetch_max(*self.told.borrow(), Ordering::SeqCst);
+    }
+
+    /// Resolves when something was told since the last look.
+    pub(crate) async fn since_look(&self) {
+        let mut told = self.told.subscribe();
+        let unseen = |it: &u64| *it > self.seen.load(Ordering::SeqCst);
+        // The sender lives as long as `self`, so that waiting cannot fail.
+        let _ = told.wait_for(unseen).await;
+    }
+
+    /// For those who check a condition each time something is told.
+    pub(crate) fn follow(&self) -> watch::Receiver<u64> {
+        self.told.subscribe()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn only_what_no_look_has_shown_is_news() {
+        let news = News::default();
+        assert_eq!(news.since_look().now_or_never(), None);
+        news.tell();
+        assert_eq!(news.since_look().now_or_never(), Some(()));
+        news.look();
+        assert_eq!(news.since_look().now_or_never(), None);
+    }
+}

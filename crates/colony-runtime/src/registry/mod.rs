@@ -1,0 +1,185 @@
+//! Reading from OCI registries: the archives of components, and the images
+//! that come through the node's manager.
+//!
+//! Owns the transport, the answers to a registry's challenge, and the check
+//! of every digest. Images of real registries are left to the engine, which
+//! shares their layers.
+
+mod auth;
+mod http;
+mod manifest;
+mod place;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::http::StatusCode;
+use bytes::Bytes;
+use colony_core::attempt::Failure;
+use colony_core::code::Code;
+use colony_margo::Digest;
+
+use crate::config::Registries;
+use crate::source::Source;
+use auth::Challenge;
+use http::{Answer, Client, HttpError};
+pub(crate) use manifest::{Descriptor, Manifest, oci_architecture};
+pub(crate) use place::Place;
+
+const MANIFEST_LIMIT: usize = 4 << 20;
+const ACCEPT: &str = "application/vnd.oci.image.manifest.v1+json, \
+    application/vnd.oci.image.index.v1+json, \
+    application/vnd.docker.distribution.manifest.v2+json, \
+    application/vnd.docker.distribution.manifest.list.v2+json";
+/// All of one blob.
+const BLOB_TIME: Duration = Duration::from_secs(300);
+
+/// Every registry this node can reach.
+pub(crate) struct Registry {
+    client: Client,
+    registries: Registries,
+    manager: Option<Arc<dyn Source>>,
+}
+
+impl Registry {
+    pub(crate) fn new(registries: Registries, manager: Option<Arc<dyn Source>>) -> Registry {
+        Registry { client: Client::new(registries.insecure.clone()), registries, manager }
+    }
+
+    /// The manifest that `reference`, a tag or a digest, stands for.
+    pub(crate) async fn manifest(
+        &self,
+        place: &Place,
+        reference: &str,
+    ) -> Result<Manifest, Failure> {
+        let what = format!("{place}:{reference}");
+        let path = format!("/v2/{}/manifests/{reference}", place.name);
+        let bytes = self.fetch(place, &path, ACCEPT, MANIFEST_LIMIT, &what).await?;
+        if let Ok(expected) = reference.parse::<Digest>() {
+            verified(&bytes, &expected, &what)?;
+        }
+        Manifest::read(&bytes).map_err(|it| {
+            Failure::new(Code::ArchiveInvalid, format!("the manifest of `{what}` {it}"))
+        })
+    }
+
+    /// A blob, verified.
+    pub(crate) async fn blob(
+        &self,
+        place: &Place,
+        blob: &Descriptor,
+        limit: usize,
+    ) -> Result<Bytes, Failure> {
+        let what = format!("{place}@{}", blob.digest);
+        let size = usize::try_from(blob.size).unwrap_or(usize::MAX);
+        if size > limit {
+            let message = format!("`{what}` has {size} bytes, at most {limit} are taken");
+            return Err(Failure::new(Code::ArchiveInvalid, message));
+        }
+        let path = format!("/v2/{}/blobs/{}", place.name, blob.digest);
+        let bytes = self.fetch(place, &path, "*/*", size.max(1), &what).await?;
+        verified(&bytes, &blob.digest, &what)?;
+        Ok(bytes)
+    }
+
+    async fn fetch(
+        &self,
+        place: &Place,
+        path: &str,
+        accept: &str,
+        limit: usize,
+        what: &str,
+    ) -> Result<Bytes, Failure> {
+        let answer = match place.is_builtin() {
+            true => self.ask_manager(path, accept, limit).await,
+            false => self.ask(place, path, accept, limit).await,
+        };
+        let answer = answer.map_err(|it| it.failed(what))?;
+        match answer.status {
+            StatusCode::OK => Ok(answer.bytes),
+            status => Err(refusal(status, what)),
+        }
+    }
+
+    async fn ask_manager(
+        &self,
+        path: &str,
+        accept: &str,
+        limit: usize,
+    ) -> Result<Answer, HttpError> {
+        let none = || HttpError::Unreachable("this node has no manager to read through".to_owned());
+        let source = self.manager.as_ref().ok_or_else(none)?;
+        let asked = tokio::time::timeout(BLOB_TIME, source.fetch(path, accept, limit)).await;
+        let fetched = asked.map_err(|_| HttpError::Slow)?.map_err(HttpError::Unreachable)?;
+        let status = StatusCode::from_u16(fetched.status);
+        let status = status.map_err(|it| HttpError::Odd(it.to_string()))?;
+        Ok(Answer { status, headers: ::http::HeaderMap::new(), bytes: fetched.bytes })
+    }
+
+    /// Asks once without a credential, as most registries want nothing, and
+    /// once more with what the challenge demands.
+    async fn ask(
+        &self,
+        place: &Place,
+        path: &str,
+        accept: &str,
+        limit: usize,
+    ) -> Result<Answer, HttpError> {
+        let url = self.client.url(&place.host, path)?;
+        let get = |authorization| self.client.get(&url, accept, authorization, limit);
+        let first = timed(get(None)).await?;
+        if first.status != StatusCode::UNAUTHORIZED {
+            return Ok(first);
+        }
+        let credential = self.registries.credentials.get(&place.host);
+        let Some(challenge) = Challenge::read(&first.headers) else { return Ok(first) };
+        match challenge.answer(&self.client, credential).await? {
+            Some(authorization) => timed(get(Some(authorization))).await,
+            None => Ok(first),
+        }
+    }
+}
+
+async fn timed(
+    answer: impl Future<Output = Result<Answer, HttpError>>,
+) -> Result<Answer, HttpError> {
+    tokio::time::timeout(BLOB_TIME, answer).await.unwrap_or(Err(HttpError::Slow))
+}
+
+fn verified(bytes: &[u8], expected: &Digest, what: &str) -> Result<(), Failure> {
+    let found = Digest::of(bytes);
+    if found == *expected {
+        return Ok(());
+    }
+    // A new try may bring the right bytes, and no author can mend it.
+    let message = format!("`{what}` came with the digest {found}, not {expected}");
+    Err(Failure::new(Code::RegistryUnavailable, message))
+}
+
+fn refusal(status: StatusCode, what: &str) -> Failure {
+    let (code, why) = match status {
+        StatusCode::NOT_FOUND => (Code::ImageMissing, "it does not exist there".to_owned()),
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+            (Code::RegistryDenied, format!("the registry refuses ({status})"))
+        }
+        status => (Code::RegistryUnavailable, format!("the registry answers {status}")),
+    };
+    Failure::new(code, format!("could not fetch `{what}`: {why}"))
+}
+
+impl HttpError {
+    fn failed(&self, what: &str) -> Failure {
+        let code = match self {
+            HttpError::Slow => Code::PullTimeout,
+            HttpError::TooLarge(_) => Code::ArchiveInvalid,
+            HttpError::Unreachable(_) | HttpError::Odd(_) => Code::RegistryUnavailable,
+        };
+        Failure::new(code, format!("could not fetch `{what}`: {self}"))
+    }
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Registry").field("registries", &self.registries).finish_non_exhaustive()
+    }
+}

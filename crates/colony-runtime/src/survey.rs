@@ -1,0 +1,171 @@
+//! A look at the engine: which containers of this node are there, and how
+//! they are.
+
+use colony_core::attempt::Failure;
+use colony_core::node::{Container, Health, Status};
+use colony_margo::DeploymentId;
+use futures_util::StreamExt;
+use futures_util::stream::iter;
+use tracing::warn;
+
+use crate::engine::{Inspected, Listed, State};
+use crate::label::{self, Care, Owner};
+use crate::runtime::Inner;
+use crate::trouble::Trouble;
+
+/// How many containers are looked at side by side.
+const TOGETHER: usize = 8;
+/// How much a container that is not well tells of itself.
+const LOG_LINES: u32 = 20;
+
+/// One container of ours.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen {
+    pub(crate) id: String,
+    pub(crate) owner: Owner,
+    pub(crate) care: Care,
+    /// Differs after every start.
+    pub(crate) run: String,
+    pub(crate) status: Status,
+    /// It never ran: its making was cut off, or is under way.
+    pub(crate) unborn: bool,
+}
+
+impl Inner {
+    /// Everything of this node, or of one deployment.
+    pub(crate) async fn survey(
+        &self,
+        deployment: Option<&DeploymentId>,
+    ) -> Result<Vec<Seen>, Trouble> {
+        let listed = self.engine.list(&label::filter(&self.config.node, deployment)).await?;
+        let ours = listed.into_iter().filter(|it| has_owner(it));
+        let looks = iter(ours.map(|it| async move { self.engine.inspect(&it.id).await }));
+        let looks: Vec<_> = looks.buffered(TOGETHER).collect().await;
+        let mut seen = Vec::new();
+        for look in looks {
+            seen.extend(look?.and_then(Seen::of));
+        }
+        Ok(seen)
+    }
+
+    pub(crate) async fn observe(&self) -> Result<Vec<Container>, Failure> {
+        self.news.look();
+        let seen = self.survey(None).await.map_err(|it| it.failed("look at the containers"))?;
+        let mut containers = Vec::new();
+        for it in seen {
+            // What was left between creation and start helps nobody: without
+            // it, the core sees that the service is missing.
+            if it.unborn && !self.acting.is_on(&it.owner.deployment) {
+                self.discard(&it).await;
+                continue;
+            }
+            containers.push(self.shown(it).await);
+        }
+        Ok(containers)
+    }
+
+    async fn discard(&self, seen: &Seen) {
+        if let Err(trouble) = self.remove_container(&seen.id).await {
+            warn!(container.id = seen.id, "could not remove a container that never ran: {trouble}");
+        }
+    }
+
+    async fn shown(&self, seen: Seen) -> Container {
+        let health = self.health_of(&seen);
+        let well = seen.status == Status::Running
+            && matches!(health, Health::None | Health::Healthy | Health::Starting);
+        // What it printed is a help, not a condition.
+        let log = match well {
+            true => Vec::new(),
+            false => self.tail(&seen.id, LOG_LINES).await.unwrap_or_default(),
+        };
+        Container {
+            deployment: seen.owner.deployment,
+            component: seen.owner.component,
+            fingerprint: seen.owner.fingerprint,
+            service: seen.owner.service,
+            run: seen.run,
+            status: seen.status,
+            health,
+            log,
+        }
+    }
+
+    pub(crate) fn health_of(&self, seen: &Seen) -> Health {
+        match seen.care.check {
+            None => Health::None,
+            Some(_) => self.health.get(&seen.run).unwrap_or(Health::Starting),
+        }
+    }
+}
+
+fn has_owner(listed: &Listed) -> bool {
+    let owner = listed.labels.as_ref().and_then(Owner::read);
+    if owner.is_none() {
+        warn!(container.id = listed.id, "a container has our label, but not all of them");
+    }
+    owner.is_some()
+}
+
+impl Seen {
+    pub(crate) fn of(it: Inspected) -> Option<Seen> {
+        let labels = it.config.labels?;
+        let owner = Owner::read(&labels)?;
+        let short: String = it.id.chars().take(12).collect();
+        Some(Seen {
+            owner,
+            care: Care::read(&labels),
+            run: format!("{short}@{}", it.state.started_at),
+            status: it.state.read(),
+            unborn: matches!(it.state.status.as_str(), "created" | "configured" | "initialized"),
+            id: it.id,
+        })
+    }
+}
+
+impl State {
+    fn read(&self) -> Status {
+        match self.status.as_str() {
+            "running" | "stopping" => Status::Running,
+            "exited" | "stopped" => Status::Exited { code: self.exit_code },
+            // Somebody holds it, or the engine works on it.
+            "created" | "configured" | "initialized" | "paused" | "restarting" => Status::Starting,
+            _ => Status::Dead,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn states_of_both_engines_are_known() {
+        check("running", Status::Running, false);
+        check("exited", Status::Exited { code: 3 }, false);
+        check("stopped", Status::Exited { code: 3 }, false);
+        check("created", Status::Starting, true);
+        check("paused", Status::Starting, false);
+        check("dead", Status::Dead, false);
+        check("removing", Status::Dead, false);
+        check("what is this", Status::Dead, false);
+    }
+
+    #[track_caller]
+    fn check(status: &str, expected: Status, unborn: bool) {
+        let labels = BTreeMap::from([
+            (label::DEPLOYMENT.to_owned(), DeploymentId::from_bytes([1; 16]).to_string()),
+            (label::COMPONENT.to_owned(), "c".to_owned()),
+            (label::FINGERPRINT.to_owned(), colony_margo::Digest::of(b"").to_string()),
+            (label::SERVICE.to_owned(), "s".to_owned()),
+        ]);
+        let state = State { status: status.to_owned(), exit_code: 3, started_at: "t".to_owned() };
+        let config = crate::engine::Configured { labels: Some(labels) };
+        let seen = Seen::of(Inspected { id: "0123456789abcdef".to_owned(), state, config });
+        let seen = seen.unwrap();
+        assert_eq!((seen.status, seen.unborn), (expected, unborn), "{status}");
+        assert_eq!(seen.run, "0123456789ab@t");
+    }
+}

@@ -1,0 +1,103 @@
+//! The site in memory and on disk, as the other tasks see it.
+//!
+//! Inputs go to one writer (`writer.rs`), which steps the site, persists rows
+//! and events in one transaction and only then answers and wakes. A reader
+//! never sees what is not persisted: the writer holds the lock until it is.
+//! A caller that gives up waiting takes nothing with it.
+
+mod load;
+mod wakes;
+mod writer;
+
+use std::sync::Arc;
+
+use tokio::sync::{Mutex, mpsc, oneshot};
+
+use colony_core::event::Incarnation;
+use colony_core::id::SiteName;
+use colony_core::site::{Input, Refused, Site, Timing};
+use colony_core::time::Now;
+use colony_store::LocalStore;
+
+use crate::clock::Clock;
+pub(crate) use wakes::Wakes;
+pub(crate) use writer::Writer;
+
+/// How many inputs may wait; more wait at their sender.
+const QUEUE: usize = 256;
+
+/// Which site this is, and how it counts time.
+#[derive(Debug, Clone)]
+pub(crate) struct Origin {
+    pub site: SiteName,
+    pub incarnation: Incarnation,
+    pub timing: Timing,
+}
+
+/// A handle on the site; cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Brain(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    /// `None` if what is in memory is not what is on disk.
+    site: Mutex<Option<Site>>,
+    inbox: mpsc::Sender<Asked>,
+    clock: Clock,
+    wakes: Wakes,
+}
+
+/// An input and who waits for its end.
+#[derive(Debug)]
+struct Asked {
+    input: Input,
+    answer: oneshot::Sender<Result<(), Denied>>,
+}
+
+/// Why an input had no effect.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Denied {
+    #[error("{0}")]
+    Refused(Refused),
+    #[error("the site's database does not answer")]
+    Unavailable,
+    #[error("the orchestrator is stopping")]
+    Stopping,
+}
+
+impl Brain {
+    /// Puts the site together from the disk; the writer has to be run.
+    pub(crate) async fn open(store: LocalStore, origin: Origin) -> anyhow::Result<(Brain, Writer)> {
+        let site = load::site(&store, &origin).await?;
+        let clock = Clock::starting_at(site.clock());
+        let (inbox, receiver) = mpsc::channel(QUEUE);
+        let wakes = Wakes::new(&site, clock.now());
+        let shared = Shared { site: Mutex::new(Some(site)), inbox, clock, wakes };
+        let brain = Brain(Arc::new(shared));
+        let writer = Writer::new(brain.clone(), store, origin, receiver);
+        Ok((brain, writer))
+    }
+
+    /// Takes one step and returns when it is on disk.
+    pub(crate) async fn step(&self, input: Input) -> Result<(), Denied> {
+        let (answer, end) = oneshot::channel();
+        let asked = Asked { input, answer };
+        self.0.inbox.send(asked).await.map_err(|_| Denied::Stopping)?;
+        end.await.unwrap_or(Err(Denied::Stopping))
+    }
+
+    /// Looks at the site as it is on disk.
+    pub(crate) async fn read<T>(&self, look: impl FnOnce(&Site, Now) -> T) -> Result<T, Denied> {
+        let site = self.0.site.lock().await;
+        let site = site.as_ref().ok_or(Denied::Unavailable)?;
+        Ok(look(site, self.0.clock.now()))
+    }
+
+    pub(crate) fn wakes(&self) -> &Wakes {
+        &self.0.wakes
+    }
+
+    pub(crate) fn now(&self) -> Now {
+        self.0.clock.now()
+    }
+}

@@ -1,0 +1,197 @@
+//! The link to the central orchestrator: one kept-alive client, as this site.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use anyhow::Context;
+use bytes::Bytes;
+use http::Method;
+use serde::de::DeserializeOwned;
+
+use colony_api::path::INCARNATION_HEADER;
+use colony_api::problem::{Fenced, Kind};
+use colony_core::event::Incarnation;
+use colony_margo::Problem;
+use colony_wfm::{Answer, Credentials, Link, SpiffeId, Trust, tls};
+
+use crate::home::Membership;
+
+/// How long an answer that is not held may take.
+const TIMEOUT: Duration = Duration::from_secs(20);
+/// The largest answer: a seed names every deployment with its texts.
+const LIMIT: usize = 64 * 1024 * 1024;
+
+/// Where CO is; cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Central(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    links: Vec<Link>,
+    /// The address that answered last.
+    current: AtomicUsize,
+    prefix: String,
+    incarnation: String,
+}
+
+/// Why CO did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CentralError {
+    #[error("could not reach the central orchestrator")]
+    Away(#[source] anyhow::Error),
+    #[error("incarnation {by} of this site has joined")]
+    Fenced { by: Incarnation },
+    #[error("{0}")]
+    Diverged(String),
+    #[error("the central orchestrator refused: {0}")]
+    Refused(String),
+    #[error("could not read the answer of the central orchestrator")]
+    Unreadable(#[source] serde_json::Error),
+}
+
+impl CentralError {
+    /// Whether it is CO that is missing, not something it said.
+    pub(crate) fn is_away(&self) -> bool {
+        matches!(self, CentralError::Away(_))
+    }
+}
+
+impl Central {
+    pub(crate) fn new(member: &Membership, own: &Credentials) -> anyhow::Result<Central> {
+        let tls = tls(member, own)?;
+        let link = |url: &String| {
+            let link = Link::new(url, Arc::clone(&tls));
+            link.with_context(|| format!("`{url}` is no address of a central orchestrator"))
+        };
+        Ok(Central(Arc::new(Shared {
+            links: member.central.iter().map(link).collect::<anyhow::Result<_>>()?,
+            current: AtomicUsize::new(0),
+            prefix: format!("/api/v1/sites/{}", member.site),
+            incarnation: member.incarnation.to_string(),
+        })))
+    }
+
+    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CentralError> {
+        let answer = self.send(Method::GET, path, Bytes::new(), None).await?;
+        serde_json::from_slice(&answer.body).map_err(CentralError::Unreadable)
+    }
+
+    /// An answer that CO may hold back for `wait`; `None` if nothing came up.
+    pub(crate) async fn await_news<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        wait: Duration,
+    ) -> Result<Option<T>, CentralError> {
+        let answer = self.send(Method::GET, path, Bytes::new(), Some(wait)).await?;
+        if answer.status.as_u16() == 304 {
+            return Ok(None);
+        }
+        serde_json::from_slice(&answer.body).map(Some).map_err(CentralError::Unreadable)
+    }
+
+    pub(crate) async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: Bytes,
+    ) -> Result<T, CentralError> {
+        let answer = self.send(Method::POST, path, body, None).await?;
+        serde_json::from_slice(&answer.body).map_err(CentralError::Unreadable)
+    }
+
+    /// Sends what is answered without a body.
+    pub(crate) async fn tell(
+        &self,
+        method: Method,
+        path: &str,
+        body: Bytes,
+    ) -> Result<(), CentralError> {
+        self.send(method, path, body, None).await.map(|_| ())
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Bytes,
+        wait: Option<Duration>,
+    ) -> Result<Answer, CentralError> {
+        let shared = &*self.0;
+        let path = format!("{}{path}", shared.prefix);
+        let mut headers = vec![(INCARNATION_HEADER, shared.incarnation.as_str())];
+        if !body.is_empty() {
+            headers.push(("content-type", "application/json"));
+        }
+        let prefer = wait.map(|it| format!("wait={}", it.as_secs()));
+        headers.extend(prefer.as_deref().map(|it| ("prefer", it)));
+        let timeout = TIMEOUT + wait.unwrap_or_default();
+        let answer = shared.try_all(&method, &path, &headers, &body, timeout).await?;
+        check(answer)
+    }
+}
+
+impl Shared {
+    async fn try_all(
+        &self,
+        method: &Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &Bytes,
+        timeout: Duration,
+    ) -> Result<Answer, CentralError> {
+        let first = self.current.load(Ordering::Relaxed);
+        let mut last = anyhow::anyhow!("no address is known");
+        for turn in 0..self.links.len() {
+            let at = (first + turn) % self.links.len();
+            let sent =
+                self.links[at].send(method.clone(), path, headers, body.clone(), LIMIT, timeout);
+            match sent.await {
+                Ok(answer) => {
+                    self.current.store(at, Ordering::Relaxed);
+                    return Ok(answer);
+                }
+                Err(error) => last = error.into(),
+            }
+        }
+        Err(CentralError::Away(last))
+    }
+}
+
+/// TLS as this site towards CO, and towards the repository it hosts.
+pub(crate) fn tls(
+    member: &Membership,
+    own: &Credentials,
+) -> anyhow::Result<Arc<rustls::ClientConfig>> {
+    let expect = SpiffeId::central(&member.domain).context("the fleet has no usable name")?;
+    let trust = Trust::Roots { pem: &own.roots_pem, expect };
+    tls::client_config(Some(own), trust).context("could not use the identity of the site")
+}
+
+fn check(answer: Answer) -> Result<Answer, CentralError> {
+    if answer.status.is_success() || answer.status.as_u16() == 304 {
+        return Ok(answer);
+    }
+    if answer.status.is_server_error() {
+        let said = anyhow::anyhow!("it answered {}: {}", answer.status, detail(&answer));
+        return Err(CentralError::Away(said));
+    }
+    let problem = serde_json::from_slice::<Problem>(&answer.body).ok();
+    match problem.as_ref().and_then(Kind::of) {
+        Some(Kind::Fenced) => Err(fenced(&answer)),
+        Some(Kind::Diverged) => Err(CentralError::Diverged(detail(&answer))),
+        Some(_) | None => Err(CentralError::Refused(detail(&answer))),
+    }
+}
+
+fn fenced(answer: &Answer) -> CentralError {
+    match serde_json::from_slice::<Fenced>(&answer.body) {
+        Ok(it) => CentralError::Fenced { by: it.current },
+        Err(error) => CentralError::Unreadable(error),
+    }
+}
+
+fn detail(answer: &Answer) -> String {
+    let problem = serde_json::from_slice::<Problem>(&answer.body).ok();
+    let said = problem.map(|it| it.detail.unwrap_or(it.title)).filter(|it| !it.is_empty());
+    said.unwrap_or_else(|| format!("status {}", answer.status))
+}

@@ -1,0 +1,128 @@
+//! Follows the deployments repository: fetch, difference, step.
+//!
+//! Woken by a hint of CO, an operator's word or the seed; otherwise every half
+//! minute. Without the remote the site works on from its clone.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use tracing::{info, warn};
+
+use colony_core::id::{GitRevision, SiteName};
+use colony_core::site::{Commit, Input, Refused};
+use colony_git::{Remote, Watch};
+use colony_task::Reconcile;
+
+use crate::brain::{Brain, Denied};
+use crate::health::Health;
+
+/// How often Git is asked although nothing says that it moved.
+const PERIOD: Duration = Duration::from_secs(30);
+/// How soon again while the remote does not answer.
+const RETRY: Duration = Duration::from_secs(5);
+
+/// Where the deployments are, and where the clone is kept.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    pub dir: PathBuf,
+    pub remote: Remote,
+    pub branch: String,
+}
+
+/// The work that keeps the site at the head of its branch.
+#[derive(Debug)]
+pub(crate) struct Follow {
+    brain: Brain,
+    health: Health,
+    site: SiteName,
+    source: Source,
+    watch: Option<Arc<Watch>>,
+}
+
+impl Follow {
+    pub(crate) fn new(brain: Brain, health: Health, site: SiteName, source: Source) -> Follow {
+        Follow { brain, health, site, source, watch: None }
+    }
+
+    async fn watch(&mut self) -> anyhow::Result<Arc<Watch>> {
+        if let Some(watch) = &self.watch {
+            return Ok(Arc::clone(watch));
+        }
+        let Source { dir, remote, branch } = self.source.clone();
+        let open = move || Watch::open(&dir, remote, &branch);
+        let watch = tokio::task::spawn_blocking(open).await?.context("could not open the clone")?;
+        let watch = Arc::new(watch);
+        self.watch = Some(Arc::clone(&watch));
+        Ok(watch)
+    }
+
+    /// Whether the remote answered; the clone is used either way.
+    async fn fetch(&self, watch: &Arc<Watch>) -> anyhow::Result<bool> {
+        let watch = Arc::clone(watch);
+        match tokio::task::spawn_blocking(move || watch.fetch()).await? {
+            Ok(head) => {
+                self.health.git_answered(head);
+                Ok(true)
+            }
+            Err(error) => {
+                self.health.git_failed(&anyhow::Error::new(error));
+                Ok(false)
+            }
+        }
+    }
+
+    /// Brings the site to where the clone is.
+    async fn take(&self, watch: &Arc<Watch>) -> anyhow::Result<()> {
+        let base = self.brain.read(|site, _| site.git().cloned()).await?;
+        let refused = self.offer(watch, base).await?;
+        if let Some(Refused::OtherBase { .. }) = refused {
+            // The difference was taken to a commit that is no longer in force.
+            self.offer(watch, None).await?;
+        }
+        Ok(())
+    }
+
+    async fn offer(
+        &self,
+        watch: &Arc<Watch>,
+        base: Option<GitRevision>,
+    ) -> anyhow::Result<Option<Refused>> {
+        let Some(commit) = self.difference(watch, base).await? else { return Ok(None) };
+        let (revision, files) = (commit.revision.clone(), commit.files.len());
+        match self.brain.step(Input::Commit(commit)).await {
+            Ok(()) => info!(git.revision = revision.short(), files, "took a commit"),
+            Err(Denied::Refused(refused)) => {
+                warn!(git.revision = revision.short(), "did not take a commit: {refused}");
+                return Ok(Some(refused));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(None)
+    }
+
+    async fn difference(
+        &self,
+        watch: &Arc<Watch>,
+        base: Option<GitRevision>,
+    ) -> anyhow::Result<Option<Commit>> {
+        let (watch, site) = (Arc::clone(watch), self.site.clone());
+        let read = move || watch.commit(&site, base.as_ref());
+        tokio::task::spawn_blocking(read).await?.context("could not read the clone")
+    }
+}
+
+impl Reconcile for Follow {
+    const NAME: &'static str = "git";
+
+    async fn reconcile(&mut self) -> anyhow::Result<Duration> {
+        if !self.brain.wakes().is_seeded() {
+            return Ok(PERIOD);
+        }
+        let watch = self.watch().await?;
+        let answered = self.fetch(&watch).await?;
+        self.take(&watch).await?;
+        Ok(if answered { PERIOD } else { RETRY })
+    }
+}

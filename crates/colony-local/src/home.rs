@@ -1,0 +1,140 @@
+//! The role's directory: what it was told when it joined, and who it is.
+//!
+//! ```text
+//! site.json      what CO told: site, incarnation, addresses, Git
+//! fleet/         the client SVID in the fleet's domain, and the key to join with
+//! ca/            the site's own authority
+//! local.db       the site itself        git/  the clone       local.sock
+//! ```
+//! `site.json` is written last: it is there if and only if the site has joined.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+
+use colony_api::site::GitAccess;
+use colony_core::event::Incarnation;
+use colony_core::id::SiteName;
+use colony_wfm::{Authority, Credentials, PrivateKey};
+
+use crate::clock::Clock;
+
+/// What a site was told when it joined.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Membership {
+    pub site: SiteName,
+    pub incarnation: Incarnation,
+    /// The id of the token it joined with.
+    pub token: String,
+    /// Where CO is; the one that answered first comes first.
+    pub central: Vec<String>,
+    /// The fleet's trust domain.
+    pub domain: String,
+    /// Verifies the tokens of nodes.
+    pub token_public: String,
+    pub git: GitAccess,
+}
+
+/// The directory.
+#[derive(Debug, Clone)]
+pub(crate) struct Home(PathBuf);
+
+impl Home {
+    pub(crate) fn open(dir: &Path) -> anyhow::Result<Home> {
+        let mut builder = fs::DirBuilder::new();
+        let made = builder.recursive(true).mode(0o750).create(dir);
+        made.with_context(|| format!("could not create {}", dir.display()))?;
+        Ok(Home(dir.to_owned()))
+    }
+
+    pub(crate) fn database(&self) -> PathBuf {
+        self.0.join("local.db")
+    }
+
+    pub(crate) fn clone_dir(&self) -> PathBuf {
+        self.0.join("git")
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.0.join("local.sock")
+    }
+
+    pub(crate) fn membership(&self) -> anyhow::Result<Option<Membership>> {
+        let path = self.0.join("site.json");
+        let Some(text) = read(&path)? else { return Ok(None) };
+        let found = serde_json::from_str(&text);
+        found.map(Some).with_context(|| format!("{} is damaged", path.display()))
+    }
+
+    pub(crate) fn joined(
+        &self,
+        membership: &Membership,
+        credentials: &Credentials,
+    ) -> anyhow::Result<()> {
+        credentials.save(&self.fleet()).context("could not keep the identity of the site")?;
+        let text = serde_json::to_string_pretty(membership)?;
+        write(&self.0.join("site.json"), &text)
+    }
+
+    pub(crate) fn credentials(&self) -> anyhow::Result<Credentials> {
+        let found = Credentials::load(&self.fleet()).context("could not read the identity")?;
+        found.with_context(|| format!("the identity in {} is missing", self.fleet().display()))
+    }
+
+    /// The key to join with: kept before it is used, so that a join whose
+    /// answer was lost can be repeated with the same one.
+    pub(crate) fn join_key(&self) -> anyhow::Result<PrivateKey> {
+        let path = self.fleet().join("join.key");
+        if let Some(text) = read(&path)? {
+            return PrivateKey::from_pem(&text).context("could not read the key to join with");
+        }
+        let key = PrivateKey::generate().context("could not make a key")?;
+        fs::create_dir_all(self.fleet()).context("could not create a folder")?;
+        write(&path, &key.to_pem())?;
+        Ok(key)
+    }
+
+    /// The site's own authority, made at its first start.
+    pub(crate) fn authority(&self, site: &SiteName) -> anyhow::Result<Authority> {
+        let dir = self.0.join("ca");
+        if let Some(found) = Authority::load(&dir).context("could not read the site's CA")? {
+            return Ok(found);
+        }
+        let random = uuid::Uuid::new_v4().simple().to_string();
+        let domain = format!("site-{site}.{}", &random[..8]);
+        let made = Authority::create(&domain, Clock::unix()).context("could not make a CA")?;
+        made.save(&dir).context("could not keep the site's CA")?;
+        Ok(made)
+    }
+
+    fn fleet(&self) -> PathBuf {
+        self.0.join("fleet")
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("could not read {}", path.display())),
+    }
+}
+
+/// Replaces a file as a whole, or not at all; for its owner only.
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    let replace = || -> std::io::Result<()> {
+        let beside = path.with_extension("tmp");
+        let mut options = OpenOptions::new();
+        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&beside, path)?;
+        path.parent().map_or(Ok(()), |it| File::open(it)?.sync_all())
+    };
+    replace().with_context(|| format!("could not write {}", path.display()))
+}

@@ -1,0 +1,143 @@
+//! Becoming the orchestrator of a site, once: token and CSR for an identity.
+//!
+//! What is on disk decides at every later start; no CO is needed for that. A
+//! token other than the one used before joins again, as the next incarnation.
+
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use bytes::Bytes;
+use http::Method;
+use tracing::{info, warn};
+
+use colony_api::problem::Kind;
+use colony_api::site::{SiteJoinRequest, SiteJoined};
+use colony_core::id::SiteName;
+use colony_margo::Problem;
+use colony_task::Backoff;
+use colony_wfm::join::TOKEN_USED;
+use colony_wfm::token::{self, Claims};
+use colony_wfm::{Answer, Credentials, Link, PrivateKey, TokenKind, Trust, tls};
+
+use crate::Config;
+use crate::clock::Clock;
+use crate::home::{Home, Membership};
+
+const LIMIT: usize = 256 * 1024;
+const TIMEOUT: Duration = Duration::from_secs(20);
+const ONCE: &str = "each token lets in once, ask for a new one";
+
+/// What was told at the join, of this start or an earlier one.
+pub(crate) async fn membership(home: &Home, config: &Config) -> anyhow::Result<Membership> {
+    let known = home.membership()?;
+    let Some(token) = &config.join else {
+        return known.context(
+            "this machine belongs to no site yet: run `colony site add <name>` where the central \
+             orchestrator is, and start here with the `--join` it prints",
+        );
+    };
+    let claims = token::read(token)?;
+    match known {
+        Some(known) if known.token == claims.id => Ok(known),
+        Some(known) if known.site.as_str() != claims.site => bail!(
+            "this directory belongs to site `{}`, the token is for `{}`: use another directory",
+            known.site,
+            claims.site
+        ),
+        Some(_) | None => join(home, token, &claims, config.replace).await,
+    }
+}
+
+/// Asks until CO answers; what it refuses is not asked again.
+async fn join(
+    home: &Home,
+    token: &str,
+    claims: &Claims,
+    replace: bool,
+) -> anyhow::Result<Membership> {
+    if claims.kind != TokenKind::Site {
+        bail!("this token is for a node: start it with `colony node --join`");
+    }
+    let key = home.join_key()?;
+    let request = SiteJoinRequest {
+        token: token.to_owned(),
+        csr: key.csr().context("could not make a certificate request")?,
+        replace: replace || claims.replace,
+    };
+    let body = Bytes::from(serde_json::to_vec(&request)?);
+    let mut backoff = Backoff::default();
+    loop {
+        claims.check_expiry(Clock::unix())?;
+        match ask(claims, &body).await {
+            Ok((answer, url)) => return take(home, claims, &key, &answer, url),
+            Err(unreachable) => warn!("could not join yet: {unreachable}"),
+        }
+        tokio::time::sleep(backoff.next_delay()).await;
+    }
+}
+
+/// The first answer, and who gave it; an error names every address and why.
+async fn ask(claims: &Claims, body: &Bytes) -> Result<(Answer, String), String> {
+    let mut failures = Vec::new();
+    for url in &claims.urls {
+        match ask_at(url, &claims.pin, body.clone()).await {
+            Ok(answer) if answer.status.as_u16() < 500 => return Ok((answer, url.clone())),
+            Ok(answer) => failures.push(format!("{url}: {}", refusal(&answer))),
+            Err(error) => failures.push(format!("{url}: {error:#}")),
+        }
+    }
+    Err(failures.join("; "))
+}
+
+async fn ask_at(url: &str, pin: &str, body: Bytes) -> anyhow::Result<Answer> {
+    let tls = tls::client_config(None, Trust::Pin { fingerprint: pin })?;
+    let link = Link::new(url, tls)?;
+    let headers = [("content-type", "application/json")];
+    Ok(link.send(Method::POST, "/colony/v1/join", &headers, body, LIMIT, TIMEOUT).await?)
+}
+
+fn take(
+    home: &Home,
+    claims: &Claims,
+    key: &PrivateKey,
+    answer: &Answer,
+    url: String,
+) -> anyhow::Result<Membership> {
+    if !answer.status.is_success() {
+        bail!("the central orchestrator refused to let this site in: {}", refusal(answer));
+    }
+    let joined: SiteJoined = serde_json::from_slice(&answer.body)
+        .context("could not read the answer of the central orchestrator")?;
+    let site: SiteName = joined.site.parse().context("the site has no usable name")?;
+    let others = claims.urls.iter().filter(|it| **it != url).cloned();
+    let membership = Membership {
+        site,
+        incarnation: joined.incarnation,
+        token: claims.id.clone(),
+        central: std::iter::once(url.clone()).chain(others).collect(),
+        domain: joined.domain,
+        token_public: joined.token_public,
+        git: joined.git,
+    };
+    let (chain_pem, roots_pem) = (joined.chain, joined.roots);
+    let credentials = Credentials { chain_pem, key_pem: key.to_pem(), roots_pem };
+    home.joined(&membership, &credentials)?;
+    info!(site = %membership.site, incarnation = membership.incarnation, "joined");
+    Ok(membership)
+}
+
+/// What CO said, with what helps.
+fn refusal(answer: &Answer) -> String {
+    let Ok(problem) = serde_json::from_slice::<Problem>(&answer.body) else {
+        return format!("status {}", answer.status);
+    };
+    let said = problem.detail.clone().unwrap_or_else(|| problem.title.clone());
+    match Kind::of(&problem) {
+        Some(Kind::SiteAlive) if !said.contains("--replace") => {
+            format!("{said}; start with `--replace` to take it over")
+        }
+        Some(Kind::TokenUsed) => format!("{said}; {ONCE}"),
+        None if problem.kind == TOKEN_USED => format!("{said}; {ONCE}"),
+        Some(_) | None => said,
+    }
+}

@@ -1,0 +1,180 @@
+//! Who may come in: tokens for identities, and identities for names.
+//!
+//! Works without CO: tokens carry its signature. A token lets one node in; the
+//! node may repeat the request whose answer it never got, as long as it asks
+//! with the same key.
+
+use std::time::Duration;
+
+use colony_core::id::NodeName;
+use colony_core::site::Input;
+use colony_core::time::Wall;
+use colony_margo::{Digest, Problem, ProblemType};
+use colony_store::{LocalStore, NodeIdentity};
+use colony_wfm::join::{token_refused, token_used};
+use colony_wfm::token::{self, Claims};
+use colony_wfm::{Authority, JoinRequest, Joined, SpiffeId, TokenKind};
+use serde_json::json;
+use tokio::sync::Mutex;
+use tracing::info;
+use x509_parser::certification_request::X509CertificationRequest;
+use x509_parser::pem::parse_x509_pem;
+use x509_parser::prelude::FromDer;
+
+use crate::brain::Brain;
+use crate::clock::Clock;
+use crate::home::Membership;
+use crate::problem;
+
+const LIFETIME: Duration = Duration::from_secs(30 * 86_400);
+const SCOPE: &str = "node-token";
+
+/// The site's authority and its memory of what it gave away.
+#[derive(Debug)]
+pub(crate) struct Door {
+    brain: Brain,
+    store: LocalStore,
+    authority: Authority,
+    member: Membership,
+    /// One join at a time: a node may ask twice at once.
+    turn: Mutex<()>,
+}
+
+impl Door {
+    pub(crate) fn new(
+        brain: Brain,
+        store: LocalStore,
+        authority: Authority,
+        member: Membership,
+    ) -> Door {
+        Door { brain, store, authority, member, turn: Mutex::default() }
+    }
+
+    /// The node an identity of this site names.
+    pub(super) fn client(&self, id: &SpiffeId) -> Result<NodeName, Problem> {
+        let site = self.member.site.as_str();
+        let own = id.trust_domain() == self.authority.trust_domain();
+        let client = id.as_wfm_client().filter(|it| own && it.0 == site).map(|it| it.1);
+        let node = client.and_then(|it| it.parse().ok());
+        node.ok_or_else(|| {
+            let said = format!("`{id}` is no node of site `{site}`");
+            Problem::new(ProblemType::NotAuthorized).detail(said)
+        })
+    }
+
+    /// `POST /colony/v1/join`
+    pub(crate) async fn join(&self, request: JoinRequest) -> Result<Joined, Problem> {
+        let claims = self.verify(&request.token)?;
+        if !self.brain.wakes().is_seeded() {
+            return Err(problem::later(2, "what belongs to this site is not known yet"));
+        }
+        let asked = key_of(&request.csr)?;
+        let key = format!("{SCOPE}:{}", claims.id);
+        let _turn = self.turn.lock().await;
+        let given = self.store.note_get(&key).await.map_err(|it| failed(&it))?;
+        if let Some(given) = given.filter(|it| it["key"] == asked.as_str()) {
+            return self.repeat(&given, &request.csr).await;
+        }
+        let node = self.choose(request.name.as_deref())?;
+        let fresh = self.store.once(SCOPE, &claims.id, Clock::wall()).await;
+        if !fresh.map_err(|it| failed(&it))? {
+            return Err(token_used());
+        }
+        let note = json!({ "key": asked, "node": node.as_str() });
+        self.store.note_put(&key, &note).await.map_err(|it| failed(&it))?;
+        self.admit(node, &request.csr).await
+    }
+
+    fn verify(&self, token: &str) -> Result<Claims, Problem> {
+        let claims = token::verify(token, &self.member.token_public, Clock::unix());
+        let claims = claims.map_err(|it| token_refused(&it))?;
+        if claims.kind != TokenKind::Node || claims.site != self.member.site.as_str() {
+            let said = format!("the token is not for a node of site `{}`", self.member.site);
+            return Err(Problem::new(ProblemType::NotAuthorized).detail(said));
+        }
+        Ok(claims)
+    }
+
+    /// The wished name, or one that nobody has.
+    fn choose(&self, wished: Option<&str>) -> Result<NodeName, Problem> {
+        let invalid = |it: colony_core::id::NameError| {
+            Problem::new(ProblemType::InvalidRequest).detail(it.to_string())
+        };
+        let Some(wished) = wished else {
+            let random = uuid::Uuid::new_v4().simple().to_string();
+            return format!("node-{}", &random[..6]).parse().map_err(invalid);
+        };
+        let node: NodeName = wished.parse().map_err(invalid)?;
+        if self.brain.wakes().has(&node) {
+            let said = format!(
+                "site `{}` has a node `{node}`: choose another name with `--name`, or retire it \
+                 first with `colony node retire {}/{node}`",
+                self.member.site, self.member.site
+            );
+            return Err(Problem::about_blank(409).detail(said));
+        }
+        Ok(node)
+    }
+
+    /// The token was used by this very request before; its answer got lost.
+    async fn repeat(&self, given: &serde_json::Value, csr: &str) -> Result<Joined, Problem> {
+        let node = given["node"].as_str().and_then(|it| it.parse::<NodeName>().ok());
+        let node = node.ok_or_else(token_used)?;
+        if self.brain.wakes().has(&node) {
+            return self.issue(&node, csr).await;
+        }
+        self.admit(node, csr).await
+    }
+
+    /// The site knows of the node before the node does.
+    async fn admit(&self, node: NodeName, csr: &str) -> Result<Joined, Problem> {
+        let joined = self.issue(&node, csr).await?;
+        self.brain.step(Input::Joined(node.clone())).await.map_err(problem::denied)?;
+        info!(node = %node, "a node joined");
+        Ok(joined)
+    }
+
+    /// A certificate for the name, signed by the site.
+    pub(super) async fn issue(&self, node: &NodeName, csr: &str) -> Result<Joined, Problem> {
+        let site = self.member.site.as_str();
+        let refuse = |error: &dyn std::error::Error| {
+            Problem::new(ProblemType::InvalidRequest).detail(error.to_string())
+        };
+        let id = SpiffeId::wfm_client(self.authority.trust_domain(), site, node.as_str());
+        let id = id.map_err(|it| refuse(&it))?;
+        let chain = self.authority.sign(csr, &id, &[], Clock::unix(), LIFETIME);
+        let chain = chain.map_err(|it| refuse(&it))?;
+        let issued = identity(node, &chain, Clock::wall());
+        self.store.node_put(&issued).await.map_err(|it| failed(&it))?;
+        Ok(Joined {
+            chain,
+            roots: self.authority.root_pem().to_owned(),
+            name: node.as_str().to_owned(),
+            site: site.to_owned(),
+        })
+    }
+}
+
+/// The digest of the public key that a certificate is asked for.
+fn key_of(csr: &str) -> Result<String, Problem> {
+    let invalid = |it: String| Problem::new(ProblemType::InvalidRequest).detail(it);
+    let unreadable = || invalid("the certificate request cannot be read".to_owned());
+    let (_, pem) = parse_x509_pem(csr.as_bytes()).map_err(|_| unreadable())?;
+    let (_, request) =
+        X509CertificationRequest::from_der(&pem.contents).map_err(|_| unreadable())?;
+    Ok(Digest::of(request.certification_request_info.subject_pki.raw).to_string())
+}
+
+fn identity(node: &NodeName, chain: &str, issued: Wall) -> NodeIdentity {
+    NodeIdentity {
+        name: node.as_str().to_owned(),
+        fingerprint: Digest::of(chain.as_bytes()).to_string(),
+        issued,
+        expires: issued.after(LIFETIME),
+        retired: false,
+    }
+}
+
+fn failed(error: &colony_store::Error) -> Problem {
+    problem::internal("keep the identity of a node", error)
+}

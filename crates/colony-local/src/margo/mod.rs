@@ -1,0 +1,219 @@
+//! The Margo interface of the site: what nodes may ask, answered by the brain.
+
+mod asked;
+mod door;
+mod shelf;
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+
+use colony_core::id::NodeName;
+use colony_core::site::{self, Input, NodeManifest, Site};
+use colony_core::time::Now;
+use colony_margo::{
+    Capabilities, DeploymentId, DeploymentStatus, DeviceId, Digest, Problem, ProblemType,
+};
+use colony_wfm::{Asks, Have, Held, Joined, LogAnswer, Manager, SpiffeId};
+
+use crate::brain::{Brain, Denied};
+use crate::logs::Logs;
+use crate::problem;
+use asked::Asked;
+pub(crate) use door::Door;
+use shelf::Shelf;
+
+/// The site as its nodes see it.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    brain: Brain,
+    logs: Logs,
+    door: Arc<Door>,
+    stop: CancellationToken,
+    shelf: Shelf,
+    asked: Asked,
+}
+
+impl Gate {
+    pub(crate) fn new(brain: Brain, logs: Logs, door: Arc<Door>, stop: CancellationToken) -> Gate {
+        Gate { brain, logs, door, stop, shelf: Shelf::default(), asked: Asked::default() }
+    }
+
+    /// A request arrived: its sender lives. A replaced orchestrator does not
+    /// count, and serves on what it had.
+    async fn hear(&self, node: &NodeName, have: Option<site::Have>) -> Result<(), Problem> {
+        if !self.asked.take_arrival(node) {
+            return Ok(());
+        }
+        match self.brain.step(Input::Heard { node: node.clone(), have }).await {
+            Ok(()) | Err(Denied::Refused(site::Refused::Fenced { .. })) => Ok(()),
+            Err(denied) => Err(problem::denied(denied)),
+        }
+    }
+
+    async fn read<T>(&self, look: impl FnOnce(&Site, Now) -> T) -> Result<T, Problem> {
+        self.brain.read(look).await.map_err(problem::denied)
+    }
+
+    /// The manifest in force; without its bytes if the node holds it.
+    fn held(&self, site: &Site, node: &NodeName, have: &Have) -> Result<Held, site::Refused> {
+        let version = site.member(node).map_or(0, site::Member::version);
+        let has = |etag: Digest| have.etag.as_deref() == Some(etag.to_string().as_str());
+        if let Some(etag) = self.shelf.etag(node, version).filter(|it| has(*it)) {
+            self.shelf.clear(node, version, etag);
+            return Ok(Held { bytes: Vec::new(), etag, asks: Asks::default() });
+        }
+        let manifest = site.manifest(node)?;
+        let (bytes, etag) = (manifest.bytes.clone(), manifest.etag);
+        if has(etag) {
+            self.shelf.clear(node, version, etag);
+        } else {
+            self.shelf.show(node, manifest);
+        }
+        Ok(Held { bytes, etag, asks: Asks::default() })
+    }
+
+    fn asks(&self, site: &Site, node: &NodeName, now: Now) -> Asks {
+        let open = site.asks(node);
+        let asks = Asks {
+            capabilities: open.capabilities,
+            deployments: open.deployments,
+            logs: self.logs.open_for(node, now.mono),
+            renew: false,
+        };
+        self.asked.due(node, asks, now.mono)
+    }
+
+    /// What is not on the shelf may still be in the manifest in force.
+    async fn in_force<T>(
+        &self,
+        node: &NodeName,
+        find: impl FnOnce(&NodeManifest) -> Option<T>,
+    ) -> Result<Option<T>, Problem> {
+        let manifest = self.read(|site, _| site.manifest(node)).await?;
+        let manifest = manifest.map_err(|it| problem::refused(&it))?;
+        Ok(find(&manifest))
+    }
+}
+
+#[async_trait]
+impl Manager for Gate {
+    fn accepts(&self, id: &SpiffeId) -> Result<String, Problem> {
+        let node = self.door.client(id)?;
+        let wakes = self.brain.wakes();
+        if !wakes.is_seeded() {
+            return Err(problem::later(2, "what belongs to this site is not known yet"));
+        }
+        if !wakes.has(&node) {
+            let unknown = site::Refused::UnknownNode(node);
+            return Err(problem::refused(&unknown));
+        }
+        self.asked.arrived(&node);
+        Ok(node.into())
+    }
+
+    async fn manifest(&self, client: &str, have: Have) -> Result<Held, Problem> {
+        if self.stop.is_cancelled() {
+            return Err(problem::denied(Denied::Stopping));
+        }
+        let node = name(client)?;
+        let etag = have.etag.as_deref().and_then(|it| it.parse().ok());
+        let said = have.version.map(|version| site::Have { version, etag });
+        self.hear(&node, said).await?;
+        let answer = |site: &Site, now: Now| {
+            let held = self.held(site, &node, &have)?;
+            Ok(Held { asks: self.asks(site, &node, now), ..held })
+        };
+        self.read(answer).await?.map_err(|it: site::Refused| problem::refused(&it))
+    }
+
+    async fn changed(&self, client: &str) {
+        match name(client) {
+            Ok(node) => self.brain.wakes().node_changed(&node).await,
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    async fn document(&self, client: &str, id: &str, digest: &Digest) -> Result<Vec<u8>, Problem> {
+        let node = name(client)?;
+        self.hear(&node, None).await?;
+        let missing = || {
+            let what = format!("no deployment {id} with this digest is meant for {client}");
+            Problem::new(ProblemType::DeploymentNotFound).detail(what)
+        };
+        let id = DeploymentId::from_str(id).map_err(|_| missing())?;
+        if let Some(found) = self.shelf.document(&node, &id, digest) {
+            return Ok(found);
+        }
+        let found = self.in_force(&node, |it| shelf::document(it, &id, digest)).await?;
+        found.ok_or_else(missing)
+    }
+
+    async fn bundle(&self, client: &str, digest: &Digest) -> Result<Vec<u8>, Problem> {
+        let node = name(client)?;
+        self.hear(&node, None).await?;
+        if let Some(found) = self.shelf.bundle(&node, digest) {
+            return Ok(found);
+        }
+        let found = self.in_force(&node, |it| shelf::bundle(it, digest)).await?;
+        found.ok_or_else(|| Problem::new(ProblemType::InvalidBundle))
+    }
+
+    async fn capabilities_put(
+        &self,
+        client: &str,
+        device: DeviceId,
+        body: Capabilities,
+    ) -> Result<bool, Problem> {
+        let node = name(client)?;
+        if device.as_str() != client || body.id() != &device {
+            let said = format!("`{client}` speaks for itself only, not for `{device}`");
+            return Err(Problem::new(ProblemType::NotAuthorized).detail(said));
+        }
+        let known =
+            |site: &Site, _| site.member(&node).is_some_and(|it| it.capabilities().is_some());
+        let created = !self.read(known).await?;
+        let input = Input::Capabilities(node, Box::new(body));
+        self.brain.step(input).await.map_err(problem::denied)?;
+        Ok(created)
+    }
+
+    async fn capabilities_delete(&self, client: &str, device: DeviceId) -> Result<(), Problem> {
+        if device.as_str() != client {
+            return Err(Problem::new(ProblemType::DeviceNotFound));
+        }
+        let said = "a node leaves its site by `colony node retire`";
+        Err(Problem::new(ProblemType::NotAuthorized).detail(said))
+    }
+
+    async fn status(&self, client: &str, status: DeploymentStatus) -> Result<(), Problem> {
+        let node = name(client)?;
+        if status.device_id.as_ref().is_some_and(|it| it.as_str() != client) {
+            return Err(Problem::new(ProblemType::DeviceNotFound));
+        }
+        let input = Input::Status { node, status: Box::new(status) };
+        self.brain.step(input).await.map_err(problem::denied)
+    }
+
+    async fn logs(&self, client: &str, request: &str, answer: LogAnswer) -> Result<(), Problem> {
+        let node = name(client)?;
+        self.hear(&node, None).await?;
+        // A request nobody waits for any more is no fault of the node.
+        self.logs.answered(&node, request, answer);
+        Ok(())
+    }
+
+    async fn renew(&self, client: &str, csr: &str) -> Result<Joined, Problem> {
+        let node = name(client)?;
+        self.hear(&node, None).await?;
+        self.door.issue(&node, csr).await
+    }
+}
+
+fn name(client: &str) -> Result<NodeName, Problem> {
+    client.parse().map_err(|error: colony_core::id::NameError| {
+        Problem::new(ProblemType::NotAuthorized).detail(error.to_string())
+    })
+}

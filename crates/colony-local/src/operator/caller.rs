@@ -1,0 +1,46 @@
+//! Who is at the other end of the socket, as the kernel says.
+
+use axum::extract::connect_info::Connected;
+use axum::serve::IncomingStream;
+use tokio::net::UnixListener;
+
+/// The user of this machine that asks.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller(Option<u32>);
+
+impl Caller {
+    /// The name that stands under an order: `local:ana`, or the number.
+    pub(super) fn actor(&self) -> String {
+        let Some(uid) = self.0 else { return "local:unknown".to_owned() };
+        let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+        let name = name_of(&users, uid).map_or(uid.to_string(), str::to_owned);
+        format!("local:{name}")
+    }
+}
+
+impl Connected<IncomingStream<'_, UnixListener>> for Caller {
+    fn connect_info(stream: IncomingStream<'_, UnixListener>) -> Caller {
+        Caller(stream.io().peer_cred().ok().map(|it| it.uid()))
+    }
+}
+
+fn name_of(users: &str, uid: u32) -> Option<&str> {
+    users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)?.parse() == Ok(uid)).then_some(name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_is_called_by_name() {
+        let users = "root:x:0:0:root:/root:/bin/bash\nbroken\nana:x:1000:1000::/home/ana:/bin/sh";
+        assert_eq!(name_of(users, 1000), Some("ana"));
+        assert_eq!(name_of(users, 0), Some("root"));
+        assert_eq!(name_of(users, 7), None);
+    }
+}

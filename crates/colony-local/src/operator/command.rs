@@ -1,0 +1,165 @@
+//! Orders of the site engineer: executed here, told to CO by events.
+
+use axum::Json;
+use axum::extract::connect_info::ConnectInfo;
+use axum::extract::{Path, State};
+
+use colony_api::problem::Kind;
+use colony_api::request::{Hold, QuarantineRelease, Release, ReleaseWhat, Retry};
+use colony_api::view::Accepted;
+use colony_core::event::HoldScope;
+use colony_core::id::{DeploymentId, NodeName};
+use colony_core::site::{Action, Command};
+use colony_margo::Problem;
+use colony_wfm::Refusal;
+
+use super::{Caller, Desk, event};
+use crate::problem;
+
+type Answer = Result<Json<Accepted>, Refusal>;
+
+pub(super) async fn site_hold(
+    State(desk): State<Desk>,
+    ConnectInfo(caller): ConnectInfo<Caller>,
+    Path(site): Path<String>,
+    Json(hold): Json<Hold>,
+) -> Answer {
+    desk.own(&site)?;
+    let action = Action::Hold { scope: HoldScope::Site, note: hold.note };
+    desk.order(&caller, action, format!("{site} starts nothing until it is released")).await
+}
+
+pub(super) async fn site_release(
+    State(desk): State<Desk>,
+    ConnectInfo(caller): ConnectInfo<Caller>,
+    Path(site): Path<String>,
+    Json(release): Json<Release>,
+) -> Answer {
+    desk.own(&site)?;
+    let (action, sentence) = match release.what {
+        ReleaseWhat::Hold => {
+            (Action::ReleaseHold { scope: HoldScope::Site }, format!("{site} goes on"))
+        }
+        ReleaseWhat::Removal => (Action::ReleaseRemoval, "what Git removed is removed".to_owned()),
+        ReleaseWhat::History => {
+            let held = desk.brain.read(|site, _| site.held_history().cloned()).await;
+            let nothing = || Kind::Refused.problem("no rewritten history is held");
+            let commit = held.map_err(problem::denied)?.ok_or_else(nothing)?;
+            let sentence = format!("the history at {} is taken", commit.short());
+            (Action::AcceptHistory { commit }, sentence)
+        }
+    };
+    desk.order(&caller, action, sentence).await
+}
+
+pub(super) async fn deployment_hold(
+    State(desk): State<Desk>,
+    ConnectInfo(caller): ConnectInfo<Caller>,
+    Path(name): Path<String>,
+    Json(hold): Json<Hold>,
+) -> Answer {
+    let scope = HoldScope::Deployment(desk.deployment_id(&name).await?);
+    let action = Action::Hold { scope, note: hold.note };
+    desk.order(&caller, action, format!("{name} starts nothing until it is released")).await
+}
+
+pub(super) async fn deployment_release(
+    State(desk): State<Desk>,
+    ConnectInfo(caller): ConnectInfo<Caller>,
+    Path(name): Path<String>,
+    Json(_): Json<Release>,
+) -> Answer {
+    let scope = HoldScope::Deployment(desk.deployment_id(&name).await?);
+    desk.order(&caller, Action::ReleaseHold { scope }, format!("{name} goes on")).await
+}
+
+pub(super) async fn deployment_retry(
+    State(desk): State<Desk>,
+    ConnectInfo(caller): ConnectInfo<Caller>,
+    Path(name): Path<String>,
+    Json(retry): Json<Retry>,
+) -> Answer {
+    let deployment = desk.deployment_id(&name).await?;
+    let node = retry.node.map(|it| desk.node_named(&it)).transpose()?;
+    let action = Action::Retry { deployment, node };
+    desk.order(&caller, action, format!("what failed of {name} is tried again")).await
+}
+
+pub(super) async fn quarantine_release(
+    State(desk): State<Desk>,
+    ConnectInfo(caller): ConnectInfo<Caller>,
+    Path(name): Path<String>,
+    Json(_): Json<QuarantineRelease>,
+) -> Answer {
+    let deployment = desk.deployment_id(&name).await?;
+    let action = Action::ReleaseQuarantine { deployment };
+    desk.order(&caller, action, format!("{name} may try again what was refused")).await
+}
+
+/// `POST /api/v1/nodes/{site}/{node}/{cordon|uncordon|retire}`
+pub(super) async fn node_order(
+    State(desk): State<Desk>,
+    ConnectInfo(caller): ConnectInfo<Caller>,
+    Path((site, node, order)): Path<(String, String, String)>,
+) -> Answer {
+    desk.own(&site)?;
+    let node = desk.node_named(&node)?;
+    let (action, sentence) = match order.as_str() {
+        "cordon" => (Action::Cordon { node: node.clone() }, "gets no new deployments"),
+        "uncordon" => (Action::Uncordon { node: node.clone() }, "gets deployments again"),
+        "retire" => (Action::Retire { node: node.clone() }, "has left the site"),
+        other => {
+            let said = format!("a node cannot be asked to `{other}`: cordon, uncordon or retire");
+            return Err(Kind::NotFound.problem(said).into());
+        }
+    };
+    desk.order(&caller, action, format!("{node} {sentence}")).await
+}
+
+impl Desk {
+    async fn order(&self, caller: &Caller, action: Action, sentence: String) -> Answer {
+        let before = *self.brain.wakes().head().borrow();
+        let command = Command { number: None, by: caller.actor(), expires: None, action };
+        self.orders.execute(command).await.map_err(problem::denied)?;
+        let event = Some(event::id(self.member.incarnation, before.saturating_sub(1)));
+        Ok(Json(Accepted { sentence, event }))
+    }
+
+    /// Only this site is here.
+    pub(super) fn own(&self, site: &str) -> Result<(), Problem> {
+        let own = self.member.site.as_str();
+        if site == own {
+            return Ok(());
+        }
+        Err(Kind::NotFound.problem(format!("this is site `{own}`, not `{site}`")))
+    }
+
+    pub(super) async fn deployment_id(&self, name: &str) -> Result<DeploymentId, Problem> {
+        let unknown = || {
+            let site = &self.member.site;
+            Kind::NotFound.problem(format!("site `{site}` has no deployment `{name}`"))
+        };
+        let parsed = name.parse().map_err(|_| unknown())?;
+        let found = self.brain.read(|site, _| {
+            let named = site.deployment_named(&parsed);
+            // One that left Git is found for as long as something of it is there.
+            let found = named.or_else(|| site.deployments().find(|it| it.name == parsed));
+            found.map(|it| it.id.clone())
+        });
+        found.await.map_err(problem::denied)?.ok_or_else(unknown)
+    }
+
+    /// `node` or `<site>/<node>`.
+    pub(super) fn node_named(&self, text: &str) -> Result<NodeName, Problem> {
+        let node = match text.split_once('/') {
+            Some((site, node)) => {
+                self.own(site)?;
+                node
+            }
+            None => text,
+        };
+        let unknown = || Kind::NotFound.problem(format!("there is no node `{node}` here"));
+        let name: NodeName = node.parse().map_err(|_| unknown())?;
+        self.brain.wakes().has(&name).then_some(name).ok_or_else(unknown)
+    }
+}

@@ -1,0 +1,170 @@
+//! The site's own log: pages, and a stream that resumes.
+//!
+//! A position is the number of an event within its incarnation, which is the
+//! epoch: events of an orchestrator before this one are CO's to tell.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+
+use axum::Json;
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, header};
+use axum::response::sse::{Event as Message, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream::{self, Stream};
+
+use colony_api::path::{EVENT_NAME, EVENT_STREAM, LAST_EVENT_ID, RESET_NAME};
+use colony_api::request::EventQuery;
+use colony_api::view::{EventPage, EventView};
+use colony_core::event::{Event, Incarnation, Seq};
+use colony_core::site::Site;
+use colony_margo::Problem;
+use colony_wfm::Refusal;
+
+use super::{Desk, sentence};
+use crate::problem;
+
+const PAGE: u32 = 100;
+const LARGEST: u32 = 1_000;
+
+/// The id of an event: `<epoch>-<position>`.
+pub(super) fn id(incarnation: Incarnation, seq: Seq) -> String {
+    format!("{}-{seq}", epoch(incarnation))
+}
+
+fn epoch(incarnation: Incarnation) -> String {
+    format!("lo{incarnation}")
+}
+
+pub(super) async fn event_list(
+    State(desk): State<Desk>,
+    Query(query): Query<EventQuery>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let accept = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    if accept.contains(EVENT_STREAM) {
+        let last = headers.get(LAST_EVENT_ID).and_then(|it| it.to_str().ok());
+        let follow = Follow::new(desk, query, last);
+        return Ok(Sse::new(follow.stream()).keep_alive(KeepAlive::default()).into_response());
+    }
+    Ok(Json(page(&desk, &query).await?).into_response())
+}
+
+async fn page(desk: &Desk, query: &EventQuery) -> Result<EventPage, Problem> {
+    let head = *desk.brain.wakes().head().borrow();
+    let (from, limit) = match query.last {
+        Some(last) => (head.saturating_sub(u64::from(last.min(LARGEST))).max(1), last),
+        None => {
+            let after = u64::try_from(query.after.unwrap_or(0)).unwrap_or(0);
+            (after + 1, query.limit.unwrap_or(PAGE))
+        }
+    };
+    let read = desk.read(from, limit.clamp(1, LARGEST)).await?;
+    let next = read.last().map_or(from - 1, |it| it.seq);
+    let views = desk.views(read).await?;
+    Ok(EventPage {
+        events: views.into_iter().filter(|it| matches(it, query)).collect(),
+        epoch: epoch(desk.member.incarnation),
+        next: i64::try_from(next).unwrap_or(i64::MAX),
+        more: next + 1 < head,
+    })
+}
+
+impl Desk {
+    async fn read(&self, from: Seq, limit: u32) -> Result<Vec<Event>, Problem> {
+        let read = self.store.events_from(self.member.incarnation, from, limit).await;
+        read.map_err(|it| problem::internal("read the events", &it))
+    }
+
+    async fn views(&self, events: Vec<Event>) -> Result<Vec<EventView>, Problem> {
+        let all = |site: &Site, _| events.iter().map(|it| view(site, it)).collect();
+        self.brain.read(all).await.map_err(problem::denied)
+    }
+}
+
+fn view(site: &Site, event: &Event) -> EventView {
+    let told = sentence::of(site, &event.body);
+    let body = serde_json::to_value(&event.body).unwrap_or_default();
+    EventView {
+        id: id(event.incarnation, event.seq),
+        position: i64::try_from(event.seq).unwrap_or(i64::MAX),
+        at: event.at,
+        kind: body["kind"].as_str().unwrap_or_default().to_owned(),
+        site: Some(event.site.to_string()),
+        deployment: told.deployment,
+        node: told.node,
+        actor: event.actor.to_string(),
+        sentence: told.sentence,
+        body,
+    }
+}
+
+fn matches(event: &EventView, query: &EventQuery) -> bool {
+    let fits = |wanted: &Option<String>, found: Option<&str>| {
+        wanted.as_deref().is_none_or(|it| found == Some(it))
+    };
+    fits(&query.site, event.site.as_deref())
+        && fits(&query.deployment, event.deployment.as_deref())
+        && fits(&query.node, event.node.as_deref())
+        && fits(&query.kind, Some(&event.kind))
+}
+
+/// A reader of the stream.
+struct Follow {
+    desk: Desk,
+    query: EventQuery,
+    next: Seq,
+    ready: VecDeque<EventView>,
+    reset: bool,
+}
+
+impl Follow {
+    fn new(desk: Desk, query: EventQuery, last: Option<&str>) -> Follow {
+        let head = *desk.brain.wakes().head().borrow();
+        let own = epoch(desk.member.incarnation);
+        let position = last.and_then(|it| it.rsplit_once('-'));
+        let (next, reset) = match position {
+            Some((epoch, seq)) if epoch == own => {
+                (seq.parse::<Seq>().map_or(head, |it| it + 1), false)
+            }
+            Some(_) => (head, true),
+            None if last.is_some() => (head, true),
+            None => {
+                let after = query.after.and_then(|it| Seq::try_from(it).ok());
+                (after.map_or(head, |it| it + 1), false)
+            }
+        };
+        Follow { desk, query, next, ready: VecDeque::new(), reset }
+    }
+
+    fn stream(self) -> impl Stream<Item = Result<Message, Infallible>> {
+        stream::unfold(self, |mut it| async move { Some((Ok(it.message().await?), it)) })
+    }
+
+    /// The next message; `None` ends the stream.
+    async fn message(&mut self) -> Option<Message> {
+        if std::mem::take(&mut self.reset) {
+            let id = id(self.desk.member.incarnation, self.next.saturating_sub(1));
+            return Some(Message::default().event(RESET_NAME).id(id).data("{}"));
+        }
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                let message = Message::default().event(EVENT_NAME).id(&event.id);
+                return message.json_data(&event).ok();
+            }
+            self.wait().await?;
+            let events = self.desk.read(self.next, PAGE).await.ok()?;
+            self.next = events.last().map_or(self.next, |it| it.seq + 1);
+            let views = self.desk.views(events).await.ok()?;
+            self.ready.extend(views.into_iter().filter(|it| matches(it, &self.query)));
+        }
+    }
+
+    async fn wait(&self) -> Option<()> {
+        let mut head = self.desk.brain.wakes().head();
+        tokio::select! {
+            () = self.desk.stop.cancelled() => None,
+            moved = head.wait_for(|it| *it > self.next) => moved.ok().map(|_| ()),
+        }
+    }
+}

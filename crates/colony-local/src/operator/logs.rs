@@ -1,0 +1,69 @@
+//! The end of a workload's log, from its node.
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+
+use colony_api::problem::Kind;
+use colony_api::request::LogsQuery;
+use colony_api::view::{LogLine, LogsView};
+use colony_core::id::NodeName;
+use colony_core::site::Site;
+use colony_margo::{DeploymentId, Problem};
+use colony_wfm::Refusal;
+
+use super::{Desk, outcome};
+use crate::logs::Question;
+use crate::problem;
+
+const LINES: u32 = 200;
+
+pub(super) async fn deployment_logs(
+    State(desk): State<Desk>,
+    Path(name): Path<String>,
+    Query(query): Query<LogsQuery>,
+) -> Result<Json<LogsView>, Refusal> {
+    query.site.as_deref().map_or(Ok(()), |it| desk.own(it))?;
+    let deployment = desk.deployment_id(&name).await?;
+    let node = match &query.node {
+        Some(node) => desk.node_named(node)?,
+        None => desk.only_node(&name, &deployment).await?,
+    };
+    let question = Question {
+        id: uuid::Uuid::now_v7().to_string(),
+        node: node.clone(),
+        deployment,
+        previous: query.previous,
+        lines: query.lines.unwrap_or(LINES),
+    };
+    let answer = desk.logs.ask(&desk.brain, question).await;
+    let line = |it: colony_wfm::LogLine| LogLine { service: it.service, text: it.text };
+    Ok(Json(LogsView {
+        deployment: name,
+        site: desk.member.site.to_string(),
+        node: node.to_string(),
+        previous: query.previous,
+        lines: answer.lines.into_iter().map(line).collect(),
+        truncated: answer.truncated,
+        problem: answer.problem,
+    }))
+}
+
+impl Desk {
+    async fn only_node(&self, name: &str, id: &DeploymentId) -> Result<NodeName, Problem> {
+        let placed = |site: &Site, _| -> Vec<NodeName> {
+            let deployment = site.deployment(id).into_iter();
+            let placements = deployment.flat_map(|it| outcome::placements(site, it));
+            placements.map(|it| it.id.node.clone()).collect()
+        };
+        let nodes = self.brain.read(placed).await.map_err(problem::denied)?;
+        match nodes.as_slice() {
+            [node] => Ok(node.clone()),
+            [] => Err(Kind::Refused.problem(format!("`{name}` is on no node here"))),
+            several => {
+                let names: Vec<&str> = several.iter().map(NodeName::as_str).collect();
+                let said = format!("`{name}` is on {}: say which with `--node`", names.join(", "));
+                Err(Kind::Refused.problem(said))
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The site's own server certificate: made at every start, and again long
+//! before it ends. Its key never touches the disk.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use colony_core::id::SiteName;
+use colony_wfm::{Authority, ClientAuth, Credentials, PrivateKey, Reloader, SpiffeId, tls};
+
+use crate::clock::Clock;
+
+const LIFETIME: Duration = Duration::from_secs(90 * 86_400);
+const RENEW: Duration = Duration::from_secs(30 * 86_400);
+const RETRY: Duration = Duration::from_secs(3_600);
+
+/// What a certificate is made of.
+#[derive(Debug, Clone)]
+pub(crate) struct Own {
+    pub authority: Authority,
+    pub site: SiteName,
+    pub hosts: Vec<String>,
+}
+
+impl Own {
+    pub(crate) fn tls(&self) -> anyhow::Result<Arc<rustls::ServerConfig>> {
+        let key = PrivateKey::generate().context("could not make a key")?;
+        let id = SpiffeId::wfm(self.authority.trust_domain(), self.site.as_str())?;
+        let csr = key.csr().context("could not make a certificate request")?;
+        let chain = self.authority.sign(&csr, &id, &self.hosts, Clock::unix(), LIFETIME);
+        let credentials = Credentials {
+            chain_pem: chain.context("could not sign the site's own certificate")?,
+            key_pem: key.to_pem(),
+            roots_pem: self.authority.root_pem().to_owned(),
+        };
+        tls::server_config(&credentials, ClientAuth::Optional).context("could not set up TLS")
+    }
+
+    /// Connections that are open keep the certificate they began with.
+    pub(crate) async fn renew(
+        self,
+        reloader: Reloader,
+        stop: CancellationToken,
+    ) -> anyhow::Result<()> {
+        let mut wait = RENEW;
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return Ok(()),
+                () = tokio::time::sleep(wait) => {}
+            }
+            wait = match self.tls() {
+                Ok(config) => {
+                    reloader.set(config);
+                    info!("renewed the site's own certificate");
+                    RENEW
+                }
+                Err(error) => {
+                    warn!("could not renew the site's own certificate: {error:#}");
+                    RETRY
+                }
+            };
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Errors become answers here and nowhere else.
+
+use colony_api::problem::Kind;
+use colony_core::site::Refused;
+use colony_margo::problem::TryLater;
+use colony_margo::{Problem, ProblemType};
+use tracing::error;
+
+use crate::brain::Denied;
+
+/// Not for long: a seed, a fetch or a disk that comes back.
+const SOON: u64 = 2;
+/// A replaced orchestrator never serves again; its successor may be asked then.
+const LATER: u64 = 30;
+
+pub(crate) fn denied(denied: Denied) -> Problem {
+    match denied {
+        Denied::Refused(refused) => self::refused(&refused),
+        Denied::Unavailable | Denied::Stopping => later(SOON, denied.to_string()),
+    }
+}
+
+pub(crate) fn refused(refused: &Refused) -> Problem {
+    let said = refused.to_string();
+    match refused {
+        Refused::NotReady(_) => later(SOON, said),
+        Refused::Fenced { .. } => later(LATER, said),
+        Refused::UnknownNode(_) => Problem::new(ProblemType::NotAuthorized).detail(said),
+        Refused::Command(_)
+        | Refused::OtherBase { .. }
+        | Refused::Rewritten { .. }
+        | Refused::AlreadySeeded => Kind::Refused.problem(said),
+    }
+}
+
+/// What a client cannot act on is logged here and told as little as possible.
+pub(crate) fn internal(doing: &'static str, error: &dyn std::error::Error) -> Problem {
+    error!("could not {doing}: {}", chain(error));
+    later(SOON, format!("could not {doing}"))
+}
+
+pub(crate) fn later(seconds: u64, detail: impl Into<String>) -> Problem {
+    Problem::try_later(TryLater::Unavailable, seconds).detail(detail)
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        source = error.source();
+    }
+    text
+}

@@ -1,0 +1,111 @@
+//! The TLS port: the Margo interface, the door for nodes, the read-only OCI
+//! endpoint of the built-in application, health and metrics.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::connect_info::ConnectInfo;
+use axum::extract::{DefaultBodyLimit, Path, Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+
+use tokio_util::sync::CancellationToken;
+
+use colony_margo::{Problem, ProblemType};
+use colony_wfm::{JoinRequest, Joined, Manager, Peer, Refusal};
+
+use crate::brain::Brain;
+use crate::health::Health;
+use crate::margo::{Door, Gate};
+use crate::metrics;
+
+const JOIN_LIMIT: usize = 64 * 1024;
+/// How long requests under way may take to end when the role stops.
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Clone)]
+pub(crate) struct App {
+    pub brain: Brain,
+    pub health: Health,
+    pub door: Arc<Door>,
+    pub gate: Arc<Gate>,
+}
+
+pub(crate) fn router(app: App) -> Router {
+    let builtin = Router::new()
+        .route("/v2/", get(|| async { "{}" }))
+        .route("/v2/{name}/manifests/{reference}", get(manifest))
+        .route("/v2/{name}/blobs/{digest}", get(blob))
+        .layer(middleware::from_fn_with_state(app.clone(), members_only));
+    let join =
+        Router::new().route("/colony/v1/join", post(join)).layer(DefaultBodyLimit::max(JOIN_LIMIT));
+    let own = Router::new()
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics_show));
+    let gate: Arc<dyn Manager> = app.gate.clone();
+    let margo = colony_wfm::router(gate);
+    own.merge(join).merge(builtin).with_state(app).merge(margo)
+}
+
+async fn join(
+    State(app): State<App>,
+    Json(request): Json<JoinRequest>,
+) -> Result<Json<Joined>, Refusal> {
+    Ok(app.door.join(request).await.map(Json)?)
+}
+
+async fn readyz(State(app): State<App>) -> Response {
+    let readiness = app.health.readiness(&app.brain).await;
+    let status = match readiness.ready {
+        true => StatusCode::OK,
+        false => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    (status, Json(readiness)).into_response()
+}
+
+async fn metrics_show(State(app): State<App>) -> Result<Response, Refusal> {
+    let text = metrics::text(&app.brain, &app.health).await?;
+    Ok(([(header::CONTENT_TYPE, metrics::MEDIA_TYPE)], text).into_response())
+}
+
+/// Images are for the nodes of the site.
+async fn members_only(
+    State(app): State<App>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Refusal> {
+    let anonymous = || Problem::new(ProblemType::NotAuthorized).detail("no certificate was shown");
+    let id = peer.id.as_ref().ok_or_else(anonymous)?;
+    app.gate.accepts(id)?;
+    Ok(next.run(request).await)
+}
+
+async fn manifest(Path((name, reference)): Path<(String, String)>) -> Result<Response, Refusal> {
+    let found = colony_builtin::manifest(&name, &reference);
+    let (media_type, bytes) = found.ok_or_else(|| unknown(&name, &reference))?;
+    let digest = colony_margo::Digest::of(&bytes).to_string();
+    let headers = [(header::CONTENT_TYPE.as_str(), media_type), ("docker-content-digest", digest)];
+    Ok((headers, bytes).into_response())
+}
+
+async fn blob(Path((name, digest)): Path<(String, String)>) -> Result<Response, Refusal> {
+    let bytes = colony_builtin::blob(&name, &digest).ok_or_else(|| unknown(&name, &digest))?;
+    let headers = [(header::CONTENT_TYPE, "application/octet-stream")];
+    Ok((headers, bytes).into_response())
+}
+
+fn unknown(name: &str, reference: &str) -> Refusal {
+    let said = format!("nothing built in is called `{name}` with `{reference}`");
+    Refusal(Problem::about_blank(404).detail(said))
+}
+
+/// Resolves when the stop is `grace` ago.
+pub(crate) async fn after(stop: &CancellationToken, grace: Duration) {
+    stop.cancelled().await;
+    tokio::time::sleep(grace).await;
+}

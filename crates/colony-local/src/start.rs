@@ -1,0 +1,227 @@
+//! Wiring: from a configuration to running tasks, and their orderly end.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use tokio::net::UnixListener;
+use tokio_util::sync::CancellationToken;
+
+use colony_api::site::GitAuth;
+use colony_core::id::SiteName;
+use colony_git::{Auth, Remote};
+use colony_store::LocalStore;
+use colony_task::{Reconcile, Signal, Tasks};
+use colony_wfm::{Authority, Credentials, Peer, TlsListener};
+
+use crate::brain::{Brain, Origin, Writer};
+use crate::central::{self, Central};
+use crate::git::{Follow, Source};
+use crate::health::Health;
+use crate::home::{Home, Membership};
+use crate::logs::Logs;
+use crate::margo::{Door, Gate};
+use crate::operator;
+use crate::orders::Orders;
+use crate::own::Own;
+use crate::prune::Prune;
+use crate::server::{self, App, GRACE};
+use crate::uplink::{About, Forward, Listen, Report, Seeding};
+use crate::{Config, address, join};
+
+/// A local orchestrator that has joined and listens, ready to be run.
+#[derive(Debug)]
+pub struct Local {
+    member: Membership,
+    addr: SocketAddr,
+    urls: Vec<String>,
+    socket: PathBuf,
+    parts: Parts,
+}
+
+/// What the tasks are made of.
+#[derive(Debug)]
+struct Parts {
+    brain: Brain,
+    writer: Writer,
+    store: LocalStore,
+    health: Health,
+    central: Central,
+    source: Source,
+    own: Own,
+    listener: TlsListener,
+    operators: UnixListener,
+}
+
+/// Joins if need be, opens what is on disk, and listens. Waits for the central
+/// orchestrator only if the site has never joined.
+pub async fn start(config: Config) -> anyhow::Result<Local> {
+    let home = Home::open(&config.data)?;
+    let member = join::membership(&home, &config).await?;
+    let credentials = home.credentials()?;
+    let authority = home.authority(&member.site)?;
+    let (own, listener) = listen(&config, &member, authority).await?;
+    let addr = listener.local_addr();
+    let urls = address::urls(&config.advertise, addr);
+    let operators = operator::bind(&home.socket())?;
+    let store = LocalStore::open(&home.database()).await;
+    let store = store.context("could not open the site's database")?;
+    let (site, incarnation) = (member.site.clone(), member.incarnation);
+    let origin = Origin { site, incarnation, timing: config.timing };
+    let (brain, writer) = Brain::open(store.clone(), origin).await?;
+    let central = Central::new(&member, &credentials)?;
+    let source = source(&home, &config, &member, &credentials)?;
+    let health = Health::default();
+    let parts = Parts { brain, writer, store, health, central, source, own, listener, operators };
+    Ok(Local { member, addr, urls, socket: home.socket(), parts })
+}
+
+/// The port is taken before the certificate is made: it may name the port's host.
+async fn listen(
+    config: &Config,
+    member: &Membership,
+    authority: Authority,
+) -> anyhow::Result<(Own, TlsListener)> {
+    let urls = address::urls(&config.advertise, config.listen);
+    let own = Own { authority, site: member.site.clone(), hosts: address::hosts(&urls) };
+    let listener = TlsListener::bind(config.listen, own.tls()?).await;
+    let listener = listener.with_context(|| format!("could not listen on {}", config.listen))?;
+    Ok((own, listener))
+}
+
+fn source(
+    home: &Home,
+    config: &Config,
+    member: &Membership,
+    credentials: &Credentials,
+) -> anyhow::Result<Source> {
+    let dir = home.clone_dir();
+    if let Some(git) = &config.git {
+        return Ok(Source { dir, remote: git.remote.clone(), branch: git.branch.clone() });
+    }
+    let auth = match member.git.auth {
+        GitAuth::Mtls => Auth::Mtls { tls: central::tls(member, credentials)? },
+        GitAuth::None => Auth::None,
+        GitAuth::Ssh => Auth::Ssh,
+        GitAuth::Token => anyhow::bail!(
+            "the deployments repository {} wants a token: configure `git.url` and `git.token` here",
+            member.git.url
+        ),
+    };
+    let remote = Remote { url: member.git.url.clone(), auth };
+    Ok(Source { dir, remote, branch: member.git.branch.clone() })
+}
+
+impl Local {
+    pub fn site(&self) -> &SiteName {
+        &self.member.site
+    }
+
+    /// Where it listens for nodes.
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// Where nodes are told to come in.
+    pub fn urls(&self) -> &[String] {
+        &self.urls
+    }
+
+    /// The operator API of the site.
+    pub fn socket_path(&self) -> &Path {
+        &self.socket
+    }
+
+    /// Works until `stop`, then ends every task.
+    pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
+        let Local { member, urls, socket, parts, .. } = self;
+        let stop = stop.child_token();
+        let store = parts.store.clone();
+        let ended = parts.spawn(member, urls, &stop).join().await;
+        store.close().await;
+        // A socket nobody listens on would only be in the way.
+        let _ = std::fs::remove_file(socket);
+        ended
+    }
+}
+
+impl Parts {
+    fn spawn(self, member: Membership, urls: Vec<String>, stop: &CancellationToken) -> Tasks {
+        let Parts { brain, writer, store, health, central, source, own, listener, operators } =
+            self;
+        let incarnation = member.incarnation;
+        let (logs, orders) = (Logs::default(), Orders::new(brain.clone(), store.clone()));
+        let mut tasks = Tasks::new(stop.clone());
+        tasks.spawn("the site's writer", writer.run(stop.clone()));
+
+        let seeding =
+            Seeding { brain: brain.clone(), health: health.clone(), central: central.clone() };
+        spawn(&mut tasks, seeding, Signal::default());
+        let (git, site) = (brain.wakes().git.clone(), member.site.clone());
+        spawn(&mut tasks, Follow::new(brain.clone(), health.clone(), site, source), git);
+        let events = brain.wakes().events.clone();
+        let (b, s, h, c) = (brain.clone(), store.clone(), health.clone(), central.clone());
+        spawn(&mut tasks, Forward::new(b, s, h, c, incarnation), events);
+        let (b, h, c) = (brain.clone(), health.clone(), central.clone());
+        let listen = Listen::new(b, h, c, orders.clone(), logs.clone());
+        spawn(&mut tasks, listen, Signal::default());
+        let (about, nodes) = (about(&own, urls.clone()), brain.wakes().nodes.clone());
+        let (b, h) = (brain.clone(), health.clone());
+        spawn(&mut tasks, Report { brain: b, health: h, central, about }, nodes);
+        let prune = Prune { store: store.clone(), health: health.clone(), incarnation };
+        spawn(&mut tasks, prune, Signal::default());
+
+        let door = Door::new(brain.clone(), store.clone(), own.authority.clone(), member.clone());
+        let door = Arc::new(door);
+        let gate =
+            Arc::new(Gate::new(brain.clone(), logs.clone(), Arc::clone(&door), stop.clone()));
+        tasks.spawn("certificate", own.renew(listener.reloader(), stop.clone()));
+        let app = App { brain: brain.clone(), health: health.clone(), door, gate };
+        tasks.spawn("the port for nodes", serve(listener, app, stop.clone()));
+        let stop = stop.clone();
+        let desk = operator::Desk { brain, store, health, logs, orders, member, urls, stop };
+        tasks.spawn("the operators' socket", operator::serve(operators, desk));
+        tasks
+    }
+}
+
+fn about(own: &Own, urls: Vec<String>) -> About {
+    About {
+        urls,
+        ca: own.authority.fingerprint(),
+        ca_pem: own.authority.root_pem().to_owned(),
+        domain: own.authority.trust_domain().to_owned(),
+    }
+}
+
+/// Runs `work` until the stop, which may cut a request short: whatever was
+/// asked of the brain is done by the brain.
+fn spawn<W: Reconcile + 'static>(tasks: &mut Tasks, work: W, wake: Signal) {
+    let stop = tasks.stop();
+    tasks.spawn(W::NAME, async move {
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = colony_task::run(work, wake, stop.clone()) => {}
+        }
+        Ok(())
+    });
+}
+
+async fn serve(listener: TlsListener, app: App, stop: CancellationToken) -> anyhow::Result<()> {
+    let brain = app.brain.clone();
+    let service = server::router(app).into_make_service_with_connect_info::<Peer>();
+    let ending = stop.clone().cancelled_owned();
+    let serving = axum::serve(listener, service).with_graceful_shutdown(ending);
+    tokio::select! {
+        served = serving => served.context("could not serve the nodes"),
+        () = ended(&brain, &stop) => Ok(()),
+    }
+}
+
+/// Polls are answered at once when the role stops; the rest gets some time.
+async fn ended(brain: &Brain, stop: &CancellationToken) {
+    stop.cancelled().await;
+    brain.wakes().all_nodes();
+    server::after(stop, GRACE).await;
+}

@@ -1,0 +1,134 @@
+//! Listens to CO: Git has moved, an operator orders something, somebody wants
+//! to read logs. One request that CO holds until there is something to say.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Method;
+use tokio::task::JoinSet;
+use tracing::warn;
+
+use colony_api::site::{Hints, SiteLogRequest};
+use colony_core::id::GitRevision;
+use colony_core::site::{Command, Refused};
+use colony_task::Reconcile;
+
+use crate::brain::{Brain, Denied};
+use crate::central::Central;
+use crate::health::Health;
+use crate::logs::{Logs, Question};
+use crate::orders::Orders;
+use crate::uplink::heed;
+
+/// How long CO may hold the answer.
+const WAIT: Duration = Duration::from_secs(30);
+/// Orders cannot be executed before the site is ready.
+const NOT_YET: Duration = Duration::from_secs(1);
+
+#[derive(Debug)]
+pub(crate) struct Listen {
+    brain: Brain,
+    health: Health,
+    central: Central,
+    orders: Orders,
+    logs: Logs,
+    /// The head CO spoke of last: said once, it is the Git task's business.
+    told: Option<GitRevision>,
+    last_log: Option<String>,
+    answering: JoinSet<()>,
+}
+
+impl Listen {
+    pub(crate) fn new(
+        brain: Brain,
+        health: Health,
+        central: Central,
+        orders: Orders,
+        logs: Logs,
+    ) -> Listen {
+        let (told, last_log, answering) = (None, None, JoinSet::new());
+        Listen { brain, health, central, orders, logs, told, last_log, answering }
+    }
+
+    async fn path(&self) -> anyhow::Result<String> {
+        let (git, done) =
+            self.brain.read(|site, _| (site.git().cloned(), site.commands_done())).await?;
+        let head = self.told.clone().or(self.health.git_head()).or(git);
+        let mut path = format!("/hints?command={done}");
+        if let Some(head) = head {
+            path.push_str(&format!("&head={head}"));
+        }
+        if let Some(last) = &self.last_log {
+            path.push_str(&format!("&logs={last}"));
+        }
+        Ok(path)
+    }
+
+    fn follow(&mut self, head: Option<GitRevision>) {
+        if head.is_some() && head != self.told {
+            self.told = head;
+            if self.told != self.health.git_head() {
+                self.brain.wakes().git.wake();
+            }
+        }
+    }
+
+    /// In their order; false if one has to wait.
+    async fn obey(&self, commands: Vec<Command>) -> anyhow::Result<bool> {
+        for command in commands {
+            let number = command.number;
+            match self.orders.execute(command).await {
+                Ok(()) => {}
+                Err(Denied::Refused(Refused::NotReady(_) | Refused::Fenced { .. })) => {
+                    return Ok(false);
+                }
+                // It is acknowledged by an event that says why it was refused.
+                Err(Denied::Refused(refused)) => warn!(number, "refused an order: {refused}"),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(true)
+    }
+
+    fn read_logs(&mut self, request: SiteLogRequest) {
+        self.last_log = Some(request.id.clone());
+        while self.answering.try_join_next().is_some() {}
+        let (brain, logs, central) = (self.brain.clone(), self.logs.clone(), self.central.clone());
+        self.answering.spawn(async move { answer(brain, logs, central, request).await });
+    }
+}
+
+/// Asks the node and sends CO what it said.
+async fn answer(brain: Brain, logs: Logs, central: Central, request: SiteLogRequest) {
+    let SiteLogRequest { id, node, deployment, previous, lines } = request;
+    if !colony_wfm::asks::is_request_id(&id) {
+        return warn!("the id of a log request cannot be used");
+    }
+    let Ok(deployment) = deployment.parse() else {
+        return warn!(request = id, "a log request names no deployment");
+    };
+    let question = Question { id: id.clone(), node, deployment, previous, lines };
+    let answer = logs.ask(&brain, question).await;
+    let body = serde_json::to_vec(&answer).map(Bytes::from).unwrap_or_default();
+    if let Err(error) = central.tell(Method::POST, &format!("/logs/{id}"), body).await {
+        warn!(request = id, "could not send logs: {:#}", anyhow::Error::new(error));
+    }
+}
+
+impl Reconcile for Listen {
+    const NAME: &'static str = "hints";
+
+    async fn reconcile(&mut self) -> anyhow::Result<Duration> {
+        let path = self.path().await?;
+        let hints = self.central.await_news::<Hints>(&path, WAIT).await;
+        let Some(hints) = heed(&self.brain, &self.health, hints).await? else {
+            return Ok(Duration::ZERO);
+        };
+        self.follow(hints.head);
+        let done = self.obey(hints.commands).await?;
+        for request in hints.logs {
+            self.read_logs(request);
+        }
+        Ok(if done { Duration::ZERO } else { NOT_YET })
+    }
+}

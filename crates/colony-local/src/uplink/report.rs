@@ -1,0 +1,83 @@
+//! Tells CO how the site and its nodes are: on a change, and now and then.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Method;
+
+use colony_api::site::{NodeHealth, NodesReport};
+use colony_core::event::Presence;
+use colony_core::site::{Member, Site};
+use colony_core::time::{Now, Wall};
+use colony_task::Reconcile;
+
+use crate::brain::Brain;
+use crate::central::Central;
+use crate::health::Health;
+use crate::uplink::heed;
+
+const PERIOD: Duration = Duration::from_secs(30);
+
+/// What does not change while the role runs.
+#[derive(Debug, Clone)]
+pub(crate) struct About {
+    pub urls: Vec<String>,
+    pub ca: String,
+    pub ca_pem: String,
+    pub domain: String,
+}
+
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub brain: Brain,
+    pub health: Health,
+    pub central: Central,
+    pub about: About,
+}
+
+impl Report {
+    async fn build(&self) -> anyhow::Result<NodesReport> {
+        let readiness = self.health.readiness(&self.brain).await;
+        let nodes = self.brain.read(nodes).await?;
+        let About { urls, ca, ca_pem, domain } = self.about.clone();
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let (ready, reasons) = (readiness.ready, readiness.reasons);
+        Ok(NodesReport { ready, reasons, version, urls, ca, ca_pem, domain, nodes })
+    }
+}
+
+fn nodes(site: &Site, now: Now) -> Vec<NodeHealth> {
+    site.members().map(|it| node(it, now.wall)).collect()
+}
+
+fn node(member: &Member, now: Wall) -> NodeHealth {
+    let heard = member.presence() != Presence::Joined;
+    let ago = now.since(member.last_heard()).as_millis();
+    NodeHealth {
+        name: member.name.clone(),
+        last_heard_ms_ago: heard.then(|| u64::try_from(ago).unwrap_or(u64::MAX)),
+        engine: engine(member),
+        ready: None,
+        reasons: Vec::new(),
+    }
+}
+
+/// A node of ours names its engine in labels of its capabilities.
+pub(crate) fn engine(member: &Member) -> Option<String> {
+    let labels = member.capabilities()?.labels();
+    let text = |key: &str| labels.get(key).and_then(|it| it.as_str()).map(str::to_owned);
+    let kind = text("engine")?;
+    Some(text("engine-version").map_or(kind.clone(), |it| format!("{kind} {it}")))
+}
+
+impl Reconcile for Report {
+    const NAME: &'static str = "report";
+
+    async fn reconcile(&mut self) -> anyhow::Result<Duration> {
+        let report = self.build().await?;
+        let body = Bytes::from(serde_json::to_vec(&report)?);
+        let told = self.central.tell(Method::PUT, "/nodes", body).await;
+        heed(&self.brain, &self.health, told).await?;
+        Ok(PERIOD)
+    }
+}

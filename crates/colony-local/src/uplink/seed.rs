@@ -1,0 +1,41 @@
+//! What CO knows of the site, taken over once by a new incarnation.
+
+use std::time::Duration;
+
+use anyhow::bail;
+
+use colony_core::site::{Input, Refused, Seed};
+use colony_task::Reconcile;
+
+use crate::brain::{Brain, Denied};
+use crate::central::Central;
+use crate::health::Health;
+use crate::uplink::heed;
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+#[derive(Debug)]
+pub(crate) struct Seeding {
+    pub brain: Brain,
+    pub health: Health,
+    pub central: Central,
+}
+
+impl Reconcile for Seeding {
+    const NAME: &'static str = "seed";
+
+    async fn reconcile(&mut self) -> anyhow::Result<Duration> {
+        if self.brain.wakes().is_seeded() {
+            return Ok(DAY);
+        }
+        let seed = self.central.get::<Seed>("/seed").await;
+        let seed = heed(&self.brain, &self.health, seed).await?;
+        match self.brain.step(Input::Seed(Box::new(seed))).await {
+            Ok(()) | Err(Denied::Refused(Refused::AlreadySeeded)) => {}
+            Err(error) => bail!(error),
+        }
+        self.brain.wakes().git.wake();
+        self.brain.wakes().nodes.wake();
+        Ok(DAY)
+    }
+}

@@ -9,7 +9,7 @@ use super::archive::{Archive, COMPOSE, flaw};
 use super::interpolate::Variables;
 use super::keys::{self, Place};
 use super::network::{self, DEFAULT};
-use super::project::{Network, Project, Service};
+use super::project::{Project, Service};
 use super::{config, cross, service, tree};
 
 /// How many things of one kind a file may have.
@@ -105,7 +105,7 @@ fn project<'a>(root: &Cursor<'_>, scope: impl FnOnce(&Cursor<'_>) -> Scope<'a>) 
         configs: each(&entries(root, "configs"), |it| config::read(&it.value, &scope)),
     };
     if project.services.values().any(|it: &Service| it.networks.contains_key(DEFAULT)) {
-        project.networks.entry(DEFAULT.to_owned()).or_insert_with(Network::default);
+        project.networks.entry(DEFAULT.to_owned()).or_default();
     }
     let places: BTreeMap<&str, Cursor<'_>> =
         places.iter().filter(|it| is_map(it)).map(|it| (it.key, it.value.clone())).collect();

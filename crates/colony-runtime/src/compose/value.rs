@@ -75,14 +75,15 @@ pub(super) fn port(text: &str) -> Option<u16> {
     text.parse().ok().filter(|it| *it > 0)
 }
 
-/// An absolute path in a container, without parts that go up.
+/// An absolute path in a container.
 pub(super) fn path(cursor: &Cursor<'_>) -> Option<String> {
-    absolute(&text(cursor)?).or_else(|| cursor.mismatch("an absolute path without `..`"))
+    absolute(&text(cursor)?).or_else(|| cursor.mismatch("an absolute path without `..` and `:`"))
 }
 
+/// A path that goes neither up nor, by a colon, on into the engine's own syntax.
 pub(super) fn absolute(text: &str) -> Option<String> {
     let straight = text.starts_with('/') && !text.split('/').any(|it| it == "..");
-    straight.then(|| text.to_owned())
+    (straight && !text.contains([':', '\0'])).then(|| text.to_owned())
 }
 
 /// A list of texts.

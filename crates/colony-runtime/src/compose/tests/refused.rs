@@ -65,6 +65,11 @@ fn values_are_refused_where_they_stand() {
         "expected an absolute path of the host, or a config for a packaged file",
     );
     at(
+        "volumes: [{type: tmpfs, target: '/a:/b'}]",
+        "volumes[0].target: `/a:/b` is a text",
+        "expected an absolute path without `..` and `:`",
+    );
+    at(
         "volumes: ['nope:/t']",
         "volumes[0]: `nope` is not there",
         "expected a name under `volumes`",

@@ -1,0 +1,163 @@
+//! Changes to the desired state: deploy, roll back, delete.
+//!
+//! All three are a plan, then perhaps a question, then a commit, then perhaps
+//! a watch.
+
+use colony_api::Client;
+use colony_api::request::{self, DeleteQuery, DeployRequest};
+use colony_api::view::{DeployAnswer, PlanAction, PlanView};
+use colony_margo::finding::Severity;
+
+use crate::cli::{Delete, Deploy, Rollback};
+use crate::command::watch::watch;
+use crate::output::end::Goal;
+use crate::output::{Out, plan};
+
+pub(super) async fn deploy(client: &Client, args: Deploy, out: &mut Out) -> anyhow::Result<u8> {
+    let change = Change::Deploy(args.request());
+    let how = How { dry_run: args.dry_run, yes: args.yes, watch: args.watch, goal: Goal::Present };
+    make(client, args.name(), change, how, out).await
+}
+
+pub(super) async fn rollback(client: &Client, args: Rollback, out: &mut Out) -> anyhow::Result<u8> {
+    let how = How { dry_run: args.dry_run, yes: args.yes, watch: args.watch, goal: Goal::Back };
+    let change = Change::Rollback(request::Rollback {
+        to: args.to,
+        sites: args.site,
+        dry_run: args.dry_run,
+        plan_hash: None,
+    });
+    make(client, &args.name, change, how, out).await
+}
+
+pub(super) async fn delete(client: &Client, args: Delete, out: &mut Out) -> anyhow::Result<u8> {
+    let how = How { dry_run: args.dry_run, yes: args.yes, watch: args.watch, goal: Goal::Absent };
+    let sites = (!args.site.is_empty()).then(|| args.site.join(","));
+    let change =
+        Change::Delete(DeleteQuery { sites, force: args.force, dry_run: args.dry_run });
+    make(client, &args.name, change, how, out).await
+}
+
+/// What is asked for.
+enum Change {
+    Deploy(DeployRequest),
+    Rollback(request::Rollback),
+    Delete(DeleteQuery),
+}
+
+/// And how.
+struct How {
+    dry_run: bool,
+    yes: bool,
+    watch: bool,
+    goal: Goal,
+}
+
+impl Change {
+    async fn send(&self, client: &Client, name: &str) -> anyhow::Result<DeployAnswer> {
+        Ok(match self {
+            Change::Deploy(request) => client.deploy(request).await?,
+            Change::Rollback(request) => client.deployment_rollback(name, request).await?,
+            Change::Delete(query) => client.deployment_delete(name, query).await?,
+        })
+    }
+
+    fn set_dry_run(&mut self, dry: bool) {
+        match self {
+            Change::Deploy(request) => request.dry_run = dry,
+            Change::Rollback(request) => request.dry_run = dry,
+            Change::Delete(query) => query.dry_run = dry,
+        }
+    }
+
+    /// Only the plan that was shown is applied.
+    fn pin(&mut self, hash: String) {
+        match self {
+            Change::Deploy(request) => request.plan_hash = Some(hash),
+            Change::Rollback(request) => request.plan_hash = Some(hash),
+            Change::Delete(_) => {}
+        }
+    }
+}
+
+async fn make(
+    client: &Client,
+    name: &str,
+    mut change: Change,
+    how: How,
+    out: &mut Out,
+) -> anyhow::Result<u8> {
+    if how.dry_run {
+        return dry_run(client, name, &change, out).await;
+    }
+    if !how.yes && out.has_person() && !asked(client, name, &mut change, out).await? {
+        out.note("nothing was changed")?;
+        return Ok(0);
+    }
+    let answer = change.send(client, name).await?;
+    let name = answer.plan.name.to_string();
+    out.note(&said(&answer))?;
+    out.note(&plan::remarks(&answer.plan))?;
+    if how.watch {
+        return watch(client, &name, how.goal, answer.event, out).await;
+    }
+    if !out.is_for_people() {
+        out.show(&answer, |it, look| plan::show(&it.plan, look))?;
+    } else if answer.accepted {
+        out.note(&format!("see: colony deployment show {name} --watch"))?;
+    }
+    Ok(if refused(&answer.plan) { 1 } else { 0 })
+}
+
+/// `hello 1.1: create 1, update 2`
+fn said(answer: &DeployAnswer) -> String {
+    let plan = &answer.plan;
+    let version = plan.version.as_deref().map(|it| format!(" {it}")).unwrap_or_default();
+    let summary = plan::summary(plan);
+    match answer.accepted {
+        true => format!("{}{version}: {summary}", plan.name),
+        false => format!("{}{version}: nothing to change ({summary})", plan.name),
+    }
+}
+
+async fn dry_run(
+    client: &Client,
+    name: &str,
+    change: &Change,
+    out: &mut Out,
+) -> anyhow::Result<u8> {
+    let answer = change.send(client, name).await?;
+    out.show(&answer.plan, plan::show)?;
+    Ok(match answer.plan {
+        plan if refused(&plan) => 1,
+        plan if plan.has_changes() => 2,
+        _ => 0,
+    })
+}
+
+/// The plan cannot be carried out at all.
+fn refused(plan: &PlanView) -> bool {
+    let all = !plan.targets.is_empty() && plan.count(PlanAction::Refused) == plan.targets.len();
+    all || plan.findings.iter().any(|it| it.severity == Severity::Error)
+}
+
+/// A person is asked before something that runs is touched.
+async fn asked(
+    client: &Client,
+    name: &str,
+    change: &mut Change,
+    out: &mut Out,
+) -> anyhow::Result<bool> {
+    change.set_dry_run(true);
+    let plan = change.send(client, name).await?.plan;
+    change.set_dry_run(false);
+    let touched = [PlanAction::Update, PlanAction::Remove];
+    if touched.into_iter().all(|it| plan.count(it) == 0) {
+        return Ok(true);
+    }
+    let version = plan.version.as_deref().map(|it| format!(" {it}")).unwrap_or_default();
+    let question = format!("{}{version}: {}. Go on?", plan.name, plan::summary(&plan));
+    let yes = out.confirm(&question)?;
+    change.pin(plan.hash);
+    Ok(yes)
+}

@@ -1,0 +1,229 @@
+//! A deployment: the line per placement, the list, the details, the history.
+
+use colony_api::view::{
+    DeploymentSite, DeploymentView, FailureView, HistoryView, Outcome, PlacementView,
+};
+use colony_core::event::Presence;
+use colony_core::state::State;
+
+use super::Look;
+use super::table::table;
+use super::words::{or_dash, short, stamp};
+
+/// A line per placement, or per site where nothing is placed yet; whether a
+/// line is worth looking at goes with it.
+pub(crate) fn lines(view: &DeploymentView, look: &Look) -> Vec<(bool, String)> {
+    view.sites.iter().flat_map(|site| site_lines(view, site, look)).collect()
+}
+
+fn site_lines(view: &DeploymentView, site: &DeploymentSite, look: &Look) -> Vec<(bool, String)> {
+    if site.placements.is_empty() {
+        return vec![(true, bare_line(view, site, look))];
+    }
+    let line = |it| (urgent(it), placement_line(view, site, it, look));
+    site.placements.iter().map(line).collect()
+}
+
+fn urgent(placement: &PlacementView) -> bool {
+    !placement.state.is_final() || placement.failure.is_some()
+}
+
+/// `hello  home/laptop  INSTALLED 1.0  commit 3f2a1c0`
+fn placement_line(
+    view: &DeploymentView,
+    site: &DeploymentSite,
+    placement: &PlacementView,
+    look: &Look,
+) -> String {
+    let version = placement.version.as_deref().map(|it| format!(" {it}")).unwrap_or_default();
+    let state = format!("{}{version}", placement.state);
+    let mut parts = vec![view.name.to_string(), format!("{}/{}", site.site, placement.node), state];
+    let commit = placement.commit.as_ref().or(site.commit.as_ref());
+    parts.extend(commit.map(|it| format!("commit {}", it.short())));
+    parts.extend(note(placement, look));
+    parts.join("  ")
+}
+
+/// `hello  plant-b  PENDING 1.1  commit 3f2a1c0  the site has not taken it yet`
+fn bare_line(view: &DeploymentView, site: &DeploymentSite, look: &Look) -> String {
+    let version = site.version.as_deref().map(|it| format!(" {it}")).unwrap_or_default();
+    let standing = match (site.standing.as_str(), site.deleted) {
+        ("GONE", 1..) => "DELETED",
+        (other, _) => other,
+    };
+    let mut parts =
+        vec![view.name.to_string(), site.site.to_string(), format!("{standing}{version}")];
+    parts.extend(site.commit.as_ref().map(|it| format!("commit {}", it.short())));
+    parts.extend(site.silent_since.map(|it| format!("site not heard for {}", look.lasting(it))));
+    parts.extend(site.why.first().cloned());
+    parts.join("  ")
+}
+
+/// What is to be said of a placement besides its state.
+fn note(placement: &PlacementView, look: &Look) -> Option<String> {
+    if let Some(deferred) = &placement.deferred {
+        return Some(format!("deferred: {}; catches up on return", deferred.reason));
+    }
+    if let Some(failure) = &placement.failure {
+        return Some(failure_text(failure, look));
+    }
+    if let Some(progress) = &placement.progress {
+        return Some(progress.clone());
+    }
+    if placement.presence == Presence::Offline && placement.state == State::Installed {
+        let heard = placement.last_heard.map(|it| look.ago(it));
+        return Some(format!("stale: last heard {}", or_dash(heard.as_deref())));
+    }
+    placement.flagged.clone()
+}
+
+/// `unhealthy (GET / 500, 3×), try 1 of 3, again in 20 s`
+pub(super) fn failure_text(failure: &FailureView, look: &Look) -> String {
+    let mut text = failure_short(failure);
+    match (failure.tries, failure.of) {
+        (Some(tries), Some(of)) => text += &format!(", try {tries} of {of}"),
+        (Some(tries), None) if tries > 1 => text += &format!(", {tries} tries"),
+        (Some(_) | None, _) => {}
+    }
+    if let Some(at) = failure.retry_at {
+        text += &format!(", again {}", look.until(at));
+    }
+    text
+}
+
+/// `unhealthy (GET / 500, 3×)`
+pub(super) fn failure_short(failure: &FailureView) -> String {
+    match failure.message.as_str() {
+        "" => failure.code.clone(),
+        message => format!("{} ({message})", failure.code),
+    }
+}
+
+pub(crate) fn outcome_name(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Installed => "INSTALLED",
+        Outcome::InProgress => "IN PROGRESS",
+        Outcome::Failed => "FAILED",
+        Outcome::RolledBack => "ROLLED BACK",
+        Outcome::Deferred => "DEFERRED",
+        Outcome::Deleted => "DELETED",
+    }
+}
+
+pub(crate) fn list(views: &[DeploymentView], look: &Look) -> String {
+    let row = |it: &DeploymentView| {
+        [
+            it.name.to_string(),
+            it.application.clone(),
+            or_dash(it.version.as_deref()),
+            outcome_name(it.outcome).to_owned(),
+            nodes(it),
+            it.sentence.clone(),
+        ]
+    };
+    let header = ["NAME", "APPLICATION", "VERSION", "OUTCOME", "NODES", "SAYS"];
+    if look.wide {
+        return table(header, views.iter().map(row), look);
+    }
+    let narrow = |it| {
+        let [name, _, version, outcome, nodes, says] = row(it);
+        [name, version, outcome, nodes, says]
+    };
+    table(["NAME", "VERSION", "OUTCOME", "NODES", "SAYS"], views.iter().map(narrow), look)
+}
+
+/// Installed, of all.
+fn nodes(view: &DeploymentView) -> String {
+    let all = || view.sites.iter().flat_map(|it| &it.placements);
+    let installed = all().filter(|it| it.state == State::Installed).count();
+    format!("{installed}/{}", all().count())
+}
+
+pub(crate) fn show(view: &DeploymentView, look: &Look) -> String {
+    let version = view.version.as_deref().map(|it| format!(" {it}")).unwrap_or_default();
+    let head = format!("{}: {}{version}, {}", view.name, view.application, outcome_name(view.outcome));
+    let rows = view.sites.iter().flat_map(|site| show_rows(site, look));
+    let header = ["TARGET", "STATE", "VERSION", "COMMIT", "SINCE", "SAYS"];
+    let mut text = format!("{head}\n{}\n\n{}\n", view.sentence, table(header, rows, look));
+    for site in &view.sites {
+        text += &site_remarks(site, look);
+    }
+    text
+}
+
+fn show_rows(site: &DeploymentSite, look: &Look) -> Vec<[String; 6]> {
+    if site.placements.is_empty() {
+        return vec![[
+            site.site.to_string(),
+            site.standing.clone(),
+            or_dash(site.version.as_deref()),
+            short(site.commit.as_ref()),
+            look.ago(site.since),
+            or_dash(site.why.first().map(String::as_str)),
+        ]];
+    }
+    let row = |it: &PlacementView| {
+        [
+            format!("{}/{}", site.site, it.node),
+            it.state.to_string(),
+            or_dash(it.version.as_deref()),
+            short(it.commit.as_ref().or(site.commit.as_ref())),
+            look.ago(it.since),
+            or_dash(note(it, look).as_deref()),
+        ]
+    };
+    site.placements.iter().map(row).collect()
+}
+
+/// What stands in the way of a site as a whole.
+fn site_remarks(site: &DeploymentSite, look: &Look) -> String {
+    let name = &site.site;
+    let mut text = String::new();
+    for it in &site.quarantine {
+        let version = it.version.as_deref().unwrap_or("a version");
+        text += &format!("{name}: {version} quarantined {}: {}\n", look.ago(it.since), it.reason);
+    }
+    if let Some(it) = &site.stopped {
+        let failure = failure_short(&it.failure);
+        text += &format!("{name}: stopped {} at {}: {failure}\n", look.ago(it.since), it.node);
+    }
+    if let Some(it) = &site.hold {
+        text += &format!("{name}: held by {} {}: {}\n", it.by, look.ago(it.since), or_dash(Some(&it.note)));
+    }
+    if let Some(it) = &site.conflict {
+        text += &format!("{name}: Git held something else than expected, nothing was written:\n{}\n", it.diff);
+    }
+    for it in &site.findings {
+        text += &format!("{name}: {it}\n");
+    }
+    text
+}
+
+pub(crate) fn history(view: &HistoryView, look: &Look) -> String {
+    let rows = view.entries.iter().map(|it| {
+        [
+            stamp(it.at),
+            it.commit.short().to_owned(),
+            it.site.to_string(),
+            it.version.clone().unwrap_or_else(|| "removed".to_owned()),
+            it.author.clone(),
+            it.subject.clone(),
+        ]
+    });
+    table(["WHEN", "COMMIT", "SITE", "VERSION", "WHO", "WHAT"], rows, look)
+}
+
+pub(crate) fn quarantine(views: &[DeploymentView], look: &Look) -> String {
+    let sites = views.iter().flat_map(|view| view.sites.iter().map(move |it| (view, it)));
+    let all = sites.flat_map(|(view, site)| site.quarantine.iter().map(move |it| (view, site, it)));
+    let rows = all.map(|(view, site, it)| {
+        [
+            view.name.to_string(),
+            site.site.to_string(),
+            or_dash(it.version.as_deref()),
+            look.ago(it.since),
+            it.reason.clone(),
+        ]
+    });
+    table(["DEPLOYMENT", "SITE", "VERSION", "SINCE", "WHY"], rows, look)
+}

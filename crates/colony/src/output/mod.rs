@@ -1,0 +1,160 @@
+//! How answers are printed: data to stdout, everything else to stderr.
+//!
+//! Rendering is pure: a view and a `Look` give a text. Nothing is said by
+//! colour alone, so there is none.
+
+pub(crate) mod application;
+mod clock;
+pub(crate) mod deployment;
+pub(crate) mod end;
+pub(crate) mod event;
+mod live;
+pub(crate) mod node;
+pub(crate) mod plan;
+pub(crate) mod site;
+pub(crate) mod status;
+mod table;
+pub(crate) mod talk;
+mod words;
+
+#[cfg(test)]
+pub(crate) mod sample;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use serde::Serialize;
+
+use colony_core::time::Wall;
+
+use crate::cli::Format;
+pub(crate) use clock::now;
+pub(crate) use live::Live;
+
+/// What a rendering may know besides the view.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look {
+    /// More columns.
+    pub(crate) wide: bool,
+    pub(crate) now: Wall,
+    /// Columns of the terminal; texts are not folded without one.
+    pub(crate) width: Option<u16>,
+}
+
+/// Where answers go.
+pub(crate) struct Out {
+    format: Format,
+    stdout: Box<dyn Write + Send>,
+    stderr: Box<dyn Write + Send>,
+    /// Somebody sees stdout as it is written.
+    terminal: bool,
+    /// Somebody can be asked.
+    person: bool,
+    clock: fn() -> Wall,
+}
+
+impl Out {
+    /// The process's own.
+    pub(crate) fn standard(format: Format) -> Out {
+        Out {
+            format,
+            stdout: Box::new(io::stdout()),
+            stderr: Box::new(io::stderr()),
+            terminal: io::stdout().is_terminal(),
+            person: io::stdin().is_terminal() && io::stderr().is_terminal(),
+            clock: now,
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn buffers(
+        format: Format,
+        stdout: impl Write + Send + 'static,
+        stderr: impl Write + Send + 'static,
+    ) -> Out {
+        let (stdout, stderr) = (Box::new(stdout), Box::new(stderr));
+        Out { format, stdout, stderr, terminal: false, person: false, clock: sample::now }
+    }
+
+    pub(crate) fn look(&self) -> Look {
+        let width = if self.terminal { table::terminal_width() } else { None };
+        Look { wide: self.format == Format::Wide, now: (self.clock)(), width }
+    }
+
+    /// Tables, not JSON or YAML.
+    pub(crate) fn is_for_people(&self) -> bool {
+        matches!(self.format, Format::Table | Format::Wide)
+    }
+
+    /// A table can be drawn over and over in one place.
+    pub(crate) fn is_live(&self) -> bool {
+        self.terminal && self.is_for_people()
+    }
+
+    pub(crate) fn has_person(&self) -> bool {
+        self.person
+    }
+
+    /// Prints what was asked for, as a table or as it is.
+    pub(crate) fn show<T: Serialize>(
+        &mut self,
+        value: &T,
+        table: impl FnOnce(&T, &Look) -> String,
+    ) -> anyhow::Result<()> {
+        let text = match self.format {
+            Format::Table | Format::Wide => table(value, &self.look()),
+            Format::Json => serde_json::to_string_pretty(value)?,
+            Format::Yaml => colony_margo::yaml::emit(&serde_json::to_value(value)?),
+        };
+        self.data(&text)
+    }
+
+    /// One of many values that come over time: a line, or an object of JSON or YAML.
+    pub(crate) fn show_next<T: Serialize>(
+        &mut self,
+        value: &T,
+        line: impl FnOnce(&T, &Look) -> String,
+    ) -> anyhow::Result<()> {
+        let text = match self.format {
+            Format::Table | Format::Wide => line(value, &self.look()),
+            Format::Json => serde_json::to_string(value)?,
+            Format::Yaml => format!("---\n{}", colony_margo::yaml::emit(&serde_json::to_value(value)?)),
+        };
+        self.data(&text)
+    }
+
+    /// Data: to stdout.
+    pub(crate) fn data(&mut self, text: &str) -> anyhow::Result<()> {
+        let text = text.trim_end_matches('\n');
+        if !text.is_empty() {
+            writeln!(self.stdout, "{text}")?;
+            self.stdout.flush()?;
+        }
+        Ok(())
+    }
+
+    /// What helps a person and is not what was asked for: to stderr.
+    pub(crate) fn note(&mut self, text: &str) -> anyhow::Result<()> {
+        let text = text.trim_end_matches('\n');
+        if !text.is_empty() {
+            writeln!(self.stderr, "{text}")?;
+        }
+        Ok(())
+    }
+
+    /// Bytes for the terminal, such as a table that is drawn again.
+    pub(crate) fn draw(&mut self, text: &str) -> anyhow::Result<()> {
+        self.stdout.write_all(text.as_bytes())?;
+        Ok(self.stdout.flush()?)
+    }
+
+    /// Asks a person; anything but yes is no.
+    pub(crate) fn confirm(&mut self, question: &str) -> anyhow::Result<bool> {
+        write!(self.stderr, "{question} [y/N] ")?;
+        self.stderr.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+}

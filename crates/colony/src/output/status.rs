@@ -1,0 +1,58 @@
+//! The whole fleet at a glance.
+
+use colony_api::view::{DeploymentSummary, Role, StatusView};
+
+use super::deployment::outcome_name;
+use super::table::table;
+use super::words::or_dash;
+use super::{Look, site};
+
+pub(crate) fn show(view: &StatusView, look: &Look) -> String {
+    let mut text = head(view);
+    match view.sites.is_empty() {
+        true => text += "\nno sites yet; add one: colony site add NAME\n",
+        false => text += &format!("\n{}\n", site::list(&view.sites, look)),
+    }
+    match view.deployments.is_empty() {
+        true => text += "\nnothing is deployed yet; try: colony deploy hello --watch\n",
+        false => text += &format!("\n{}\n", deployments(&view.deployments, look)),
+    }
+    if !view.attention.is_empty() {
+        text += "\nNEEDS ATTENTION\n";
+    }
+    for it in &view.attention {
+        text += &format!("{}: {}\n", it.subject, it.sentence);
+        text += &it.act.as_ref().map(|it| format!("  {it}\n")).unwrap_or_default();
+    }
+    text
+}
+
+/// `central https://hub.local:7443 · ready · commit 3f2a1c0 · colony 0.1.0`
+fn head(view: &StatusView) -> String {
+    let role = match view.role {
+        Role::Central => "central",
+        Role::Local => "local",
+    };
+    let ready = match view.ready {
+        true => "ready".to_owned(),
+        false => format!("NOT READY: {}", or_dash(Some(&view.reasons.join("; ")))),
+    };
+    let mut parts = vec![format!("{role} {}", view.url), ready];
+    parts.extend(view.commit.as_ref().map(|it| format!("commit {}", it.short())));
+    parts.push(format!("colony {}", view.version));
+    parts.join(" · ") + "\n"
+}
+
+fn deployments(all: &[DeploymentSummary], look: &Look) -> String {
+    let rows = all.iter().map(|it| {
+        [
+            it.name.to_string(),
+            or_dash(it.version.as_deref()),
+            outcome_name(it.outcome).to_owned(),
+            format!("{}/{}", it.installed, it.placements),
+            it.sites.to_string(),
+            it.sentence.clone(),
+        ]
+    });
+    table(["DEPLOYMENT", "VERSION", "OUTCOME", "NODES", "SITES", "SAYS"], rows, look)
+}

@@ -1,0 +1,49 @@
+//! Short answers: invitations, reasons, orders taken, the repository.
+
+use std::time::Duration;
+
+use colony_api::view::{Accepted, InviteView, RepoView, WhyView};
+use colony_core::time::Spoken;
+
+use super::Look;
+
+/// `run there: colony node --join col1_…          (1 h, once)`
+pub(crate) fn invite(view: &InviteView, _: &Look) -> String {
+    let good = match view.lifetime_seconds {
+        it if it % 86_400 == 0 => format!("{} d", it / 86_400),
+        it if it % 3_600 == 0 => format!("{} h", it / 3_600),
+        it => Spoken(Duration::from_secs(it)).to_string(),
+    };
+    format!("run there: {}          ({good}, once)", view.command)
+}
+
+pub(crate) fn accepted(view: &Accepted, _: &Look) -> String {
+    view.sentence.clone()
+}
+
+pub(crate) fn why(view: &WhyView, look: &Look) -> String {
+    let mut text = format!("{}\n", view.summary);
+    for reason in &view.reasons {
+        let place = match reason.nodes.as_slice() {
+            [] => reason.site.clone(),
+            nodes => format!("{}/{}", reason.site, super::words::some(nodes)),
+        };
+        text += &format!("\n{place}: {}\n", reason.sentence);
+        text += &format!("  who: {}\n", reason.owner);
+        if let Some(since) = reason.since {
+            text += &format!("  since: {} ago\n", look.lasting(since));
+        }
+        if let Some(act) = &reason.act {
+            text += &format!("  do: {act}\n");
+        }
+        let when = reason.next_at.map(|it| format!(" ({})", look.until(it))).unwrap_or_default();
+        if !reason.next.is_empty() {
+            text += &format!("  next: {}{when}\n", reason.next);
+        }
+    }
+    text
+}
+
+pub(crate) fn repo(view: &RepoView, _: &Look) -> String {
+    format!("{}  branch {}\n{}", view.url, view.branch, view.how)
+}

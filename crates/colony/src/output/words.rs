@@ -1,0 +1,59 @@
+//! Times, versions and lists as people say them.
+
+use colony_core::id::GitRevision;
+use colony_core::time::{Spoken, Wall};
+
+use super::Look;
+
+impl Look {
+    /// `3 h ago`
+    pub(super) fn ago(&self, at: Wall) -> String {
+        format!("{} ago", self.lasting(at))
+    }
+
+    /// `3 h`
+    pub(super) fn lasting(&self, since: Wall) -> String {
+        Spoken(self.now.since(since)).to_string()
+    }
+
+    /// `in 20 s`, or `now` for what is due.
+    pub(super) fn until(&self, at: Wall) -> String {
+        if at <= self.now {
+            return "now".to_owned();
+        }
+        format!("in {}", Spoken(at.since(self.now)))
+    }
+}
+
+/// `2026-11-16 00:53:18Z`
+pub(super) fn stamp(at: Wall) -> String {
+    let millis = i64::try_from(at.0).unwrap_or(i64::MAX);
+    let Ok(at) = jiff::Timestamp::from_millisecond(millis) else { return "?".to_owned() };
+    at.strftime("%Y-%m-%d %H:%M:%SZ").to_string()
+}
+
+pub(super) fn or_dash(text: Option<&str>) -> String {
+    text.filter(|it| !it.is_empty()).unwrap_or("-").to_owned()
+}
+
+pub(super) fn short(commit: Option<&GitRevision>) -> String {
+    or_dash(commit.map(GitRevision::short))
+}
+
+/// `a, b, c and 7 more`
+pub(super) fn some(all: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let shown = all.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    match all.len().saturating_sub(SHOWN) {
+        0 => shown,
+        rest => format!("{shown} and {rest} more"),
+    }
+}
+
+/// `1 node`, `3 nodes`
+pub(super) fn count(number: usize, one: &str) -> String {
+    match number {
+        1 => format!("1 {one}"),
+        many => format!("{many} {one}s"),
+    }
+}

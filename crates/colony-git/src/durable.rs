@@ -42,8 +42,7 @@ pub(crate) fn objects_write<'a>(
     let all: Vec<_> = all.collect();
     in_threads(&all, |(id, (kind, data))| object_write(objects, id, *kind, data))?;
     let folders: BTreeSet<PathBuf> = all.iter().map(|(id, _)| folder_of(objects, id)).collect();
-    let folders: Vec<PathBuf> =
-        folders.into_iter().chain([objects.to_owned()]).collect();
+    let folders: Vec<PathBuf> = folders.into_iter().chain([objects.to_owned()]).collect();
     in_threads(&folders, |it| folder_sync(it))
 }
 

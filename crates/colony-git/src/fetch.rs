@@ -27,8 +27,8 @@ pub(crate) fn fetch(
     tracking: &str,
 ) -> Result<Option<ObjectId>, Error> {
     let address = remote.address()?;
-    let head = receive(repo, remote, &address, source, tracking)
-        .map_err(|it| failed(&address, &it))?;
+    let head =
+        receive(repo, remote, &address, source, tracking).map_err(|it| failed(&address, &it))?;
     match head {
         Some(_) => repo::head(repo, tracking),
         None => forget(repo, tracking).map(|()| None),

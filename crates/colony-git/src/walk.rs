@@ -22,7 +22,9 @@ pub(crate) fn files(
     let trees = AtomicU64::new(0);
     let changes = differences(repo, folder, None, Some(tree), &trees)?;
     let file = |it: Change| match it.new {
-        Some(entry) if entry.mode.is_blob() => Some(repo::blob_id(entry.id).map(|id| (it.path, id))),
+        Some(entry) if entry.mode.is_blob() => {
+            Some(repo::blob_id(entry.id).map(|id| (it.path, id)))
+        }
         Some(_) | None => None,
     };
     changes.into_iter().filter_map(file).collect()

@@ -23,7 +23,6 @@ const CONFIG: &str = "\
 \tfilemode = true
 \tbare = true
 \tfsync = all
-\tfsyncObjectFiles = true
 \tfilesRefLockTimeout = 10000
 [receive]
 \tdenyNonFastForwards = true

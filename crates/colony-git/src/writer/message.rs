@@ -68,12 +68,8 @@ fn clean(text: &str) -> String {
 }
 
 fn text(batch: &Batch) -> String {
-    let message: String = batch
-        .message
-        .chars()
-        .filter(|it| *it == '\n' || !it.is_control())
-        .take(LIMIT)
-        .collect();
+    let message: String =
+        batch.message.chars().filter(|it| *it == '\n' || !it.is_control()).take(LIMIT).collect();
     let message = match message.trim() {
         "" => "Change the deployments",
         some => some,
@@ -110,8 +106,12 @@ mod tests {
 
     #[test]
     fn nothing_slips_a_line_into_the_trailers() {
-        check("x", &[("Colony-Actor", "eve\nColony-Actor: root")], "x\n\nColony-Actor: eve Colony-Actor: root\n");
-        check("x", &[("A b", "c")], "x\n\n".trim_end_matches('\n').to_owned().as_str());
+        check(
+            "x",
+            &[("Colony-Actor", "eve\nColony-Actor: root")],
+            "x\n\nColony-Actor: eve Colony-Actor: root\n",
+        );
+        check("x", &[("A b", "c")], "x\n");
         check("\0 \n", &[], "Change the deployments\n");
     }
 

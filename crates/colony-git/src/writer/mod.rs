@@ -143,7 +143,8 @@ impl Deployments {
     /// Whether `old` is `new` or an ancestor of it; `false` if either is unknown.
     pub fn is_ancestor(&self, old: &GitRevision, new: &GitRevision) -> Result<bool, Error> {
         let repo = self.repo();
-        let known = |it: &GitRevision| repo::object_id(it.as_str()).filter(|it| repo.has_object(it));
+        let known =
+            |it: &GitRevision| repo::object_id(it.as_str()).filter(|it| repo.has_object(it));
         match (known(old), known(new)) {
             (Some(old), Some(new)) => repo::is_ancestor(&repo, old, new),
             (Some(_) | None, _) => Ok(false),

@@ -129,7 +129,8 @@ fn judge(refusal: Option<String>, said: String) -> Pushed {
         "error: 403",
         "error: 401",
     ];
-    let (doing, has) = (DOING, |marks: &[&str], text: &str| marks.iter().any(|it| text.contains(it)));
+    let (doing, has) =
+        (DOING, |marks: &[&str], text: &str| marks.iter().any(|it| text.contains(it)));
     match refusal {
         Some(reason) if has(&MOVED, &reason) => Pushed::Moved,
         Some(reason) => {
@@ -148,7 +149,11 @@ mod tests {
     #[test]
     fn only_a_branch_that_moved_is_tried_again() {
         check("!\ta:b\t[rejected] (stale info)", "", "moved");
-        check("!\ta:b\t[remote rejected] (cannot lock ref 'refs/heads/main': is at x)", "", "moved");
+        check(
+            "!\ta:b\t[remote rejected] (cannot lock ref 'refs/heads/main': is at x)",
+            "",
+            "moved",
+        );
         check("!\ta:b\t[remote rejected] (pre-receive hook declined)", "no", "refused");
         check("", "fatal: Authentication failed for 'https://h/'", "refused");
         check("", "The requested URL returned error: 403", "refused");

@@ -1,0 +1,212 @@
+//! The hosted repository over smart HTTP: git, colony's writer and a site's reader.
+
+use std::sync::Arc;
+
+use colony_git::{Auth, Deployments, Error, Remote, Secret, Watch};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use tempfile::TempDir;
+use tokio_rustls::TlsAcceptor;
+
+use crate::kit::{Person, git, git_try, put, site, told};
+use crate::server::Server;
+
+const HELLO: &str = "deployments/home/hello.yaml";
+/// `x-access-token:t0k`
+const LOGIN: &str = "Basic eC1hY2Nlc3MtdG9rZW46dDBr";
+
+#[test]
+fn people_clone_and_push() {
+    let (keep, repo) = hosted();
+    let server = Server::start(&dir(&keep), None, None);
+    put(&repo, HELLO, "a: 1\n");
+    let person = Person::of(&server.url("http"));
+    assert_eq!(person.read(HELLO), "a: 1\n");
+    // Large enough that git sends it in chunks, and asks for enough that it packs its requests.
+    for number in 0..40 {
+        person.put(&format!("noise/{number}"), noise(number)).commit("by hand");
+    }
+    person.push();
+    assert_eq!(repo.head().expect("readable").expect("a head").as_str(), person.head());
+    put(&repo, HELLO, "a: 2\n");
+    assert_eq!(person.pull().read(HELLO), "a: 2\n");
+    for version in ["0", "1", "2"] {
+        let config = format!("protocol.version={version}");
+        git(&person.dir, &["-c", &config, "fetch", "-q", "origin"]);
+        git(&person.dir, &["-c", &config, "push", "-q", "origin", "HEAD:refs/heads/other", "-f"]);
+    }
+}
+
+#[test]
+fn a_push_that_breaks_the_rules_is_refused_with_a_reason() {
+    let (keep, repo) = hosted();
+    let server = Server::start(&dir(&keep), None, None);
+    put(&repo, HELLO, "a: 1\n");
+    let person = Person::of(&server.url("http"));
+    git(&person.dir, &["commit", "-q", "--amend", "-m", "other"]);
+    let (ok, said) = git_try(&person.dir, &["push", "--force", "origin", "main"]);
+    assert!(!ok && said.contains("non-fast-forward"), "{said}");
+}
+
+#[test]
+fn a_site_follows_by_http() {
+    let (keep, repo) = hosted();
+    let server = Server::start(&dir(&keep), None, None);
+    let remote = Remote { url: server.url("http"), auth: Auth::None };
+    let watch = Watch::open(&keep.path().join("watch"), remote, "main").expect("opens");
+    let mut base = None;
+    for number in 0..5 {
+        put(&repo, HELLO, &format!("a: {number}\n"));
+        let head = watch.fetch().expect("reachable");
+        assert_eq!(head, repo.head().expect("readable"));
+        let commit = watch.commit(&site("home"), base.as_ref()).expect("readable").expect("more");
+        assert_eq!((commit.files.len(), commit.rewritten), (1, false));
+        base = Some(commit.revision);
+    }
+    assert_eq!(watch.fetch().expect("nothing new"), base);
+}
+
+#[test]
+fn a_token_lets_colony_write_and_nobody_else() {
+    let (keep, _repo) = hosted();
+    let server = Server::start(&dir(&keep), Some(LOGIN), None);
+    let remote = |auth| Remote { url: server.url("http"), auth };
+    let token = remote(Auth::Token(Secret::new("t0k")));
+    let repo = Deployments::remote(&keep.path().join("a"), token.clone(), "main").expect("opens");
+    assert_eq!(told(&put(&repo, HELLO, "a: 1\n")), format!("commit done[{HELLO}] conflicts[]"));
+    let watch = Watch::open(&keep.path().join("b"), token, "main").expect("opens");
+    assert_eq!(watch.fetch().expect("let in"), repo.head().expect("readable"));
+
+    for auth in [Auth::None, Auth::Token(Secret::new("wr0ng"))] {
+        repo.set_remote(remote(auth.clone())).expect("an address");
+        let error = repo.refresh().expect_err("not let in");
+        assert!(matches!(error, Error::Refused { .. }), "{error:?}");
+        let blob = repo.blob_at(HELLO).expect("readable");
+        let change = crate::kit::edit(HELLO, blob.as_ref(), Some("a: 2\n"));
+        let error = repo.write(&crate::kit::batch(vec![change])).expect_err("not let in");
+        assert!(matches!(error, Error::Refused { .. }), "{error:?}");
+        assert!(!format!("{error:?}").contains("wr0ng"), "{error:?}");
+    }
+}
+
+#[test]
+fn a_push_whose_answer_was_lost_is_found_again() {
+    let (keep, hosted) = hosted();
+    let server = Server::start(&dir(&keep), None, None);
+    let remote = Remote { url: server.url("http"), auth: Auth::None };
+    let repo = Deployments::remote(&keep.path().join("a"), remote, "main").expect("opens");
+    repo.refresh().expect("reachable");
+    server.lose_answer();
+    let written = put(&repo, HELLO, "a: 1\n");
+    assert_eq!(told(&written), format!("commit done[{HELLO}] conflicts[]"));
+    assert_eq!(written.revision, hosted.head().expect("readable"));
+    assert_eq!(git(&dir(&keep), &["rev-list", "--count", "main"]), "2");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_worth_another_try() {
+    let keep = TempDir::new().expect("a folder");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/x.git", listener.local_addr().expect("an address"));
+    drop(listener);
+    let remote = Remote { url, auth: Auth::None };
+    let watch = Watch::open(&keep.path().join("a"), remote, "main").expect("opens");
+    let error = watch.fetch().expect_err("nobody there");
+    assert!(matches!(error, Error::Remote { .. }) && error.is_transient(), "{error:?}");
+}
+
+#[test]
+fn a_site_shows_its_certificate() {
+    let (keep, repo) = hosted();
+    let fleet = Fleet::new();
+    let server = Server::start(&dir(&keep), None, Some(fleet.acceptor()));
+    let remote = |tls| Remote { url: server.url("https"), auth: Auth::Mtls { tls } };
+    let known = remote(fleet.client(true));
+    let watch = Watch::open(&keep.path().join("a"), known, "main").expect("opens");
+    assert_eq!(watch.fetch().expect("let in"), repo.head().expect("readable"));
+    let stranger = remote(fleet.client(false));
+    let watch = Watch::open(&keep.path().join("b"), stranger.clone(), "main").expect("opens");
+    let error = watch.fetch().expect_err("not let in");
+    assert!(matches!(error, Error::Remote { .. }), "{error:?}");
+    let written = Deployments::remote(&keep.path().join("c"), stranger, "main");
+    assert!(matches!(written, Err(Error::Address { .. })));
+}
+
+/// A certificate authority with a server and a client.
+struct Fleet {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+}
+
+impl Fleet {
+    fn new() -> Fleet {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("a key");
+        Fleet { issuer: CertifiedIssuer::self_signed(params, key).expect("a CA") }
+    }
+
+    fn roots(&self) -> Arc<RootCertStore> {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.issuer.der().clone()).expect("a root");
+        Arc::new(roots)
+    }
+
+    fn leaf(
+        &self,
+        name: &str,
+    ) -> (rustls::pki_types::CertificateDer<'static>, PrivateKeyDer<'static>) {
+        let key = KeyPair::generate().expect("a key");
+        let params = CertificateParams::new(vec![name.to_owned()]).expect("a name");
+        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
+        let key = PrivatePkcs8KeyDer::from(key.serialize_der());
+        (certificate.der().clone(), PrivateKeyDer::from(key))
+    }
+
+    fn acceptor(&self) -> TlsAcceptor {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let clients = WebPkiClientVerifier::builder_with_provider(self.roots(), provider.clone());
+        let (certificate, key) = self.leaf("127.0.0.1");
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_client_cert_verifier(clients.build().expect("a verifier"))
+            .with_single_cert(vec![certificate], key)
+            .expect("a certificate");
+        TlsAcceptor::from(Arc::new(config))
+    }
+
+    fn client(&self, known: bool) -> Arc<ClientConfig> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_root_certificates(self.roots());
+        let (certificate, key) = self.leaf("site");
+        Arc::new(match known {
+            true => config.with_client_auth_cert(vec![certificate], key).expect("a certificate"),
+            false => config.with_no_client_auth(),
+        })
+    }
+}
+
+fn hosted() -> (TempDir, Deployments) {
+    let keep = TempDir::new().expect("a folder");
+    let repo = Deployments::hosted(&dir(&keep)).expect("opens");
+    (keep, repo)
+}
+
+fn dir(keep: &TempDir) -> std::path::PathBuf {
+    keep.path().join("deployments.git")
+}
+
+/// Bytes that do not pack well.
+fn noise(seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(2654435761).wrapping_add(1);
+    let next = std::iter::repeat_with(move || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 56) as u8
+    });
+    next.take(64 * 1024).collect()
+}

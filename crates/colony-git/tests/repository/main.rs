@@ -1,0 +1,9 @@
+//! The deployments repository against real git: written, raced for, broken, read, served.
+
+mod hosted;
+mod http;
+mod kit;
+mod registry;
+mod remote;
+mod server;
+mod watch;

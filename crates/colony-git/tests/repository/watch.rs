@@ -1,0 +1,226 @@
+//! A site's reader: only its own folder, only what changed, never an error for a bad file.
+
+use colony_core::id::GitRevision;
+use colony_core::site::{Commit, Content, File};
+use colony_git::Watch;
+use colony_testkit::App;
+
+use crate::kit::{Person, git, site};
+use crate::remote::{World, damage};
+
+#[test]
+fn a_branch_that_is_not_there_says_nothing() {
+    let world = World::empty();
+    let watch = open(&world);
+    assert_eq!(watch.fetch().expect("reachable"), None);
+    assert_eq!(watch.head().expect("readable"), None);
+    assert!(watch.commit(&site("home"), None).expect("answered").is_none());
+}
+
+#[test]
+fn the_first_look_lists_everything_and_the_next_what_changed() {
+    let world = World::empty();
+    let (person, watch) = (world.person(), open(&world));
+    app(&person, "home", "hello", "1.0.0");
+    app(&person, "home", "other", "1.0.0");
+    app(&person, "away", "hello", "1.0.0");
+    person.put("sites/home.yaml", "labels: {}\n").put("README.md", "hi\n").commit("first").push();
+    let first = look(&watch, None);
+    assert_eq!(
+        told(&first),
+        "sites/home.yaml settings, deployments/home/hello.yaml deployed, deployments/home/other.yaml deployed"
+    );
+    assert!(first.base.is_none() && !first.rewritten);
+
+    app(&person, "home", "hello", "1.1.0");
+    person.remove("deployments/home/other.yaml").remove("sites/home.yaml").commit("second").push();
+    let second = look(&watch, Some(&first.revision));
+    assert_eq!(
+        told(&second),
+        "sites/home.yaml gone, deployments/home/hello.yaml deployed, deployments/home/other.yaml gone"
+    );
+    assert_eq!((second.base.as_ref(), second.rewritten), (Some(&first.revision), false));
+    watch.fetch().expect("reachable");
+    assert!(watch.commit(&site("home"), Some(&second.revision)).expect("answered").is_none());
+}
+
+#[test]
+fn several_commits_are_one_difference() {
+    let world = World::empty();
+    let (person, watch) = (world.person(), open(&world));
+    app(&person, "home", "hello", "1.0.0");
+    person.commit("first").push();
+    let first = look(&watch, None);
+    app(&person, "home", "brief", "1.0.0");
+    person.commit("second").remove("deployments/home/brief.yaml").commit("third");
+    app(&person, "home", "hello", "1.2.0");
+    person.commit("fourth").push();
+    assert_eq!(told(&look(&watch, Some(&first.revision))), "deployments/home/hello.yaml deployed");
+}
+
+#[test]
+fn cost_follows_the_change() {
+    let world = World::empty();
+    let (person, watch) = (world.person(), open(&world));
+    for number in 0..3000 {
+        app(&person, &format!("s{}", number % 30), &format!("d{number}"), "1.0.0");
+    }
+    person.commit("a fleet").push();
+    let first = look_at(&watch, "s7", None);
+    assert_eq!(first.files.len(), 100);
+    assert_eq!((watch.stats().blobs, watch.stats().trees), (100, 1));
+
+    app(&person, "s7", "d7", "1.1.0");
+    app(&person, "s8", "d8", "1.1.0");
+    person.commit("one each").push();
+    let second = look_at(&watch, "s7", Some(&first.revision));
+    assert_eq!(told(&second), "deployments/s7/d7.yaml deployed");
+    assert_eq!((watch.stats().blobs, watch.stats().trees), (101, 3));
+
+    app(&person, "s8", "d8", "1.2.0");
+    person.commit("elsewhere").push();
+    let third = look_at(&watch, "s7", Some(&second.revision));
+    assert_eq!(told(&third), "");
+    assert_eq!((watch.stats().blobs, watch.stats().trees), (101, 3));
+}
+
+#[test]
+fn a_rewritten_history_is_flagged() {
+    let world = World::empty();
+    let (person, watch) = (world.person(), open(&world));
+    app(&person, "home", "hello", "1.0.0");
+    person.commit("first").push();
+    let first = look(&watch, None);
+    app(&person, "home", "hello", "1.1.0");
+    git(&person.dir, &["commit", "-q", "-a", "--amend", "-m", "other"]);
+    git(&person.dir, &["push", "-q", "--force", "origin", "main"]);
+    let second = look(&watch, Some(&first.revision));
+    assert_eq!(told(&second), "deployments/home/hello.yaml deployed");
+    assert!(second.rewritten && second.base == Some(first.revision));
+}
+
+#[test]
+fn a_base_that_nobody_knows_lists_everything_as_rewritten() {
+    let world = World::empty();
+    let (person, watch) = (world.person(), open(&world));
+    app(&person, "home", "hello", "1.0.0");
+    person.commit("first").push();
+    let unknown = "1234567890123456789012345678901234567890".parse().expect("hex");
+    let commit = look(&watch, Some(&unknown));
+    assert_eq!(told(&commit), "deployments/home/hello.yaml deployed");
+    assert!(commit.rewritten && commit.base.is_none());
+}
+
+#[test]
+fn bad_files_are_findings_and_hold_up_nothing() {
+    let world = World::empty();
+    let (person, watch) = (world.person(), open(&world));
+    app(&person, "home", "hello", "1.0.0");
+    let folder = "deployments/home";
+    person.put(&format!("{folder}/binary.yaml"), [0xff, 0x00, 0xfe]);
+    person.put(&format!("{folder}/broken.yaml"), "a: [\n");
+    person.put(&format!("{folder}/large.yaml"), "x".repeat(1024 * 1024 + 1));
+    person.put(&format!("{folder}/Not A Name.yaml"), "a: 1\n");
+    person.put(&format!("{folder}/sub/deep.yaml"), "a: 1\n");
+    std::os::unix::fs::symlink("/etc/passwd", person.dir.join(folder).join("link.yaml"))
+        .expect("a link");
+    person.commit("bad").push();
+    let commit = look(&watch, None);
+    let refused: Vec<String> = commit.files.iter().filter_map(problem).collect();
+    assert_eq!(refused.len(), 6, "{refused:?}");
+    for expected in [
+        "large.yaml: the file has 1048577 bytes",
+        "link.yaml: this is a link, not a file",
+        "binary.yaml: ",
+        "broken.yaml: ",
+        "Not A Name.yaml: ",
+        "sub/deep.yaml: ",
+    ] {
+        let found = refused.iter().any(|it| it.starts_with(&format!("{folder}/{expected}")));
+        assert!(found, "{expected} {refused:?}");
+    }
+    assert_eq!(told(&commit).matches("deployed").count(), 1);
+}
+
+#[test]
+fn names_that_are_not_utf_8_are_findings() {
+    use std::os::unix::ffi::OsStrExt;
+    let world = World::empty();
+    let (person, watch) = (world.person(), open(&world));
+    app(&person, "home", "hello", "1.0.0");
+    let name = std::ffi::OsStr::from_bytes(b"bad-\xff.yaml");
+    std::fs::write(person.dir.join("deployments/home").join(name), "a: 1\n").expect("a file");
+    person.commit("bad").push();
+    let commit = look(&watch, None);
+    assert_eq!(commit.files.iter().filter_map(problem).count(), 1);
+}
+
+#[test]
+fn a_damaged_copy_is_fetched_anew() {
+    let world = World::empty();
+    let (person, watch) = (world.person(), open(&world));
+    app(&person, "home", "hello", "1.0.0");
+    person.commit("first").push();
+    let first = look(&watch, None);
+    damage(&world.dir("watch"));
+    drop(watch);
+    let watch = open(&world);
+    app(&person, "home", "hello", "1.1.0");
+    person.commit("second").push();
+    let second = look(&watch, Some(&first.revision));
+    assert_eq!(told(&second), "deployments/home/hello.yaml deployed");
+    assert_eq!((second.base, second.rewritten), (Some(first.revision), false));
+}
+
+#[test]
+fn a_remote_can_be_changed() {
+    let (old, new) = (World::empty(), World::empty());
+    let mut watch = open(&old);
+    watch.fetch().expect("reachable");
+    let person = new.person();
+    app(&person, "home", "hello", "1.0.0");
+    person.commit("first").push();
+    watch.set_remote(new.remote());
+    assert_eq!(told(&look(&watch, None)), "deployments/home/hello.yaml deployed");
+}
+
+fn open(world: &World) -> Watch {
+    Watch::open(&world.dir("watch"), world.remote(), "main").expect("opens")
+}
+
+fn app(person: &Person, at: &str, name: &str, version: &str) {
+    let text = App::new(name, version).text(&site(at));
+    person.put(&format!("deployments/{at}/{name}.yaml"), text);
+}
+
+#[track_caller]
+fn look(watch: &Watch, base: Option<&GitRevision>) -> Commit {
+    look_at(watch, "home", base)
+}
+
+#[track_caller]
+fn look_at(watch: &Watch, at: &str, base: Option<&GitRevision>) -> Commit {
+    let head = watch.fetch().expect("reachable");
+    let commit = watch.commit(&site(at), base).expect("readable").expect("something new");
+    assert_eq!(head.as_ref(), Some(&commit.revision));
+    commit
+}
+
+fn told(commit: &Commit) -> String {
+    let kind = |it: &File| match &it.content {
+        Content::Deployment(_) => "deployed",
+        Content::Site(_) => "settings",
+        Content::Refused(_) => "refused",
+        Content::Gone => "gone",
+    };
+    let all: Vec<String> =
+        commit.files.iter().map(|it| format!("{} {}", it.path, kind(it))).collect();
+    all.join(", ")
+}
+
+fn problem(file: &File) -> Option<String> {
+    match &file.content {
+        Content::Refused(findings) => Some(format!("{}: {}", file.path, findings[0].problem)),
+        Content::Deployment(_) | Content::Site(_) | Content::Gone => None,
+    }
+}

@@ -13,6 +13,7 @@ use tokio_rustls::client::TlsStream;
 
 use super::LinkError;
 use super::url::Base;
+use crate::tls::verify::plain;
 
 /// The largest head of an answer, and what a connection buffers at most.
 const MAX_BUFFER: usize = 64 * 1024;
@@ -83,5 +84,5 @@ async fn connect(base: &Base, connector: &TlsConnector) -> Result<TlsStream<TcpS
     // Requests are small; held back they would wait for an acknowledgement.
     let _ = stream.set_nodelay(true);
     let stream = connector.connect(base.name.clone(), stream).await;
-    stream.map_err(|source| LinkError::Tls { to: to(), source })
+    stream.map_err(|source| LinkError::Tls { to: to(), source: plain(source) })
 }

@@ -20,6 +20,7 @@ use tokio_rustls::TlsAcceptor;
 use tracing::{info, warn};
 
 use super::stream::Connection;
+use super::verify::plain;
 use crate::identity::SpiffeId;
 use crate::svid;
 
@@ -154,7 +155,7 @@ async fn handshake(
             // A closed channel means that nobody serves any more.
             let _ = done.send((Connection::new(stream, IDLE, place), addr)).await;
         }
-        Ok(Err(error)) => info!(peer.addr = %addr, "handshake failed: {error}"),
+        Ok(Err(error)) => info!(peer.addr = %addr, "handshake failed: {}", plain(error)),
         Err(_) => info!(peer.addr = %addr, "handshake took too long"),
     }
 }

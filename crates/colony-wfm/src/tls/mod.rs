@@ -9,7 +9,7 @@
 mod listen;
 #[cfg(feature = "server")]
 mod stream;
-mod verify;
+pub(crate) mod verify;
 
 use std::sync::Arc;
 

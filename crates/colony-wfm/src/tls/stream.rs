@@ -103,3 +103,60 @@ impl AsyncWrite for Connection {
         self.stream.is_write_vectored()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rustls::pki_types::{ServerName, UnixTime};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+    use tokio::sync::Semaphore;
+    use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+    use super::*;
+    use crate::{Authority, ClientAuth, Credentials, PrivateKey, SpiffeId, Trust, tls};
+
+    #[tokio::test]
+    async fn silent_connection_ends_and_frees_its_place() {
+        let places = Arc::new(Semaphore::new(1));
+        let place = places.clone().acquire_owned().await.unwrap();
+        let (mut client, server) = pair().await;
+        let mut server = Connection::new(server, Duration::from_millis(100), place);
+        client.write_all(b"x").await.unwrap();
+        assert_eq!(server.read_u8().await.unwrap(), b'x');
+        let error = server.read_u8().await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert_eq!(places.available_permits(), 0);
+        drop(server);
+        assert_eq!(places.available_permits(), 1);
+    }
+
+    async fn pair() -> (tokio_rustls::client::TlsStream<TcpStream>, TlsStream<TcpStream>) {
+        let own = credentials();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let addr = listener.local_addr().unwrap();
+        let server = tls::server_config(&own, ClientAuth::Optional).unwrap();
+        let accept = async {
+            let (stream, _) = listener.accept().await.unwrap();
+            TlsAcceptor::from(server).accept(stream).await.unwrap()
+        };
+        let trust = Trust::RootsAnyHost { pem: &own.roots_pem };
+        let client = TlsConnector::from(tls::client_config(None, trust).unwrap());
+        let connect = async {
+            let stream = TcpStream::connect(addr).await.unwrap();
+            client.connect(ServerName::from(addr.ip()), stream).await.unwrap()
+        };
+        tokio::join!(connect, accept)
+    }
+
+    fn credentials() -> Credentials {
+        let now = UnixTime::now().as_secs().try_into().unwrap();
+        let authority = Authority::create("d", now).unwrap();
+        let key = PrivateKey::generate().unwrap();
+        let (csr, id) = (key.csr().unwrap(), SpiffeId::wfm("d", "a").unwrap());
+        let chain_pem = authority.sign(&csr, &id, &[], now, Duration::from_secs(60)).unwrap();
+        let roots_pem = authority.root_pem().to_owned();
+        Credentials { chain_pem, key_pem: key.to_pem(), roots_pem }
+    }
+}

@@ -4,6 +4,7 @@
 //! domain. A server must be who its client expects, or stand below the one
 //! authority that was pinned.
 
+use std::io;
 use std::sync::Arc;
 
 use colony_margo::Digest;
@@ -47,6 +48,16 @@ impl From<Refused> for Error {
     fn from(refused: Refused) -> Error {
         Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(refused))))
     }
+}
+
+/// The error of a handshake, with our own reason in plain words: the library
+/// would print it as the debug text of nested types.
+pub(crate) fn plain(error: io::Error) -> io::Error {
+    let inner = error.get_ref().and_then(|it| it.downcast_ref::<Error>());
+    if let Some(Error::InvalidCertificate(CertificateError::Other(refused))) = inner {
+        return io::Error::new(error.kind(), refused.0.to_string());
+    }
+    error
 }
 
 /// Checks servers.

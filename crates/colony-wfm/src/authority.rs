@@ -217,7 +217,7 @@ fn read_request(pem: &str) -> Result<CertificateSigningRequestParams, IdentityEr
         (&rcgen::PKCS_ECDSA_P384_SHA384, 97),
         (&rcgen::PKCS_ED25519, 32),
     ];
-    if !allowed.contains(&(&algorithm, length)) {
+    if !allowed.contains(&(algorithm, length)) {
         return Err(IdentityError::Request("its key is no ECDSA P-256, P-384 or Ed25519".into()));
     }
     Ok(request)

@@ -1,4 +1,5 @@
-//! Deployments and bundles, by digest. Their bytes never change.
+//! Deployments and bundles, by digest. Their bytes never change, and there is
+//! nothing under a text that is no digest.
 
 use std::sync::Arc;
 
@@ -20,7 +21,8 @@ pub(super) async fn document(
     At((id, digest)): At<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let digest = parse(&digest, ProblemType::DeploymentNotFound)?;
+    let missing = |_| Problem::new(ProblemType::DeploymentNotFound);
+    let digest = digest.parse().map_err(missing)?;
     let bytes = manager.document(&client, &id, &digest).await?;
     Ok(answer(bytes, "application/yaml", &digest, &headers))
 }
@@ -31,14 +33,10 @@ pub(super) async fn bundle(
     At(digest): At<String>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let digest = parse(&digest, ProblemType::InvalidBundle)?;
+    let missing = |_| Problem::new(ProblemType::InvalidBundle);
+    let digest = digest.parse().map_err(missing)?;
     let bytes = manager.bundle(&client, &digest).await?;
     Ok(answer(bytes, BUNDLE_MEDIA_TYPE, &digest, &headers))
-}
-
-/// There is nothing under what is no digest.
-fn parse(text: &str, missing: ProblemType) -> Result<Digest, Problem> {
-    text.parse().map_err(|_| Problem::new(missing))
 }
 
 fn answer(bytes: Vec<u8>, kind: &'static str, digest: &Digest, headers: &HeaderMap) -> Response {

@@ -31,6 +31,7 @@ pub use refusal::Refusal;
 pub trait Manager: Send + Sync + 'static {
     /// Whether somebody with this id may call, and under which name. Asked
     /// exactly once for each request, when it arrives.
+    #[expect(clippy::result_large_err, reason = "once for each request, and like the others")]
     fn accepts(&self, id: &SpiffeId) -> Result<String, Problem>;
 
     /// The manifest of a client as it is at this moment.

@@ -27,7 +27,8 @@ pub(super) async fn capabilities_put(
     At(device): At<String>,
     body: Body,
 ) -> Result<StatusCode, Refusal> {
-    let device = parse_device(&device)?;
+    let invalid = |error: colony_margo::text::Invalid| body::invalid(error.to_string());
+    let device: DeviceId = device.parse().map_err(invalid)?;
     let bytes = body::read(body, MAX_CAPABILITIES).await?;
     let parsed = Capabilities::parse(&bytes).map_err(|it| body::refuse(&bytes, &it))?.value;
     if *parsed.id() != device {
@@ -86,10 +87,6 @@ pub(super) async fn renew(
 ) -> Result<Json<Joined>, Refusal> {
     let request: RenewRequest = body::json(body, MAX_RENEW).await?;
     Ok(Json(manager.renew(&client, &request.csr).await?))
-}
-
-fn parse_device(text: &str) -> Result<DeviceId, Problem> {
-    text.parse::<DeviceId>().map_err(|error| body::invalid(error.to_string()))
 }
 
 fn differs(field: &str, path: &str) -> Problem {

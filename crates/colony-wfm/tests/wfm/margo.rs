@@ -276,7 +276,7 @@ async fn check(world: &World, method: &str, path: &str, body: &str, expected: &s
         let problem: colony_margo::Problem = serde_json::from_slice(&answer.body).unwrap();
         let kind = problem.kind.rsplit(['#', ':']).next().unwrap_or_default().to_owned();
         found = format!("{found} {kind}");
-        for error in problem.errors.first() {
+        if let Some(error) = problem.errors.first() {
             found = format!("{found} {}", error.field);
         }
     }

@@ -84,9 +84,7 @@ impl Inner {
     ) -> Result<(), Failure> {
         let note = |fetched: &mut Fetched| match there {
             None => fetched.insert(name.to_owned(), ()).is_none(),
-            Some(old) if fetched.contains_key(name) => {
-                fetched.insert(old.id.clone(), ()).is_none()
-            }
+            Some(old) if fetched.contains_key(name) => fetched.insert(old.id.clone(), ()).is_none(),
             Some(_) => false,
         };
         self.fetched_change(note).await

@@ -77,7 +77,7 @@ async fn greet(path: &Path) -> Result<Version, String> {
     if !path.exists() {
         return Err("does not exist".to_owned());
     }
-    let engine = Engine { socket: path.to_owned() };
+    let engine = Engine { socket: path.to_owned(), kind: "" };
     match tokio::time::timeout(GREETING, engine.version()).await {
         Ok(answer) => answer.map_err(|it| it.to_string()),
         Err(_) => Err("does not answer".to_owned()),
@@ -115,7 +115,8 @@ mod tests {
             docker_host: Some("unix:///a.sock".to_owned()),
             runtime_dir: Some(PathBuf::from("/run/user/1")),
         };
-        let all = "/a.sock /run/podman/podman.sock /var/run/docker.sock /run/user/1/podman/podman.sock";
+        let all =
+            "/a.sock /run/podman/podman.sock /var/run/docker.sock /run/user/1/podman/podman.sock";
         check(&hints, Choice::Auto, all);
         let docker = "/a.sock /var/run/docker.sock /run/user/1/docker.sock";
         check(&hints, Choice::Docker, docker);

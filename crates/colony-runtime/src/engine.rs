@@ -24,6 +24,7 @@ const ANSWER_TIME: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone)]
 pub(crate) struct Engine {
     pub(crate) socket: PathBuf,
+    pub(crate) kind: &'static str,
 }
 
 #[derive(Debug, Deserialize)]
@@ -65,14 +66,24 @@ pub(crate) struct State {
 pub(crate) struct Image {
     pub(crate) id: String,
     #[serde(default)]
-    pub(crate) config: Option<ImageConfig>,
+    config: Option<ImageConfig>,
+    /// Where Podman says it, in its own API.
+    #[serde(default)]
+    healthcheck: Option<ImageCheck>,
+}
+
+impl Image {
+    pub(crate) fn check(&self) -> Option<&ImageCheck> {
+        let config = self.config.as_ref().and_then(|it| it.healthcheck.as_ref());
+        self.healthcheck.as_ref().or(config)
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub(crate) struct ImageConfig {
+struct ImageConfig {
     #[serde(default)]
-    pub(crate) healthcheck: Option<ImageCheck>,
+    healthcheck: Option<ImageCheck>,
 }
 
 /// A health check as images carry it; times in nanoseconds.
@@ -142,7 +153,9 @@ impl Engine {
 
     /// `None` if there is no such image.
     pub(crate) async fn image(&self, name: &str) -> Result<Option<Image>, Trouble> {
-        gone_is_none(self.get(&format!("/images/{}/json", path_escaped(name))).await)
+        // Podman keeps an image's health check out of the common API.
+        let root = if self.kind == "podman" { "/v4.0.0/libpod" } else { "" };
+        gone_is_none(self.get(&format!("{root}/images/{}/json", path_escaped(name))).await)
     }
 
     pub(crate) async fn info(&self) -> Result<Info, Trouble> {

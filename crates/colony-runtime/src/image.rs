@@ -43,7 +43,9 @@ impl Inner {
     pub(crate) async fn images(&self, project: &Project) -> Result<(), Failure> {
         let wanted: BTreeMap<&str, &Service> =
             project.services.values().map(|it| (it.image.as_str(), it)).collect();
-        let all = iter(wanted.into_values().map(|it| self.image(it, Use::Prepare)));
+        // Gathered first: a future over a borrowing iterator cannot be sent.
+        let wanted: Vec<_> = wanted.into_values().map(|it| self.image(it, Use::Prepare)).collect();
+        let all = iter(wanted);
         let all: Vec<Result<Image, Failure>> = all.buffered(TOGETHER).collect().await;
         all.into_iter().collect::<Result<Vec<Image>, Failure>>().map(|_| ())
     }
@@ -280,8 +282,7 @@ mod tests {
         pulls.note("a", &step("Downloading", "l2", 5, 50));
         pulls.note("a", &step("Downloading", "l1", 100, 100));
         pulls.note("a", &step("Extracting", "l1", 1, 100));
-        let expected =
-            PullProgress { image: "a".to_owned(), done_bytes: 105, total_bytes: 150 };
+        let expected = PullProgress { image: "a".to_owned(), done_bytes: 105, total_bytes: 150 };
         assert_eq!(pulls.shown(), [expected]);
         drop(shown);
         assert_eq!(pulls.shown(), []);

@@ -46,7 +46,9 @@ mod trouble;
 mod wait;
 mod watch;
 
-pub use config::{Choice, Config, Credential, EngineInfo, Facts, PullProgress, Registries, Subject};
+pub use config::{
+    Choice, Config, Credential, EngineInfo, Facts, PullProgress, Registries, Subject,
+};
 pub use error::Error;
 pub use runtime::Runtime;
 pub use source::{BUILTIN, Fetched, Source};

@@ -28,9 +28,10 @@ impl Inner {
         for (name, network) in &project.networks {
             let called = match &network.external {
                 Some(called) => called.clone(),
-                None => self.network(job, name, network).await.map_err(|it| {
-                    it.failed(&format!("create the network `{name}`"))
-                })?,
+                None => self
+                    .network(job, name, network)
+                    .await
+                    .map_err(|it| it.failed(&format!("create the network `{name}`")))?,
             };
             names.insert(name.clone(), called);
         }
@@ -107,9 +108,10 @@ impl Inner {
         for (name, volume) in &project.volumes {
             let called = match &volume.external {
                 Some(called) => called.clone(),
-                None => self.volume(job, name, volume).await.map_err(|it| {
-                    it.failed(&format!("create the volume `{name}`"))
-                })?,
+                None => self
+                    .volume(job, name, volume)
+                    .await
+                    .map_err(|it| it.failed(&format!("create the volume `{name}`")))?,
             };
             names.insert(name.clone(), called);
         }

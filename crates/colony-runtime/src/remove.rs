@@ -27,9 +27,8 @@ impl Inner {
         component: &ComponentName,
         keep: Option<Digest>,
     ) -> Result<(), Failure> {
-        let unwanted = |it: &Seen| {
-            it.owner.component == *component && Some(it.owner.fingerprint) != keep
-        };
+        let unwanted =
+            |it: &Seen| it.owner.component == *component && Some(it.owner.fingerprint) != keep;
         self.take_down(deployment, unwanted).await
     }
 

@@ -57,7 +57,7 @@ impl Runtime {
         let folder = |source| Error::Folder { path: config.dir.clone(), source };
         tokio::fs::create_dir_all(&config.dir).await.map_err(folder)?;
         let (docker, info) = connect::find(&config.engine, &Hints::of_process()).await?;
-        let engine = Engine { socket: info.socket.clone() };
+        let engine = Engine { socket: info.socket.clone(), kind: info.kind };
         let told = engine.info().await.map_err(|it| Error::NoEngine {
             tried: vec![format!("{} ({it})", info.socket.display())],
         })?;

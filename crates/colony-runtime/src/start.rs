@@ -129,8 +129,7 @@ impl Inner {
         order: usize,
     ) -> Result<String, Failure> {
         let image = self.image(service, Use::Start).await?;
-        let image_check = image.config.as_ref().and_then(|it| it.healthcheck.as_ref());
-        let check = Check::of(service.healthcheck.as_ref(), image_check);
+        let check = Check::of(service.healthcheck.as_ref(), image.check());
         let care = Care::new(order, service.stop_grace_period, check);
         let networks = stage.networks_of(name, service);
         let around = Surroundings {

@@ -184,7 +184,8 @@ mod tests {
     fn what_engines_say_about_pulling() {
         let docker = "manifest for 127.0.0.1:5/x:1 not found: manifest unknown: manifest unknown";
         pull(404, docker, Code::ImageMissing);
-        let docker = "Get \"http://127.0.0.1:5/v2/\": dial tcp 127.0.0.1:5: connect: connection refused";
+        let docker =
+            "Get \"http://127.0.0.1:5/v2/\": dial tcp 127.0.0.1:5: connect: connection refused";
         pull(500, docker, Code::RegistryUnavailable);
         let podman = "initializing source docker://127.0.0.1:5/x:1: reading manifest 1 in 127.0.0.1:5/x: manifest unknown";
         pull(200, podman, Code::ImageMissing);

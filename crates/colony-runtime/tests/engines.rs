@@ -1,0 +1,17 @@
+//! The runtime against real engines: every story is told on Docker and on
+//! Podman, with a real registry.
+
+mod kit;
+mod stories;
+
+use kit::Engine;
+
+#[tokio::test]
+async fn podman_conforms() {
+    stories::tell_all(Engine::podman()).await;
+}
+
+#[tokio::test]
+async fn docker_conforms() {
+    stories::tell_all(Engine::docker()).await;
+}

@@ -1,0 +1,181 @@
+//! A container engine of the test's own, as `ENGINES.md` found it to work.
+
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::http;
+use super::program::{Program, find};
+
+#[derive(Debug)]
+pub(crate) struct Engine {
+    pub(crate) kind: &'static str,
+    pub(crate) socket: PathBuf,
+    program: Program,
+    dir: TempDir,
+}
+
+impl Engine {
+    /// Podman's API service with its own storage.
+    pub(crate) fn podman() -> Engine {
+        let dir = folder();
+        let at = |it: &str| dir.path().join(it);
+        write(&at("containers.conf"), &podman_config(dir.path()));
+        write(&at("registries.conf"), "[[registry]]\nlocation = \"127.0.0.1\"\ninsecure = true\n");
+        let socket = at("podman.sock");
+        let (root, run) = (at("root"), at("run"));
+        let address = format!("unix://{}", socket.display());
+        let arguments = [
+            "--root",
+            text(&root),
+            "--runroot",
+            text(&run),
+            "system",
+            "service",
+            "-t",
+            "0",
+            &address,
+        ];
+        let environment = [
+            ("CONTAINERS_CONF", at("containers.conf")),
+            ("CONTAINERS_REGISTRIES_CONF", at("registries.conf")),
+        ];
+        let environment = environment.each_ref().map(|(key, value)| (*key, value.as_path()));
+        let program = Program::start("podman", &arguments, &environment, &at("podman.log"));
+        Engine { kind: "podman", socket, program, dir }.ready()
+    }
+
+    /// A Docker daemon with its own data.
+    pub(crate) fn docker() -> Engine {
+        let dir = folder();
+        let at = |it: &str| dir.path().join(it);
+        let socket = at("docker.sock");
+        let (data, exec, pid) = (at("data"), at("exec"), at("pid"));
+        let address = format!("unix://{}", socket.display());
+        let arguments = [
+            "--data-root",
+            text(&data),
+            "--exec-root",
+            text(&exec),
+            "--pidfile",
+            text(&pid),
+            "-H",
+            &address,
+            // Daemons that run side by side would share the default bridge.
+            "--bridge",
+            "none",
+        ];
+        let program = Program::start("dockerd", &arguments, &[], &at("docker.log"));
+        Engine { kind: "docker", socket, program, dir }.ready()
+    }
+
+    fn ready(mut self) -> Engine {
+        let socket = self.socket.clone();
+        self.program
+            .await_ready(|| request(&socket, "GET", "/_ping", b"").is_ok_and(|it| it.0 == 200));
+        self
+    }
+
+    /// A request to the engine, past the code under test.
+    #[track_caller]
+    pub(crate) fn ask(&self, method: &str, path: &str) -> serde_json::Value {
+        let (status, body) = request(&self.socket, method, path, b"").unwrap();
+        assert!(status < 400, "{method} {path}: {status} {}", String::from_utf8_lossy(&body));
+        serde_json::from_slice(&body).unwrap_or_default()
+    }
+
+    /// The same with a body.
+    #[track_caller]
+    pub(crate) fn post(&self, path: &str, body: &serde_json::Value) -> serde_json::Value {
+        let stream = UnixStream::connect(&self.socket).unwrap();
+        let header = "Content-Type: application/json\r\n";
+        let body = body.to_string();
+        let (status, _, body) =
+            http::exchange(stream, "POST", path, header, body.as_bytes()).unwrap();
+        assert!(status < 400, "POST {path}: {status} {}", String::from_utf8_lossy(&body));
+        serde_json::from_slice(&body).unwrap_or_default()
+    }
+
+    /// Ends the engine's service; what runs goes on or not as it likes.
+    pub(crate) fn stop(&mut self) {
+        self.program.end();
+    }
+
+    fn clean(&self) -> Option<()> {
+        let get = |path| {
+            let (_, body) = request(&self.socket, "GET", path, b"").ok()?;
+            serde_json::from_slice::<Vec<serde_json::Value>>(&body).ok()
+        };
+        for it in get("/containers/json?all=true")? {
+            let id = it["Id"].as_str()?;
+            let path = format!("/containers/{id}?force=true&v=true");
+            let _ = request(&self.socket, "DELETE", &path, b"");
+        }
+        // Bridges outlive their engine.
+        for it in get("/networks")? {
+            let path = format!("/networks/{}", it["Name"].as_str()?);
+            let _ = request(&self.socket, "DELETE", &path, b"");
+        }
+        Some(())
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.clean();
+        self.program.end();
+        let output = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+        let own = self.dir.path().to_string_lossy().into_owned();
+        let mounts = output.lines().filter_map(|it| it.split(' ').nth(1));
+        for mount in mounts.filter(|it| it.starts_with(&own)).collect::<Vec<_>>().iter().rev() {
+            let _ = std::process::Command::new("umount").args(["-l", mount]).status();
+        }
+    }
+}
+
+fn request(
+    socket: &Path,
+    method: &str,
+    path: &str,
+    body: &[u8],
+) -> std::io::Result<(u16, Vec<u8>)> {
+    let stream = UnixStream::connect(socket)?;
+    let (status, _, body) = http::exchange(stream, method, path, "", body)?;
+    Ok((status, body))
+}
+
+fn podman_config(dir: &Path) -> String {
+    let (dir, runc) = (dir.display(), find("runc"));
+    format!(
+        "[containers]\n\
+         default_ulimits = [\"nofile=1024:1024\", \"nproc=1024:1024\"]\n\
+         log_driver = \"k8s-file\"\n\
+         [network]\n\
+         network_backend = \"netavark\"\n\
+         network_config_dir = \"{dir}/networks\"\n\
+         [engine]\n\
+         runtime = \"runc\"\n\
+         cgroup_manager = \"cgroupfs\"\n\
+         events_logger = \"file\"\n\
+         static_dir = \"{dir}/static\"\n\
+         tmp_dir = \"{dir}/tmp\"\n\
+         volume_path = \"{dir}/volumes\"\n\
+         [engine.runtimes]\n\
+         runc = [\"{}\"]\n",
+        runc.display(),
+    )
+}
+
+/// Short, as the path of a socket must be.
+fn folder() -> TempDir {
+    tempfile::Builder::new().prefix("cr").tempdir_in("/tmp").unwrap()
+}
+
+fn write(path: &Path, text: &str) {
+    std::fs::write(path, text).unwrap();
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}

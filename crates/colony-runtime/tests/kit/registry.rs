@@ -1,0 +1,127 @@
+//! A real `docker-registry`, and how a test puts things there.
+
+use std::net::{TcpListener, TcpStream};
+
+use colony_margo::Digest;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::http;
+use super::image;
+use super::program::Program;
+
+pub(crate) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+
+#[derive(Debug)]
+pub(crate) struct Registry {
+    /// `127.0.0.1:<port>`
+    pub(crate) host: String,
+    program: Program,
+    _dir: TempDir,
+}
+
+impl Registry {
+    pub(crate) fn start() -> Registry {
+        let dir = tempfile::tempdir().unwrap();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let host = format!("127.0.0.1:{port}");
+        let config = dir.path().join("config.yml");
+        let data = dir.path().join("data");
+        let text = format!(
+            "version: 0.1\nlog: {{ level: error }}\nstorage:\n  delete: {{ enabled: true }}\n  \
+             filesystem: {{ rootdirectory: {} }}\nhttp: {{ addr: \"{host}\" }}\n",
+            data.display(),
+        );
+        std::fs::write(&config, text).unwrap();
+        let arguments = ["serve", config.to_str().unwrap()];
+        let log = dir.path().join("registry.log");
+        let mut program = Program::start("docker-registry", &arguments, &[], &log);
+        program.await_ready(|| TcpStream::connect(&host).is_ok());
+        Registry { host, program, _dir: dir }
+    }
+
+    /// Reads anything of it.
+    pub(crate) fn get(&self, path: &str, accept: &str) -> (u16, Vec<u8>) {
+        let (status, _, body) = self.send("GET", path, &format!("Accept: {accept}\r\n"), b"");
+        (status, body)
+    }
+
+    /// An image from scratch with busybox, and what `config` says about it.
+    pub(crate) fn push_image(&self, name: &str, tag: &str, config: Value) {
+        let layer = image::layer();
+        let config = json!({
+            "architecture": architecture(),
+            "os": "linux",
+            "config": config,
+            "rootfs": { "type": "layers", "diff_ids": [Digest::of(&layer)] },
+        });
+        let config = self.push_blob(name, config.to_string().as_bytes());
+        let layer = self.push_blob(name, &layer);
+        let manifest = json!({
+            "schemaVersion": 2,
+            "mediaType": MANIFEST,
+            "config": described(config, "application/vnd.oci.image.config.v1+json"),
+            "layers": [described(layer, "application/vnd.oci.image.layer.v1.tar")],
+        });
+        self.push_manifest(name, tag, &manifest);
+    }
+
+    /// A Margo component with these files in its archive.
+    pub(crate) fn push_component(&self, name: &str, version: &str, files: &[(&str, &str)]) {
+        let archive = image::compose_archive(files);
+        let archive = self.push_blob(name, &archive);
+        let config = self.push_blob(name, b"{}");
+        let manifest = json!({
+            "schemaVersion": 2,
+            "mediaType": MANIFEST,
+            "artifactType": "application/vnd.org.margo.component.compose+json",
+            "config": described(config, "application/vnd.oci.empty.v1+json"),
+            "layers": [described(archive, "application/vnd.org.margo.component.compose.tar+gzip")],
+        });
+        self.push_manifest(name, version, &manifest);
+    }
+
+    #[track_caller]
+    fn push_manifest(&self, name: &str, tag: &str, manifest: &Value) {
+        let path = format!("/v2/{name}/manifests/{tag}");
+        let header = format!("Content-Type: {MANIFEST}\r\n");
+        let (status, _, body) = self.send("PUT", &path, &header, manifest.to_string().as_bytes());
+        assert_eq!(status, 201, "{}", String::from_utf8_lossy(&body));
+    }
+
+    #[track_caller]
+    fn push_blob(&self, name: &str, bytes: &[u8]) -> (Digest, usize) {
+        let (status, head, _) = self.send("POST", &format!("/v2/{name}/blobs/uploads/"), "", b"");
+        assert_eq!(status, 202, "{head}");
+        let location = head.lines().find_map(|it| it.strip_prefix("Location: ")).unwrap();
+        let path = &location[location.find("/v2/").unwrap()..];
+        let digest = Digest::of(bytes);
+        let header = "Content-Type: application/octet-stream\r\n";
+        let (status, _, body) = self.send("PUT", &format!("{path}&digest={digest}"), header, bytes);
+        assert_eq!(status, 201, "{}", String::from_utf8_lossy(&body));
+        (digest, bytes.len())
+    }
+
+    fn send(&self, method: &str, path: &str, header: &str, body: &[u8]) -> (u16, String, Vec<u8>) {
+        let stream = TcpStream::connect(&self.host).unwrap();
+        http::exchange(stream, method, path, header, body).unwrap()
+    }
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        self.program.end();
+    }
+}
+
+fn described((digest, size): (Digest, usize), media_type: &str) -> Value {
+    json!({ "mediaType": media_type, "digest": digest, "size": size })
+}
+
+fn architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}

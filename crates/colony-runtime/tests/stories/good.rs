@@ -1,0 +1,254 @@
+//! What goes well.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use colony_core::node::{Health, Status};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::world::{App, Node, World, app};
+
+const WEB: &str = "
+services:
+  db:
+    image: IMAGE
+    command: ['/bin/sh', '-c', \"trap 'exit 0' TERM; echo db up; httpd -p 8080 -h /www; sleep 3600 & wait\"]
+    volumes: ['data:/data']
+    healthcheck: { test: ['CMD', '/bin/wget', '-q', '-O', '/dev/null', 'http://127.0.0.1:8080/'], interval: 1s, timeout: 5s }
+  web:
+    image: IMAGE
+    command: ['/bin/sh', '-c', \"trap 'exit 0' TERM; cat /etc/app.conf; echo $$GREETING $$NODE_SAYS; sleep 3600 & wait\"]
+    environment: { GREETING: '${GREETING}' }
+    configs: [{ source: app, target: /etc/app.conf }]
+    depends_on: { db: { condition: service_healthy } }
+    healthcheck: { test: ['CMD-SHELL', 'wget -q -O - http://db:8080/ | cat > /dev/null'], interval: 1s, timeout: 5s }
+volumes: { data: {} }
+configs: { app: { file: ./app.conf } }
+";
+const GREETING: &str = "  parameters:\n    greeting:\n      value: Moin\n      targets:\n        - { pointer: GREETING, components: [web] }\n";
+
+const TIMED: &str = "
+services:
+  web:
+    image: IMAGE
+    command: ['/bin/sh', '-c', \"trap 'exit 0' TERM; httpd -p 8080 -h /www; sleep 3600 & wait\"]
+    healthcheck: { test: ['CMD', '/bin/wget', '-q', '-O', '/dev/null', 'http://127.0.0.1:8080/'], interval: 1s, timeout: 5s }
+";
+
+pub(crate) async fn lifecycle(world: &mut World) {
+    let files = [("compose.yaml", WEB), ("app.conf", "configured\n")];
+    let app = world.app_with("hello", &files, GREETING);
+    let prepared = world.node.prepare(&app).await.unwrap();
+    assert_eq!(prepared.services, names(&["db", "web"]));
+    assert!(world.node.look(&app).await.is_empty(), "preparing starts nothing");
+
+    world.node.start_app(&app).await.unwrap();
+    let first = world.node.until_healthy(&app).await;
+    let said = [("db", "db up"), ("web", "configured"), ("web", "Moin hello")];
+    world.node.until_said(&app, &said).await;
+
+    // Doing it again changes nothing, and another process adopts what runs.
+    world.node.start_app(&app).await.unwrap();
+    world.restart_node().await;
+    let adopted = world.node.until_healthy(&app).await;
+    assert_eq!(adopted, first);
+
+    kill(world, &app, "web").await;
+    world.node.start_app(&app).await.unwrap();
+    let again = world.node.until_healthy(&app).await;
+    assert_eq!(again["db"].run, first["db"].run);
+    assert_ne!(again["web"].run, first["web"].run);
+
+    let kept = world.node.clear(&app, Some(app.fingerprint)).await;
+    kept.unwrap();
+    assert_eq!(world.node.look(&app).await.len(), 2, "what is to be kept is kept");
+    world.node.clear(&app, None).await.unwrap();
+    world.node.clear(&app, None).await.unwrap();
+    assert!(world.node.look(&app).await.is_empty());
+    let previous = world.node.runtime.logs(&app.id, true, 10).await.unwrap();
+    assert_eq!(previous[0], ("db".to_owned(), "db up".to_owned()), "{previous:?}");
+
+    measure(world).await;
+    world.node.remove(&app).await;
+    world.node.remove(&app).await;
+    assert!(world.node.look(&app).await.is_empty());
+    assert_eq!(ours(&world.engine.ask("GET", "/networks")), 0, "networks go");
+    assert_eq!(ours(&world.engine.ask("GET", "/volumes")["Volumes"]), 1, "volumes stay");
+}
+
+/// Ends a container from outside; the runtime notices.
+async fn kill(world: &World, app: &App, service: &str) {
+    let name = format!("colony-n1-{}-web-{service}", app.subject.document.metadata.name);
+    world.engine.ask("POST", &format!("/containers/{name}/kill?signal=KILL"));
+    let ended = |it: &std::collections::BTreeMap<String, colony_core::node::Container>| {
+        it[service].status == Status::Exited { code: 137 }
+    };
+    world.node.until(app, "ended", ended).await;
+}
+
+/// How long it takes until one service with a check is healthy, image local,
+/// and how long the bare engine takes for the same at the same time.
+async fn measure(world: &World) {
+    let app = world.app("timed", TIMED);
+    world.node.prepare(&app).await.unwrap();
+    world.node.start_app(&app).await.unwrap();
+    let body = world.engine.ask("GET", "/containers/colony-n1-timed-web-web/json");
+    world.node.clear(&app, None).await.unwrap();
+    let mut times = Vec::new();
+    for _ in 0..5 {
+        let bare = bare(world, &body);
+        let began = Instant::now();
+        world.node.start_app(&app).await.unwrap();
+        let started = began.elapsed();
+        world.node.until_healthy(&app).await;
+        let healthy = began.elapsed();
+        world.node.clear(&app, None).await.unwrap();
+        let cleared = began.elapsed() - healthy;
+        let each = [bare, started, healthy, cleared];
+        times.push(each.map(|it| it.as_millis()));
+    }
+    times.sort_unstable();
+    let kind = world.engine.kind;
+    println!("{kind}: [bare healthy, started, healthy, cleared] in ms: {times:?}");
+    world.node.remove(&app).await;
+}
+
+/// Create, start and one passing check of the same container, nothing else.
+fn bare(world: &World, like: &Value) -> Duration {
+    let began = Instant::now();
+    let networks = &like["NetworkSettings"]["Networks"];
+    let network = networks.as_object().unwrap().keys().next().unwrap();
+    let body = json!({
+        "Image": like["Config"]["Image"],
+        "Cmd": like["Config"]["Cmd"],
+        "HostConfig": { "NetworkMode": network },
+    });
+    let made = world.engine.post("/containers/create", &body);
+    let id = made["Id"].as_str().unwrap();
+    world.engine.ask("POST", &format!("/containers/{id}/start"));
+    let command = ["/bin/wget", "-q", "-O", "/dev/null", "http://127.0.0.1:8080/"];
+    let command = json!({ "Cmd": command, "AttachStdout": true });
+    loop {
+        let exec = world.engine.post(&format!("/containers/{id}/exec"), &command);
+        let exec = exec["Id"].as_str().unwrap();
+        world.engine.post(&format!("/exec/{exec}/start"), &json!({ "Detach": false }));
+        let done = world.engine.ask("GET", &format!("/exec/{exec}/json"));
+        if done["ExitCode"] == 0 {
+            break;
+        }
+    }
+    let took = began.elapsed();
+    world.engine.ask("DELETE", &format!("/containers/{id}?force=true"));
+    took
+}
+
+/// A container that was created and never started, as a crash leaves it.
+pub(crate) async fn a_cut_off_start_is_mended(world: &World) {
+    let app = world.app("cut", "services: { web: { image: IMAGE, stop_grace_period: 0s } }");
+    world.node.prepare(&app).await.unwrap();
+    world.node.start_app(&app).await.unwrap();
+    let name = "colony-n1-cut-web-web";
+    let inspected = world.engine.ask("GET", &format!("/containers/{name}/json"));
+    let labels = inspected["Config"]["Labels"].clone();
+    world.engine.ask("DELETE", &format!("/containers/{name}?force=true"));
+    let body = json!({ "Image": inspected["Config"]["Image"], "Labels": labels });
+    world.engine.post(&format!("/containers/create?name={name}"), &body);
+
+    assert!(world.node.look(&app).await.is_empty(), "what never ran is not shown");
+    world.node.start_app(&app).await.unwrap();
+    assert_eq!(world.node.look(&app).await["web"].status, Status::Running);
+
+    // The same, but the start comes before any look.
+    world.engine.ask("DELETE", &format!("/containers/{name}?force=true"));
+    world.engine.post(&format!("/containers/create?name={name}"), &body);
+    world.node.start_app(&app).await.unwrap();
+    assert_eq!(world.node.look(&app).await["web"].status, Status::Running);
+    world.node.remove(&app).await;
+}
+
+/// A service another one waits for to be completed is not expected to run.
+pub(crate) async fn services_that_end(world: &World) {
+    let app = world.app("oneshot", "
+services:
+  init: { image: IMAGE, command: ['/bin/sh', '-c', 'echo ran >> /data/runs'], volumes: ['data:/data'] }
+  web:
+    image: IMAGE
+    command: ['/bin/sh', '-c', 'cat /data/runs; sleep 3600']
+    stop_grace_period: 0s
+    volumes: ['data:/data']
+    depends_on: { init: { condition: service_completed_successfully } }
+volumes: { data: {} }
+");
+    let prepared = world.node.prepare(&app).await.unwrap();
+    assert_eq!(prepared.services, names(&["web"]));
+    world.node.start_app(&app).await.unwrap();
+    world.node.start_app(&app).await.unwrap();
+    let seen = world.node.look(&app).await;
+    assert_eq!(seen["init"].status, Status::Exited { code: 0 });
+    assert_eq!((&seen["web"].status, &seen["web"].health), (&Status::Running, &Health::None));
+    world.node.until_said(&app, &[("web", "ran")]).await;
+    world.node.remove(&app).await;
+}
+
+/// Archive and image come through the manager; the image brings its check.
+pub(crate) async fn the_builtin_image(world: &World) {
+    let check = json!({ "Test": ["CMD", "/bin/true"], "Interval": 1_000_000_000_i64 });
+    let config = json!({ "Cmd": ["/bin/sleep", "3600"], "Healthcheck": check });
+    world.registry.push_image("builtin", "1.0", config);
+    let compose =
+        "services: { web: { image: 'colony.builtin/builtin:1.0', stop_grace_period: 0s } }";
+    world.registry.push_component("builtin-app", "1.0.0", &[("compose.yaml", compose)]);
+    let app = app("builtin-app", "oci://colony.builtin/builtin-app", "");
+    world.node.prepare(&app).await.unwrap();
+    world.node.start_app(&app).await.unwrap();
+    world.node.until_healthy(&app).await;
+    world.node.remove(&app).await;
+}
+
+pub(crate) async fn nodes_share_an_engine(world: &World) {
+    let other = tempfile::tempdir().unwrap();
+    let other = Node::start(&world.engine, &world.registry, "n2", other).await;
+    let app = world.app("shared", "services: { web: { image: IMAGE, stop_grace_period: 0s } }");
+    for node in [&world.node, &other] {
+        node.prepare(&app).await.unwrap();
+        node.start_app(&app).await.unwrap();
+    }
+    let run = other.look(&app).await["web"].run.clone();
+    world.node.remove(&app).await;
+    assert!(world.node.look(&app).await.is_empty());
+    assert_eq!(other.look(&app).await["web"].run, run);
+    other.remove(&app).await;
+    other.end().await;
+}
+
+pub(crate) async fn what_nothing_needs_is_collected(world: &World) {
+    let image = format!("{}/busybox:unused", world.registry.host);
+    world.registry.push_image("busybox", "unused", json!({ "Cmd": ["/bin/sleep", "9"] }));
+    let compose = format!("services: {{ web: {{ image: '{image}', stop_grace_period: 0s }} }}");
+    let app = world.app("collected", &compose);
+    world.node.prepare(&app).await.unwrap();
+    let there = || {
+        let images = world.engine.ask("GET", "/images/json");
+        images.to_string().contains(&image)
+    };
+    let archive = world.node.dir().join("archives").join(app.fingerprint.hex());
+
+    world.node.runtime.collect(&BTreeSet::from([app.fingerprint])).await.unwrap();
+    assert!(there() && archive.is_dir(), "what is needed stays");
+    world.node.start_app(&app).await.unwrap();
+    world.node.runtime.collect(&BTreeSet::new()).await.unwrap();
+    assert!(there(), "what a container is made from stays");
+    world.node.remove(&app).await;
+    world.node.runtime.collect(&BTreeSet::new()).await.unwrap();
+    assert!(!there() && !archive.exists(), "what nothing needs goes");
+}
+
+fn names(all: &[&str]) -> BTreeSet<String> {
+    all.iter().map(|it| (*it).to_owned()).collect()
+}
+
+fn ours(listed: &Value) -> usize {
+    let all = listed.as_array().map(Vec::as_slice).unwrap_or_default();
+    all.iter().filter(|it| it["Labels"].get("colony.node").is_some()).count()
+}

@@ -1,0 +1,32 @@
+//! The stories, each told on its own world of one engine.
+
+mod bad;
+mod good;
+mod world;
+
+use serde_json::json;
+
+use crate::kit::Engine;
+use world::World;
+
+pub(crate) async fn tell_all(engine: Engine) {
+    let mut world = World::new(engine).await;
+    world.registry.push_image("busybox", "1", json!({ "Cmd": ["/bin/sleep", "3600"] }));
+    good::lifecycle(&mut world).await;
+    good::a_cut_off_start_is_mended(&world).await;
+    good::services_that_end(&world).await;
+    good::the_builtin_image(&world).await;
+    good::nodes_share_an_engine(&world).await;
+    good::what_nothing_needs_is_collected(&world).await;
+    bad::an_image_that_does_not_exist(&world).await;
+    bad::an_archive_that_does_not_exist(&world).await;
+    bad::an_archive_that_breaks_the_rules(&world).await;
+    bad::a_port_in_use(&world).await;
+    bad::a_command_that_does_not_exist(&world).await;
+    bad::a_container_that_exits(&world).await;
+    bad::a_check_that_never_passes(&world).await;
+    bad::a_dependency_that_never_gets_healthy(&world).await;
+    bad::a_registry_that_is_down(&world).await;
+    bad::an_engine_that_is_down(&mut world).await;
+    world.node.end().await;
+}

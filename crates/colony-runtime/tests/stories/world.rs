@@ -1,0 +1,217 @@
+//! What a story happens in: an engine, a registry, one node's runtime.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use colony_core::attempt::Failure;
+use colony_core::node::{Action, Container, Health, Prepared, Status, fingerprint};
+use colony_margo::{ApplicationDeployment, DeploymentId, Digest};
+use colony_runtime::{Choice, Config, Fetched, Registries, Runtime, Source, Subject};
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::kit::{Engine, Registry};
+
+pub(crate) struct World {
+    pub(crate) engine: Engine,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) node: Node,
+}
+
+/// A node with its folder, and the task that listens for it.
+pub(crate) struct Node {
+    pub(crate) runtime: Runtime,
+    name: String,
+    dir: TempDir,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+/// One deployment with one component, `web`.
+#[derive(Clone)]
+pub(crate) struct App {
+    pub(crate) id: DeploymentId,
+    pub(crate) fingerprint: Digest,
+    pub(crate) subject: Subject,
+}
+
+/// Reads what lies on `colony.builtin` out of the registry.
+struct Manager(Arc<Registry>);
+
+#[async_trait::async_trait]
+impl Source for Manager {
+    async fn fetch(&self, path: &str, accept: &str, _limit: usize) -> Result<Fetched, String> {
+        let (status, bytes) = self.0.get(path, accept);
+        Ok(Fetched { status, content_type: String::new(), bytes: bytes.into() })
+    }
+}
+
+impl World {
+    pub(crate) async fn new(engine: Engine) -> World {
+        let registry = Arc::new(Registry::start());
+        let node = Node::start(&engine, &registry, "n1", tempfile::tempdir().unwrap()).await;
+        World { engine, registry, node }
+    }
+
+    /// Publishes a component `name` that says `compose` and returns its first
+    /// deployment. `IMAGE` in the file stands for the busybox image.
+    pub(crate) fn app(&self, name: &str, compose: &str) -> App {
+        self.app_with(name, &[("compose.yaml", compose)], "")
+    }
+
+    pub(crate) fn app_with(&self, name: &str, files: &[(&str, &str)], parameters: &str) -> App {
+        let image = format!("{}/busybox:1", self.registry.host);
+        let files: Vec<(&str, String)> =
+            files.iter().map(|(name, text)| (*name, text.replace("IMAGE", &image))).collect();
+        let files: Vec<(&str, &str)> = files.iter().map(|it| (it.0, it.1.as_str())).collect();
+        self.registry.push_component(name, "1.0.0", &files);
+        app(name, &format!("oci://{}/{name}", self.registry.host), parameters)
+    }
+
+    /// Another process takes over the same node.
+    pub(crate) async fn restart_node(&mut self) {
+        let dir = std::mem::replace(&mut self.node.dir, tempfile::tempdir().unwrap());
+        let next = Node::start(&self.engine, &self.registry, "n1", dir).await;
+        std::mem::replace(&mut self.node, next).end().await;
+    }
+}
+
+/// The deployment of the component at `repository`, with parameters in YAML.
+pub(crate) fn app(name: &str, repository: &str, parameters: &str) -> App {
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&Digest::of(name.as_bytes()).as_bytes()[..16]);
+    let id = DeploymentId::from_bytes(bytes);
+    let text = format!(
+        "id: {id}\nmetadata: {{ name: {name}, namespace: default, deviceId: n1 }}\nspec:\n  \
+         applicationId: {name}\n  deploymentProfile:\n    type: compose\n    components:\n      \
+         - name: web\n        properties: {{ repository: \"{repository}\", revision: 1.0.0 }}\n\
+         {parameters}"
+    );
+    let document = ApplicationDeployment::parse(text.as_bytes()).unwrap().value;
+    let component = document.spec.profile.components[0].clone();
+    let fingerprint = fingerprint(&document, &component);
+    App { id, fingerprint, subject: Subject { document, component } }
+}
+
+impl Node {
+    pub(crate) async fn start(
+        engine: &Engine,
+        registry: &Arc<Registry>,
+        name: &str,
+        dir: TempDir,
+    ) -> Node {
+        let manager: Arc<dyn Source> = Arc::new(Manager(Arc::clone(registry)));
+        let config = Config {
+            node: name.parse().unwrap(),
+            dir: dir.path().to_owned(),
+            engine: Choice::Socket(engine.socket.clone()),
+            manager: Some(manager),
+            environment: BTreeMap::from([("NODE_SAYS".to_owned(), "hello".to_owned())]),
+            registries: Registries::default(),
+        };
+        let runtime = Runtime::connect(config).await.unwrap();
+        assert_eq!(runtime.engine().kind, engine.kind);
+        let stop = CancellationToken::new();
+        let (listener, token) = (runtime.clone(), stop.clone());
+        let task = tokio::spawn(async move { listener.run(token).await });
+        Node { runtime, name: name.to_owned(), dir, stop, task }
+    }
+
+    pub(crate) async fn end(self) {
+        self.stop.cancel();
+        self.task.await.unwrap();
+    }
+
+    pub(crate) async fn prepare(&self, app: &App) -> Result<Prepared, Failure> {
+        let (deployment, component, fingerprint) = app.parts();
+        let action = Action::Prepare { deployment, component, fingerprint };
+        self.runtime.perform(&action, Some(app.subject.clone())).await
+    }
+
+    pub(crate) async fn start_app(&self, app: &App) -> Result<Prepared, Failure> {
+        let (deployment, component, fingerprint) = app.parts();
+        let action = Action::Start { deployment, component, fingerprint };
+        self.runtime.perform(&action, Some(app.subject.clone())).await
+    }
+
+    #[track_caller]
+    pub(crate) fn clear(
+        &self,
+        app: &App,
+        keep: Option<Digest>,
+    ) -> impl Future<Output = Result<Prepared, Failure>> {
+        let (deployment, component, _) = app.parts();
+        let runtime = self.runtime.clone();
+        let action = Action::Clear { deployment, component, keep };
+        async move { runtime.perform(&action, None).await }
+    }
+
+    pub(crate) async fn remove(&self, app: &App) {
+        let action = Action::Remove { deployment: app.id.clone() };
+        self.runtime.perform(&action, None).await.unwrap();
+    }
+
+    /// The containers of the app, by service.
+    pub(crate) async fn look(&self, app: &App) -> BTreeMap<String, Container> {
+        let all = self.runtime.observe().await.unwrap();
+        let own = all.into_iter().filter(|it| it.deployment == app.id);
+        own.map(|it| (it.service.clone(), it)).collect()
+    }
+
+    /// Looks each time something changed, until `reached`.
+    pub(crate) async fn until(
+        &self,
+        app: &App,
+        what: &str,
+        reached: impl Fn(&BTreeMap<String, Container>) -> bool,
+    ) -> BTreeMap<String, Container> {
+        let mut seen = BTreeMap::new();
+        let wait = async {
+            loop {
+                seen = self.look(app).await;
+                if reached(&seen) {
+                    return;
+                }
+                self.runtime.changed().await;
+            }
+        };
+        let in_time = tokio::time::timeout(Duration::from_secs(40), wait).await;
+        assert!(in_time.is_ok(), "{} of {}: not {what}: {seen:#?}", app.id, self.name);
+        seen
+    }
+
+    /// What it printed follows what it does, but not at once.
+    pub(crate) async fn until_said(&self, app: &App, expected: &[(&str, &str)]) {
+        let expected: Vec<(String, String)> =
+            expected.iter().map(|it| (it.0.to_owned(), it.1.to_owned())).collect();
+        let mut said = Vec::new();
+        let wait = async {
+            while said != expected {
+                said = self.runtime.logs(&app.id, false, 10).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+        };
+        let in_time = tokio::time::timeout(Duration::from_secs(20), wait).await;
+        assert!(in_time.is_ok(), "{said:?}, not {expected:?}");
+    }
+
+    pub(crate) async fn until_healthy(&self, app: &App) -> BTreeMap<String, Container> {
+        self.until(app, "healthy", |it| !it.is_empty() && it.values().all(is_healthy)).await
+    }
+
+    pub(crate) fn dir(&self) -> &std::path::Path {
+        self.dir.path()
+    }
+}
+
+fn is_healthy(container: &Container) -> bool {
+    container.status == Status::Running && container.health == Health::Healthy
+}
+
+impl App {
+    fn parts(&self) -> (DeploymentId, colony_margo::ComponentName, Digest) {
+        (self.id.clone(), self.subject.component.name.clone(), self.fingerprint)
+    }
+}

@@ -23,6 +23,7 @@ pub(crate) enum AppCommand {
     /// All applications of the catalog
     List,
     /// One application: versions, profiles, parameters
+    #[command(disable_version_flag = true)]
     Show {
         id: String,
         /// [default: the newest]

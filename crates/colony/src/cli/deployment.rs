@@ -20,7 +20,9 @@ pub(crate) enum DeploymentCommand {
         watch: bool,
     },
     /// Its commits: who wanted what, where and when
-    History { name: String },
+    History {
+        name: String,
+    },
     Delete(Delete),
     Retry(Retry),
     Rollback(Rollback),

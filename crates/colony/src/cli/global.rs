@@ -13,7 +13,7 @@ use super::context::{self, Context, Contexts};
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Global {
     /// The central orchestrator, such as https://hub.local:7443
-    #[arg(long, global = true, env = "COLONY_SERVER", value_name = "URL")]
+    #[arg(long, global = true, env = "COLONY_SERVER", hide_env_values = true, value_name = "URL")]
     #[arg(help_heading = "Connection")]
     pub(crate) server: Option<String>,
     /// Your token; better in the environment or a context, where `ps` does not show it
@@ -21,15 +21,21 @@ pub(crate) struct Global {
     #[arg(help_heading = "Connection")]
     pub(crate) token: Option<String>,
     /// The fleet's CA certificate, in PEM
-    #[arg(long, global = true, env = "COLONY_CA", value_name = "FILE")]
+    #[arg(long, global = true, env = "COLONY_CA", hide_env_values = true, value_name = "FILE")]
     #[arg(help_heading = "Connection")]
     pub(crate) ca: Option<PathBuf>,
     /// Ask the local orchestrator of this machine's site, also with the WAN down
-    #[arg(long, global = true, env = "COLONY_SOCKET", value_name = "PATH")]
+    #[arg(long, global = true, env = "COLONY_SOCKET", hide_env_values = true, value_name = "PATH")]
     #[arg(conflicts_with = "server", help_heading = "Connection")]
     pub(crate) socket: Option<PathBuf>,
     /// A name from the context file; `colony context list` shows them
-    #[arg(long, global = true, env = "COLONY_CONTEXT", value_name = "NAME")]
+    #[arg(
+        long,
+        global = true,
+        env = "COLONY_CONTEXT",
+        hide_env_values = true,
+        value_name = "NAME"
+    )]
     #[arg(help_heading = "Connection")]
     pub(crate) context: Option<String>,
     /// How to print what was asked for
@@ -107,20 +113,14 @@ mod tests {
         check(&[], "https://hub:7443 token hub-token ca");
         check(&["--server", "https://hub:7443"], "https://hub:7443 token hub-token ca");
         check(&["--server", "https://other:7443"], "https://other:7443");
-        check(
-            &["--server", "https://other:7443", "--token", "t"],
-            "https://other:7443 token t",
-        );
+        check(&["--server", "https://other:7443", "--token", "t"], "https://other:7443 token t");
     }
 
     #[test]
     fn a_context_or_a_socket_is_chosen_by_name() {
         check(&["--context", "plant"], "socket /run/colony/local.sock");
         check(&["--socket", "/x.sock"], "socket /x.sock");
-        check(
-            &["--context", "nope"],
-            "there is no context `nope`; there are: hub, plant",
-        );
+        check(&["--context", "nope"], "there is no context `nope`; there are: hub, plant");
     }
 
     #[track_caller]

@@ -87,4 +87,4 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

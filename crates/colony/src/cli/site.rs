@@ -11,7 +11,9 @@ pub(crate) enum SiteCommand {
     /// All sites, their nodes and how they stand
     List,
     /// One site with its nodes, holds and findings
-    Show { site: String },
+    Show {
+        site: String,
+    },
     Add(SiteAdd),
     Invite(SiteInvite),
 }

@@ -14,10 +14,12 @@ struct Tool {
     command: Typed,
 }
 
+/// The operator's part of colony
 #[derive(Debug, clap::Subcommand)]
 enum Typed {
     #[command(flatten)]
     Operator(Operator),
+    /// Nodes of sites
     #[command(subcommand)]
     Node(NodeCommand),
 }
@@ -75,13 +77,34 @@ fn the_story_can_be_typed() {
 #[test]
 fn what_is_wrong_is_said() {
     check("deploy", "the following required arguments were not provided:");
-    check("deploy hello --set greeting", "invalid value 'greeting' for '--set <KEY=VALUE>': expected KEY=VALUE");
-    check("deploy hello --max-unavailable 0", "invalid value '0' for '--max-unavailable <N|N%>': expected a count such as 1 or a share such as 25%");
-    check("deploy hello --max-unavailable 150%", "invalid value '150%' for '--max-unavailable <N|N%>': expected a count such as 1 or a share such as 25%");
-    check("deploy hello --replicas 0", "invalid value '0' for '--replicas <N>': 0 is not in 1..4294967295");
-    check("node cordon laptop", "invalid value 'laptop' for '<SITE/NODE>': expected SITE/NODE, such as home/laptop");
-    check("node invite --lifetime 5x", "invalid value '5x' for '--lifetime <TIME>': expected a time such as 30m, 1h or 7d");
-    check("deploy hello --dry-run --watch", "the argument '--dry-run' cannot be used with '--watch'");
+    check(
+        "deploy hello --set greeting",
+        "invalid value 'greeting' for '--set <KEY=VALUE>': expected KEY=VALUE",
+    );
+    check(
+        "deploy hello --max-unavailable 0",
+        "invalid value '0' for '--max-unavailable <N|N%>': expected a count such as 1 or a share such as 25%",
+    );
+    check(
+        "deploy hello --max-unavailable 150%",
+        "invalid value '150%' for '--max-unavailable <N|N%>': expected a count such as 1 or a share such as 25%",
+    );
+    check(
+        "deploy hello --replicas 0",
+        "invalid value '0' for '--replicas <N>': 0 is not in 1..=4294967295",
+    );
+    check(
+        "node cordon laptop",
+        "invalid value 'laptop' for '<SITE/NODE>': expected SITE/NODE, such as home/laptop",
+    );
+    check(
+        "node invite --lifetime 5x",
+        "invalid value '5x' for '--lifetime <TIME>': expected a time such as 30m, 1h or 7d",
+    );
+    check(
+        "deploy hello --dry-run --watch",
+        "the argument '--dry-run' cannot be used with '--watch'",
+    );
     check("why", "the following required arguments were not provided:");
 }
 
@@ -89,18 +112,224 @@ fn what_is_wrong_is_said() {
 fn flags_become_a_request() {
     let line = "deploy hello --version 1.1 --site a,b --set greeting=Hi=there --set n=3 \
                 --max-unavailable 25% --on-failure stop --replicas 2 --selector line=3";
-    assert_snapshot!(request(line), @"");
-    assert_snapshot!(request("deploy camera --node plant-b/b2 --name cam"), @"");
+    assert_snapshot!(request(line), @r#"
+    application: hello
+    dryRun: false
+    onFailure: stop
+    parameters:
+      greeting: "Hi=there"
+      "n": "3"
+    replicas: 2
+    selector:
+      line: "3"
+    sites:
+    - a
+    - b
+    strategy:
+      maxUnavailable: "25%"
+      type: rolling
+    version: "1.1"
+    "#);
+    assert_snapshot!(request("deploy camera --node plant-b/b2 --name cam"), @r"
+    application: camera
+    dryRun: false
+    name: cam
+    node: plant-b/b2
+    sites:
+    - plant-b
+    ");
 }
 
 #[test]
 fn help_teaches_the_commands() {
-    assert_snapshot!(help(&[]), @"");
+    assert_snapshot!(help(&[]), @r"
+    The operator's part of colony
+
+    Usage: colony [OPTIONS] <COMMAND>
+
+    Commands:
+      status      The whole fleet at a glance, and what needs a person
+      deploy      Deploy an application, or change where and how it runs
+      deployment  Look at deployments, change or delete them [alias: deployments]
+      site        Sites and their orchestrators [alias: sites]
+      app         The catalog of applications [alias: apps]
+      event       What happened, in the order it arrived [alias: events]
+      logs        What a deployment's containers printed
+      why         Why is it not running yet, who has to act, and what happens next
+      quarantine  Versions that a site refuses after they failed
+      hold        Stop new attempts of a deployment, or of a whole site
+      release     Let go what waits for a person's word
+      repo        The Git repository that holds the desired state
+      context     Which server is asked
+      node        Nodes of sites
+      help        Print this message or the help of the given subcommand(s)
+
+    Options:
+      -h, --help
+              Print help (see a summary with '-h')
+
+      -V, --version
+              Print version
+
+    Connection:
+          --server <URL>
+              The central orchestrator, such as https://hub.local:7443
+
+              [env: COLONY_SERVER]
+
+          --token <TOKEN>
+              Your token; better in the environment or a context, where `ps` does not show it
+
+              [env: COLONY_TOKEN]
+
+          --ca <FILE>
+              The fleet's CA certificate, in PEM
+
+              [env: COLONY_CA]
+
+          --socket <PATH>
+              Ask the local orchestrator of this machine's site, also with the WAN down
+
+              [env: COLONY_SOCKET]
+
+          --context <NAME>
+              A name from the context file; `colony context list` shows them
+
+              [env: COLONY_CONTEXT]
+
+    Output:
+      -o, --output <OUTPUT>
+              How to print what was asked for
+
+              Possible values:
+              - table
+              - wide:  The table with more columns
+              - json
+              - yaml
+
+              [default: table]
+    ");
 }
 
 #[test]
 fn help_of_deploy_has_examples_and_exit_codes() {
-    assert_snapshot!(help(&["deploy"]), @"");
+    assert_snapshot!(help(&["deploy"]), @r"
+    Deploy an application, or change where and how it runs
+
+    A deployment is known by its name: the first `deploy` creates it, the next ones change what they
+    mention and leave the rest. The change is one commit in the deployments repository; sites pick it up
+    from there.
+
+    Usage: colony deploy [OPTIONS] <APPLICATION>
+
+    Arguments:
+      <APPLICATION>
+              The application's id; `colony app list` shows them
+
+    Options:
+          --version <VERSION>
+              A version of the catalog [default: the newest, or the one that runs]
+
+          --name <NAME>
+              The deployment's name [default: the application's id]
+
+          --site <SITE,…>
+              Sites by comma [default: where it already is, or the only site]
+
+          --node <SITE/NODE>
+              Only this node of its site
+
+          --selector <KEY=VALUE,…>
+              Only nodes with these labels
+
+          --replicas <N>
+              On so many nodes of each site [default: every node that matches]
+
+          --set <KEY=VALUE>
+              A parameter of the application, checked against its schema; may be repeated
+
+          --profile <PROFILE>
+              A deployment profile [default: the one that fits the most nodes]
+
+          --strategy <STRATEGY>
+              In which order the nodes of a site change [default: rolling]
+
+              Possible values:
+              - rolling:     A few nodes at a time; the first failure stops the rest
+              - all-at-once
+
+          --max-unavailable <N|N%>
+              How many nodes of a site may be down at once: 1, 25% [default: 1]
+
+          --on-failure <ON_FAILURE>
+              What a failed version does [default: rollback-site]
+
+              Possible values:
+              - stop:          Leave everything as it is and wait for an operator
+              - rollback-node: Nodes that failed go back
+              - rollback-site: The whole site goes back, and refuses the version until it is released
+
+      -w, --watch
+              Stay and show what happens until it is done
+
+          --dry-run
+              Show the plan and the change in Git; write nothing
+
+      -y, --yes
+              Do not ask
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Connection:
+          --server <URL>
+              The central orchestrator, such as https://hub.local:7443
+
+              [env: COLONY_SERVER]
+
+          --token <TOKEN>
+              Your token; better in the environment or a context, where `ps` does not show it
+
+              [env: COLONY_TOKEN]
+
+          --ca <FILE>
+              The fleet's CA certificate, in PEM
+
+              [env: COLONY_CA]
+
+          --socket <PATH>
+              Ask the local orchestrator of this machine's site, also with the WAN down
+
+              [env: COLONY_SOCKET]
+
+          --context <NAME>
+              A name from the context file; `colony context list` shows them
+
+              [env: COLONY_CONTEXT]
+
+    Output:
+      -o, --output <OUTPUT>
+              How to print what was asked for
+
+              Possible values:
+              - table
+              - wide:  The table with more columns
+              - json
+              - yaml
+
+              [default: table]
+
+    Examples:
+      colony deploy hello --watch                          the newest version, to the only site
+      colony deploy hello --version 1.1 --site home,plant-b --watch
+      colony deploy hello --set greeting='Hi there' --dry-run
+      colony deploy camera --node plant-b/b2 --name camera-b2
+      colony deploy camera --selector line=3 --max-unavailable 25% --on-failure stop
+
+    Exit codes:
+      0 installed, or nothing to change    1 failed    2 the plan has changes (--dry-run)
+      3 rolled back                        4 done except on nodes that are offline
+    ");
 }
 
 fn request(line: &str) -> String {
@@ -112,7 +341,8 @@ fn help(path: &[&str]) -> String {
     let mut tool = Tool::command().term_width(100);
     tool.build();
     let command = path.iter().fold(&mut tool, |it, name| it.find_subcommand_mut(name).expect("it"));
-    command.render_long_help().to_string()
+    let text = command.render_long_help().to_string();
+    text.lines().map(|it| format!("{}\n", it.trim_end())).collect()
 }
 
 #[track_caller]

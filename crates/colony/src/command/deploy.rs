@@ -33,8 +33,7 @@ pub(super) async fn rollback(client: &Client, args: Rollback, out: &mut Out) -> 
 pub(super) async fn delete(client: &Client, args: Delete, out: &mut Out) -> anyhow::Result<u8> {
     let how = How { dry_run: args.dry_run, yes: args.yes, watch: args.watch, goal: Goal::Absent };
     let sites = (!args.site.is_empty()).then(|| args.site.join(","));
-    let change =
-        Change::Delete(DeleteQuery { sites, force: args.force, dry_run: args.dry_run });
+    let change = Change::Delete(DeleteQuery { sites, force: args.force, dry_run: args.dry_run });
     make(client, &args.name, change, how, out).await
 }
 

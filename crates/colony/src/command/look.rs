@@ -48,7 +48,9 @@ async fn follow(
         };
         match signal {
             Signal::Event(it) => out.show_next(it.as_ref(), event::line)?,
-            Signal::Reset => out.note("the server's store is another one; what follows is its log")?,
+            Signal::Reset => {
+                out.note("the server's store is another one; what follows is its log")?
+            }
             Signal::Lost(why) => out.note(&format!("connection lost ({why}); trying again"))?,
             Signal::Resumed => out.note("connected again; nothing was missed")?,
         }

@@ -92,9 +92,10 @@ impl Access {
 
     /// Settings of git, for requests below `url` alone.
     fn settings(&self, url: &str, ca: Option<&Path>) -> Vec<(String, String)> {
-        let token = self.token.as_ref().map(|it| {
-            (format!("http.{url}.extraHeader"), format!("Authorization: Bearer {it}"))
-        });
+        let token = self
+            .token
+            .as_ref()
+            .map(|it| (format!("http.{url}.extraHeader"), format!("Authorization: Bearer {it}")));
         let ca = ca.map(|it| (format!("http.{url}.sslCAInfo"), it.display().to_string()));
         token.into_iter().chain(ca).collect()
     }
@@ -132,7 +133,9 @@ async fn git_clone(
 ) -> anyhow::Result<()> {
     let mut git = Command::new("git");
     // What is set for another repository must not reach this one.
-    for (name, _) in std::env::vars_os().filter(|(it, _)| it.as_encoded_bytes().starts_with(b"GIT_")) {
+    for (name, _) in
+        std::env::vars_os().filter(|(it, _)| it.as_encoded_bytes().starts_with(b"GIT_"))
+    {
         git.env_remove(name);
     }
     git.env("GIT_TERMINAL_PROMPT", "0").env("GIT_CONFIG_COUNT", settings.len().to_string());

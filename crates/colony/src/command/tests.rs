@@ -1,1 +1,192 @@
+//! Commands against a server on a real socket, which tells a story by stages.
 
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{Method, Uri, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use colony_api::view::DeploymentView;
+
+use crate::cli::{Format, Global};
+use crate::output::{Out, sample};
+
+#[tokio::test]
+async fn watching_tells_each_change_once_and_ends_with_the_code() {
+    let home = |state: &str| {
+        let placements = json!([sample::placement("laptop", state, "1.0")]);
+        sample::hello("in-progress", "1.0", json!([sample::site("home", state, placements)]))
+    };
+    let done = json!([sample::placement("laptop", "INSTALLED", "1.0")]);
+    let done = sample::hello("installed", "1.0", json!([sample::site("home", "INSTALLED", done)]));
+    let stages = [home("PENDING"), home("INSTALLING"), home("INSTALLING"), done];
+    check(
+        "deploy hello --watch",
+        &stages,
+        "hello  home/laptop  PENDING 1.0  commit 3f2a1c9\n\
+         hello  home/laptop  INSTALLING 1.0  commit 3f2a1c9\n\
+         hello  home/laptop  INSTALLED 1.0  commit 3f2a1c9\n\
+         exit 0",
+        "hello 1.0: create 1\n",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_rollback_is_exit_3_with_what_to_type_next() {
+    check(
+        "deploy hello --watch",
+        &[sample::rolled_back()],
+        "hello  home/laptop  INSTALLED 1.1  commit 3f2a1c9\n\
+         ROLLED BACK to 1.1: home/laptop unhealthy (GET / 500, 3×); 1.2-bad quarantined, \
+         revert commit 9c01de4\nexit 3",
+        "hello 1.0: create 1\n\
+         see: colony logs hello --node home/laptop --previous\n\
+         lift: colony quarantine release hello --site home\n",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_deferred_delete_is_exit_4() {
+    check(
+        "deployment delete hello --watch",
+        &[sample::deleted()],
+        "hello  home  DELETED 1.1  commit 3f2a1c9\n\
+         hello  plant-b/b2  DELETING 1.0  commit 3f2a1c9  \
+         deferred: offline 3 h; catches up on return\n\
+         DELETED 3, deferred 1 (plant-b/b2 offline 3 h); catches up on return\nexit 4",
+        "hello 1.0: create 1\n",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_dry_run_with_changes_is_exit_2() {
+    let stdout = "hello: hello 1.0: create 1\n\n\
+                  TARGET       ACTION  VERSION  WHY\n\
+                  home/laptop  create  1.0      -\n\n\
+                  deployments/home/hello.yaml\n+id: 1\n\nplan sha256:01\nexit 2";
+    check("deploy hello --dry-run", &[], stdout, "").await;
+}
+
+#[tokio::test]
+async fn without_watching_it_is_said_how_to() {
+    let stderr = "hello 1.0: create 1\nsee: colony deployment show hello --watch\n";
+    check("deploy hello", &[], "exit 0", stderr).await;
+}
+
+#[tokio::test]
+async fn what_the_server_refuses_is_a_sentence() {
+    let said = "there is no deployment `nope`";
+    check("deployment show nope", &[], said, "").await;
+    check("deployment delete nope", &[], said, "").await;
+}
+
+/// Runs a command against the stages of a deployment: each look at it shows
+/// the next one, and each change of stage is an event.
+async fn check(line: &str, stages: &[DeploymentView], stdout: &str, stderr: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let socket = folder.path().join("api.sock");
+    let listener = tokio::net::UnixListener::bind(&socket).expect("a socket");
+    let server = tokio::spawn(axum::serve(listener, router(stages)).into_future());
+    let (shown, noted) = (Buffer::default(), Buffer::default());
+    let mut out = Out::buffers(Format::Table, shown.clone(), noted.clone());
+    let global = Global { socket: Some(socket), ..Global::default() };
+
+    let done = super::run(crate::cli::tests::operator(line), &global, &mut out).await;
+
+    server.abort();
+    let end = done.map_or_else(|error| format!("{error:#}"), |code| format!("exit {code}"));
+    assert_eq!(shown.text() + &end, stdout);
+    assert_eq!(noted.text(), stderr);
+}
+
+fn router(stages: &[DeploymentView]) -> axum::Router {
+    let (told, events) = unbounded_channel();
+    let (stages, events) = (stages.iter().cloned().collect(), Some(events));
+    let story = Story { stages: Mutex::new(stages), told, events: Mutex::new(events) };
+    axum::Router::new().fallback(answer).with_state(Arc::new(story))
+}
+
+struct Story {
+    stages: Mutex<VecDeque<DeploymentView>>,
+    told: UnboundedSender<()>,
+    events: Mutex<Option<UnboundedReceiver<()>>>,
+}
+
+async fn answer(State(story): State<Arc<Story>>, method: Method, uri: Uri) -> Response {
+    match (method.as_str(), uri.path()) {
+        ("GET", "/api/v1/events") => story.stream(),
+        ("GET", "/api/v1/deployments/hello") => story.next(),
+        ("POST", "/api/v1/deployments") | ("DELETE", "/api/v1/deployments/hello") => planned(),
+        (_, other) => {
+            let name = other.rsplit('/').next().unwrap_or_default();
+            let detail = format!("there is no deployment `{name}`");
+            let problem = colony_api::problem::Kind::NotFound.problem(detail);
+            (axum::http::StatusCode::NOT_FOUND, axum::Json(problem)).into_response()
+        }
+    }
+}
+
+impl Story {
+    fn next(&self) -> Response {
+        let mut stages = self.stages.lock().expect("a lock");
+        let view = stages.front().cloned();
+        if stages.len() > 1 {
+            stages.pop_front();
+            let _ = self.told.send(());
+        }
+        axum::Json(view).into_response()
+    }
+
+    fn stream(&self) -> Response {
+        let events = self.events.lock().expect("a lock").take().expect("one stream");
+        let message = |mut events: UnboundedReceiver<()>| async {
+            events.recv().await?;
+            Some((Ok::<_, io::Error>(Bytes::from(format!("data: {}\n\n", event()))), events))
+        };
+        let body = Body::from_stream(futures_util::stream::unfold(events, message));
+        ([(header::CONTENT_TYPE, "text/event-stream")], body).into_response()
+    }
+}
+
+fn event() -> Value {
+    json!({"id": "e-1", "position": 1, "at": 0, "kind": "state_transition", "actor": "local",
+           "sentence": "it moved", "body": {}})
+}
+
+fn planned() -> Response {
+    axum::Json(json!({"accepted": true, "event": "e-0", "plan": {
+        "hash": "sha256:01", "name": "hello", "application": "hello", "version": "1.0",
+        "targets": [{"site": "home", "node": "laptop", "action": "create", "toVersion": "1.0"}],
+        "files": [{"path": "deployments/home/hello.yaml", "diff": "+id: 1"}],
+    }}))
+    .into_response()
+}
+
+/// What was written, for a test to read.
+#[derive(Clone, Default)]
+struct Buffer(Arc<Mutex<Vec<u8>>>);
+
+impl Buffer {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().expect("a lock").clone()).expect("UTF-8")
+    }
+}
+
+impl Write for Buffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("a lock").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -7,9 +7,9 @@ use super::table::table;
 use super::words::{or_dash, some};
 
 pub(crate) fn list(views: &[ApplicationView], look: &Look) -> String {
-    let rows = views.iter().map(|it| {
-        [it.id.clone(), some(&it.versions), it.registry.clone(), it.name.clone()]
-    });
+    let rows = views
+        .iter()
+        .map(|it| [it.id.clone(), some(&it.versions), it.registry.clone(), it.name.clone()]);
     table(["ID", "VERSIONS", "REGISTRY", "NAME"], rows, look)
 }
 
@@ -35,7 +35,8 @@ pub(crate) fn show(view: &ApplicationDetail, look: &Look) -> String {
 
 fn parameters(parameters: &[ParameterView], look: &Look) -> String {
     let rows = parameters.iter().map(|it| {
-        let default = it.default.as_ref().map(|it| it.as_str().map_or(it.to_string(), str::to_owned));
+        let default =
+            it.default.as_ref().map(|it| it.as_str().map_or(it.to_string(), str::to_owned));
         let fixed = if it.immutable { " (cannot change later)" } else { "" };
         [
             it.name.clone(),

@@ -132,16 +132,18 @@ pub(crate) fn list(views: &[DeploymentView], look: &Look) -> String {
     table(["NAME", "VERSION", "OUTCOME", "NODES", "SAYS"], views.iter().map(narrow), look)
 }
 
-/// Installed, of all.
+/// Those that have it, of all.
 fn nodes(view: &DeploymentView) -> String {
     let all = || view.sites.iter().flat_map(|it| &it.placements);
-    let installed = all().filter(|it| it.state == State::Installed).count();
+    let there = |it: &&PlacementView| it.state == State::Installed && it.deferred.is_none();
+    let installed = all().filter(there).count();
     format!("{installed}/{}", all().count())
 }
 
 pub(crate) fn show(view: &DeploymentView, look: &Look) -> String {
     let version = view.version.as_deref().map(|it| format!(" {it}")).unwrap_or_default();
-    let head = format!("{}: {}{version}, {}", view.name, view.application, outcome_name(view.outcome));
+    let head =
+        format!("{}: {}{version}, {}", view.name, view.application, outcome_name(view.outcome));
     let rows = view.sites.iter().flat_map(|site| show_rows(site, look));
     let header = ["TARGET", "STATE", "VERSION", "COMMIT", "SINCE", "SAYS"];
     let mut text = format!("{head}\n{}\n\n{}\n", view.sentence, table(header, rows, look));
@@ -188,10 +190,18 @@ fn site_remarks(site: &DeploymentSite, look: &Look) -> String {
         text += &format!("{name}: stopped {} at {}: {failure}\n", look.ago(it.since), it.node);
     }
     if let Some(it) = &site.hold {
-        text += &format!("{name}: held by {} {}: {}\n", it.by, look.ago(it.since), or_dash(Some(&it.note)));
+        text += &format!(
+            "{name}: held by {} {}: {}\n",
+            it.by,
+            look.ago(it.since),
+            or_dash(Some(&it.note))
+        );
     }
     if let Some(it) = &site.conflict {
-        text += &format!("{name}: Git held something else than expected, nothing was written:\n{}\n", it.diff);
+        text += &format!(
+            "{name}: Git held something else than expected, nothing was written:\n{}\n",
+            it.diff
+        );
     }
     for it in &site.findings {
         text += &format!("{name}: {it}\n");

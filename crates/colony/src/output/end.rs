@@ -60,7 +60,10 @@ fn rolled_back(view: &DeploymentView) -> End {
         end.says.push(format!("ROLLED BACK {to}: {}{}", cause(site), aftermath(site)));
         end.hints.extend(look_there(view, site));
         if !site.quarantine.is_empty() {
-            end.hints.push(format!("lift: colony quarantine release {} --site {}", view.name, site.site));
+            end.hints.push(format!(
+                "lift: colony quarantine release {} --site {}",
+                view.name, site.site
+            ));
         }
     }
     end
@@ -193,5 +196,7 @@ pub(crate) fn left_running(view: Option<&DeploymentView>, name: &str) -> String 
         None | Some(0) => String::new(),
         Some(open) => format!(" on {}", count(open, "node")),
     };
-    format!("not watching any more; {name} goes on{whose}\nsee: colony deployment show {name} --watch")
+    format!(
+        "not watching any more; {name} goes on{whose}\nsee: colony deployment show {name} --watch"
+    )
 }

@@ -119,7 +119,9 @@ impl Out {
         let text = match self.format {
             Format::Table | Format::Wide => line(value, &self.look()),
             Format::Json => serde_json::to_string(value)?,
-            Format::Yaml => format!("---\n{}", colony_margo::yaml::emit(&serde_json::to_value(value)?)),
+            Format::Yaml => {
+                format!("---\n{}", colony_margo::yaml::emit(&serde_json::to_value(value)?))
+            }
         };
         self.data(&text)
     }

@@ -9,7 +9,8 @@ use super::words::or_dash;
 
 pub(crate) fn list(views: &[NodeView], look: &Look) -> String {
     let row = |it: &NodeView| {
-        let labels: Vec<String> = it.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let labels: Vec<String> =
+            it.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
         [
             format!("{}/{}", it.site, it.name),
             presence(it, look),
@@ -37,13 +38,16 @@ fn presence(view: &NodeView, look: &Look) -> String {
         Presence::Joined => "never heard".to_owned(),
         Presence::Online => "online".to_owned(),
         Presence::Suspect => "late".to_owned(),
-        Presence::Offline => format!("offline {}", look.lasting(view.last_heard.unwrap_or(view.since))),
+        Presence::Offline => {
+            format!("offline {}", look.lasting(view.last_heard.unwrap_or(view.since)))
+        }
     }
 }
 
 fn remarks(view: &NodeView) -> String {
     let cordoned = view.cordoned.then(|| "cordoned".to_owned());
-    let unready = (view.ready == Some(false)).then(|| format!("not ready: {}", view.reasons.join("; ")));
+    let unready =
+        (view.ready == Some(false)).then(|| format!("not ready: {}", view.reasons.join("; ")));
     cordoned.into_iter().chain(unready).collect::<Vec<_>>().join(", ")
 }
 
@@ -59,7 +63,9 @@ pub(crate) fn show(view: &NodeView, look: &Look) -> String {
     for (key, value) in &view.labels {
         text += &format!("label: {key}={value}\n");
     }
-    if look.wide && let Some(capabilities) = &view.capabilities {
+    if look.wide
+        && let Some(capabilities) = &view.capabilities
+    {
         text += &format!("capabilities:\n{}\n", colony_margo::yaml::emit(capabilities));
     }
     let rows = view.placements.iter().map(|it| {

@@ -29,14 +29,17 @@ pub(crate) fn remarks(plan: &PlanView) -> String {
 pub(crate) fn show(plan: &PlanView, look: &Look) -> String {
     let version = plan.version.as_deref().map(|it| format!(" {it}")).unwrap_or_default();
     let profile = plan.profile.as_deref().map(|it| format!(", profile {it}")).unwrap_or_default();
-    let mut text = format!("{}: {}{version}{profile}: {}\n\n", plan.name, plan.application, summary(plan));
+    let mut text =
+        format!("{}: {}{version}{profile}: {}\n\n", plan.name, plan.application, summary(plan));
     let rows = plan.targets.iter().map(|it| {
         [place(it), it.action.name().to_owned(), versions(it), or_dash(it.reason.as_deref())]
     });
     text += &table(["TARGET", "ACTION", "VERSION", "WHY"], rows, look);
     text += "\n";
     for it in &plan.parameters {
-        let say = |it: &Option<serde_json::Value>| it.as_ref().map_or("unset".to_owned(), ToString::to_string);
+        let say = |it: &Option<serde_json::Value>| {
+            it.as_ref().map_or("unset".to_owned(), ToString::to_string)
+        };
         text += &format!("\nparameter {}: {} → {}\n", it.name, say(&it.from), say(&it.to));
     }
     for file in &plan.files {

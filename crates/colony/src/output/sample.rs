@@ -78,7 +78,8 @@ pub(crate) fn deferred() -> DeploymentView {
         json!({"presence": "offline", "lastHeard": ago(3 * 3600),
                "deferred": {"reason": "offline 3 h", "since": ago(3 * 3600)}}),
     );
-    let home = json!([placement("laptop", "INSTALLED", "1.1"), placement("shed", "INSTALLED", "1.1")]);
+    let home =
+        json!([placement("laptop", "INSTALLED", "1.1"), placement("shed", "INSTALLED", "1.1")]);
     let plant = json!([placement("b1", "INSTALLED", "1.1"), away]);
     let sites = json!([site("home", "INSTALLED", home), site("plant-b", "INSTALLED", plant)]);
     hello("deferred", "1.1", sites)
@@ -104,8 +105,7 @@ pub(crate) fn failed() -> DeploymentView {
         "code": "image-missing", "message": "hub/hello:9 does not exist", "tries": 3, "of": 3,
         "remedy": "publish the image or deploy a version that has one",
     });
-    let laptop =
-        with(placement("laptop", "FAILED(install)", "9"), json!({"failure": failure}));
+    let laptop = with(placement("laptop", "FAILED(install)", "9"), json!({"failure": failure}));
     hello("failed", "9", json!([site("home", "FAILED(install)", json!([laptop]))]))
 }
 

@@ -5,7 +5,7 @@ use colony_api::view::{HoldView, SitePresence, SiteView};
 
 use super::Look;
 use super::table::table;
-use super::words::{or_dash, short};
+use super::words::{count, or_dash, short};
 
 pub(crate) fn list(views: &[SiteView], look: &Look) -> String {
     let rows = views.iter().map(|it| {
@@ -42,12 +42,13 @@ fn deployments(view: &SiteView) -> String {
 
 fn remarks(view: &SiteView, look: &Look) -> Vec<String> {
     let unready = !view.ready && view.presence == SitePresence::Online;
-    let unready = unready.then(|| format!("not ready: {}", or_dash(Some(&view.reasons.join("; ")))));
+    let unready =
+        unready.then(|| format!("not ready: {}", or_dash(Some(&view.reasons.join("; ")))));
     let holds = view.holds.iter().map(|it| hold(it, look));
     let files = view.findings.len();
-    let findings = (files > 0).then(|| format!("{} in its files", super::words::count(files, "finding")));
-    let orders = view.commands_open;
-    let orders = (orders > 0).then(|| format!("{orders} orders not acknowledged"));
+    let findings = (files > 0).then(|| format!("{} in its files", count(files, "finding")));
+    let orders = usize::try_from(view.commands_open).unwrap_or(usize::MAX);
+    let orders = (orders > 0).then(|| format!("{} not acknowledged", count(orders, "order")));
     unready.into_iter().chain(holds).chain(findings).chain(orders).collect()
 }
 
@@ -55,12 +56,15 @@ fn remarks(view: &SiteView, look: &Look) -> Vec<String> {
 fn hold(hold: &HoldView, look: &Look) -> String {
     let whose = hold.deployment.as_ref().map(|it| format!("{it} ")).unwrap_or_default();
     let since = look.lasting(hold.since);
-    let commit = hold.commit.as_ref().map(|it| format!(" of commit {}", it.short())).unwrap_or_default();
+    let commit =
+        hold.commit.as_ref().map(|it| format!(" of commit {}", it.short())).unwrap_or_default();
     let note = if hold.note.is_empty() { String::new() } else { format!(": {}", hold.note) };
     match hold.what {
         ReleaseWhat::Hold => format!("{whose}held by {} for {since}{note}", hold.by),
         ReleaseWhat::Removal => format!("removals{commit} wait for a release for {since}{note}"),
-        ReleaseWhat::History => format!("a rewritten history{commit} waits to be accepted for {since}{note}"),
+        ReleaseWhat::History => {
+            format!("a rewritten history{commit} waits to be accepted for {since}{note}")
+        }
     }
 }
 

@@ -12,15 +12,13 @@ use super::{application, deployment, event, node, plan, site as sites, status, t
 #[test]
 fn a_placement_is_a_line() {
     let view = hello("installed", "1.0", json!([installed("1.0")]));
-    assert_snapshot!(lines(&view), @"");
+    assert_snapshot!(lines(&view), @"hello  home/laptop  INSTALLED 1.0  commit 3f2a1c9");
 }
 
 #[test]
 fn a_line_says_what_a_placement_waits_for() {
-    let pulling = with(
-        placement("laptop", "INSTALLING", "1.1"),
-        json!({"progress": "pulling 34 of 120 MB"}),
-    );
+    let pulling =
+        with(placement("laptop", "INSTALLING", "1.1"), json!({"progress": "pulling 34 of 120 MB"}));
     let mut failure = sample::unhealthy();
     failure["of"] = json!(3);
     failure["retryAt"] = json!(sample::NOW + 20_000);
@@ -35,7 +33,12 @@ fn a_line_says_what_a_placement_waits_for() {
     );
     let home = site("home", "FAILED(install)", json!([pulling, failing, stale]));
     let view = hello("in-progress", "1.1", json!([home, waiting]));
-    assert_snapshot!(lines(&view), @"");
+    assert_snapshot!(lines(&view), @r"
+    hello  home/laptop  INSTALLING 1.1  commit 3f2a1c9  pulling 34 of 120 MB
+    hello  home/shed  FAILED(install) 1.1  commit 3f2a1c9  unhealthy (GET / 500, 3×), try 1 of 3, again in 20 s
+    hello  home/attic  INSTALLED 1.0  commit 3f2a1c9  stale: last heard 3 h ago
+    hello  plant-b  PENDING 1.1  commit 3f2a1c9  site not heard for 5 min  the site has not taken the commit yet
+    ");
 }
 
 #[test]
@@ -46,7 +49,11 @@ fn one_node_needs_no_sentence() {
 #[test]
 fn a_rollback_names_cause_quarantine_and_revert() {
     let view = sample::rolled_back();
-    assert_snapshot!(told(&view, Goal::Present), @"");
+    assert_snapshot!(told(&view, Goal::Present), @r"
+    ROLLED BACK to 1.1: home/laptop unhealthy (GET / 500, 3×); 1.2-bad quarantined, revert commit 9c01de4
+    see: colony logs hello --node home/laptop --previous
+    lift: colony quarantine release hello --site home
+    ");
     assert_eq!(exit_code(view.outcome, Goal::Present), 3);
     assert_eq!(exit_code(view.outcome, Goal::Back), 0);
 }
@@ -60,12 +67,20 @@ fn a_first_install_goes_back_to_nothing() {
     home["quarantine"] = json!([{"version": "1.0", "workload": "sha256:ab", "since": ago(3),
         "reason": "it exited with 1"}]);
     let view = hello("rolled-back", "1.0", json!([home]));
-    assert_snapshot!(told(&view, Goal::Present), @"");
+    assert_snapshot!(told(&view, Goal::Present), @r"
+    ROLLED BACK to nothing, for nothing ran before: home: it exited with 1; 1.0 quarantined
+    lift: colony quarantine release hello --site home
+    ");
 }
 
 #[test]
 fn a_failure_says_what_to_do() {
-    assert_snapshot!(told(&sample::failed(), Goal::Present), @"");
+    assert_snapshot!(told(&sample::failed(), Goal::Present), @r"
+    FAILED(install) 9 at home/laptop: image-missing (hub/hello:9 does not exist), try 3 of 3
+    help: publish the image or deploy a version that has one
+    see: colony logs hello --node home/laptop
+    again: colony deployment retry hello --node home/laptop
+    ");
 }
 
 #[test]
@@ -74,7 +89,12 @@ fn a_conflict_shows_the_difference() {
         site("home", "CONFLICT", json!([])),
         json!({"conflict": {"diff": "-a: 1\n+a: 2", "since": ago(3)}}),
     );
-    assert_snapshot!(told(&hello("failed", "1.1", json!([home])), Goal::Present), @"");
+    assert_snapshot!(told(&hello("failed", "1.1", json!([home])), Goal::Present), @r"
+    CONFLICT at home: somebody else changed the file in Git; nothing was written
+    -a: 1
+    +a: 2
+    again: look at the change, then deploy hello once more
+    ");
 }
 
 #[test]
@@ -95,16 +115,43 @@ fn a_deployment_that_vanishes_is_no_success_unless_asked_for() {
 
 #[test]
 fn a_deployment_is_shown_with_all_its_nodes() {
-    assert_snapshot!(deployment::show(&sample::deferred(), &look()), @"");
-    assert_snapshot!(deployment::show(&sample::rolled_back(), &look()), @"");
+    assert_snapshot!(deployment::show(&sample::deferred(), &look()), @r"
+    hello: hello 1.1, DEFERRED
+    hello is deferred
+
+    TARGET       STATE      VERSION  COMMIT   SINCE     SAYS
+    home/laptop  INSTALLED  1.1      3f2a1c9  60 s ago  -
+    home/shed    INSTALLED  1.1      3f2a1c9  60 s ago  -
+    plant-b/b1   INSTALLED  1.1      3f2a1c9  60 s ago  -
+    plant-b/b2   INSTALLED  1.0      3f2a1c9  60 s ago  deferred: offline 3 h; catches up on return
+    ");
+    assert_snapshot!(deployment::show(&sample::rolled_back(), &look()), @r"
+    hello: hello 1.1, ROLLED BACK
+    hello is rolled-back
+
+    TARGET       STATE      VERSION  COMMIT   SINCE     SAYS
+    home/laptop  INSTALLED  1.1      3f2a1c9  60 s ago  -
+    home: 1.2-bad quarantined 20 s ago: laptop unhealthy (GET / 500, 3×)
+    ");
 }
 
 #[test]
 fn deployments_are_listed() {
     let views = [sample::deferred(), sample::rolled_back()];
-    assert_snapshot!(deployment::list(&views, &look()), @"");
-    assert_snapshot!(deployment::list(&views, &sample::wide()), @"");
-    assert_snapshot!(deployment::quarantine(&views, &look()), @"");
+    assert_snapshot!(deployment::list(&views, &look()), @r"
+    NAME   VERSION  OUTCOME      NODES  SAYS
+    hello  1.1      DEFERRED     3/4    hello is deferred
+    hello  1.1      ROLLED BACK  1/1    hello is rolled-back
+    ");
+    assert_snapshot!(deployment::list(&views, &sample::wide()), @r"
+    NAME   APPLICATION  VERSION  OUTCOME      NODES  SAYS
+    hello  hello        1.1      DEFERRED     3/4    hello is deferred
+    hello  hello        1.1      ROLLED BACK  1/1    hello is rolled-back
+    ");
+    assert_snapshot!(deployment::quarantine(&views, &look()), @r"
+    DEPLOYMENT  SITE  VERSION  SINCE     WHY
+    hello       home  1.2-bad  20 s ago  laptop unhealthy (GET / 500, 3×)
+    ");
 }
 
 #[test]
@@ -118,19 +165,43 @@ fn a_history_is_read_from_the_top() {
         entry("3f2a1c9", Value::Null, "Delete hello"),
     ];
     let view = read(json!({"name": "hello", "entries": entries}));
-    assert_snapshot!(deployment::history(&view, &look()), @"");
+    assert_snapshot!(deployment::history(&view, &look()), @r"
+    WHEN                  COMMIT   SITE  VERSION  WHO  WHAT
+    2027-01-15 07:58:30Z  9c01de4  home  1.1      ann  Roll hello back to 1.1
+    2027-01-15 07:58:30Z  3f2a1c9  home  removed  ann  Delete hello
+    ");
 }
 
 #[test]
 fn the_fleet_is_seen_at_a_glance() {
-    assert_snapshot!(status::show(&sample::status(), &look()), @"");
+    assert_snapshot!(status::show(&sample::status(), &look()), @r"
+    central https://hub.local:7443 · ready · commit 3f2a1c9 · colony 0.1.0
+
+    SITE     PRESENCE        NODES  DEPLOYMENTS       COMMIT   SAYS
+    home     online          1/2    INSTALLED 2       3f2a1c9  -
+    plant-b  offline 10 min  1/2    FAILED(update) 1  -        held by ann for 2 h: audit
+    plant-c  not joined      0/0    -                 -        -
+
+    DEPLOYMENT  VERSION  OUTCOME      NODES  SITES  SAYS
+    hello       1.1      ROLLED BACK  3/4    2      1.2-bad was left at home
+
+    NEEDS ATTENTION
+    hello@home: 1.2-bad is quarantined
+      colony quarantine release hello --site home
+    ");
 }
 
 #[test]
 fn an_empty_fleet_says_how_to_begin() {
     let view = read(json!({"role": "central", "version": "0.1.0", "url": "https://hub:7443",
         "ready": false, "reasons": ["Git cannot be reached"], "at": 0, "sites": [], "deployments": []}));
-    assert_snapshot!(status::show(&view, &look()), @"");
+    assert_snapshot!(status::show(&view, &look()), @r"
+    central https://hub:7443 · NOT READY: Git cannot be reached · colony 0.1.0
+
+    no sites yet; add one: colony site add NAME
+
+    nothing is deployed yet; try: colony deploy hello --watch
+    ");
 }
 
 #[test]
@@ -143,7 +214,21 @@ fn a_site_is_shown_with_what_waits_there() {
         "holds": [{"what": "removal", "by": "colony", "since": ago(600), "commit": commit("9c01de4")}],
         "findings": [{"file": "deployments/plant-b/hello.yaml", "line": 3, "column": 5,
             "path": "spec", "severity": "error", "problem": "is missing", "expected": "a mapping"}]}));
-    assert_snapshot!(sites::show(&view, &look()), @"");
+    assert_snapshot!(sites::show(&view, &look()), @r"
+    plant-b: online
+    orchestrator: 0.1.0
+    incarnation: 1
+    commit: 3f2a1c9
+    nodes join at: https://plant-b:7444
+    CA: sha256:ab
+    deployments: INSTALLED 2, PENDING 1
+    label: country=de
+    not ready: the database is locked
+    removals of commit 9c01de4 wait for a release for 10 min
+    1 finding in its files
+    1 order not acknowledged
+    deployments/plant-b/hello.yaml:3:5: spec: is missing; expected a mapping
+    ");
 }
 
 #[test]
@@ -152,18 +237,42 @@ fn nodes_are_listed_with_how_long_they_are_away() {
         with(json!({"site": "home", "name": name, "since": ago(60)}), fields)
     };
     let views: Vec<_> = [
-        node("laptop", json!({"presence": "online", "engine": "podman 4.3.1", "placements": [
-            {"deployment": "hello", "state": "INSTALLED", "version": "1.1", "since": ago(60)}]})),
+        node(
+            "laptop",
+            json!({"presence": "online", "engine": "podman 4.3.1", "placements": [
+            {"deployment": "hello", "state": "INSTALLED", "version": "1.1", "since": ago(60)}]}),
+        ),
         node("shed", json!({"presence": "offline", "lastHeard": ago(10_800), "cordoned": true})),
-        node("attic", json!({"presence": "online", "ready": false,
-            "reasons": ["no container engine"], "labels": {"line": "3"}})),
+        node(
+            "attic",
+            json!({"presence": "online", "ready": false,
+            "reasons": ["no container engine"], "labels": {"line": "3"}}),
+        ),
         node("cellar", json!({"presence": "joined"})),
     ]
     .map(read)
     .into();
-    assert_snapshot!(node::list(&views, &look()), @"");
-    assert_snapshot!(node::list(&views, &sample::wide()), @"");
-    assert_snapshot!(node::show(&views[0], &look()), @"");
+    assert_snapshot!(node::list(&views, &look()), @r"
+    NODE         PRESENCE     ENGINE        DEPLOYMENTS  SAYS
+    home/laptop  online       podman 4.3.1  1            -
+    home/shed    offline 3 h  -             0            cordoned
+    home/attic   online       -             0            not ready: no container engine
+    home/cellar  never heard  -             0            -
+    ");
+    assert_snapshot!(node::list(&views, &sample::wide()), @r"
+    NODE         PRESENCE     ENGINE        DEPLOYMENTS  SAYS                            LABELS
+    home/laptop  online       podman 4.3.1  1            -                               -
+    home/shed    offline 3 h  -             0            cordoned                        -
+    home/attic   online       -             0            not ready: no container engine  line=3
+    home/cellar  never heard  -             0            -                               -
+    ");
+    assert_snapshot!(node::show(&views[0], &look()), @r"
+    home/laptop: online
+    engine: podman 4.3.1
+
+    DEPLOYMENT  STATE      VERSION  SINCE
+    hello       INSTALLED  1.1      60 s ago
+    ");
 }
 
 #[test]
@@ -181,8 +290,27 @@ fn a_plan_is_counted_and_shown() {
         "files": [{"path": "deployments/home/hello.yaml", "diff": "-  version: 1.0\n+  version: 1.1\n"}],
     }));
     assert_eq!(plan::summary(&plan), "create 1, update 1, deferred 1, refused 1");
-    assert_snapshot!(plan::remarks(&plan), @"");
-    assert_snapshot!(plan::show(&plan, &look()), @"");
+    assert_snapshot!(plan::remarks(&plan), @r"
+    deferred plant-b/b2: offline 3 h
+    refused plant-c: no node has a container engine
+    ");
+    assert_snapshot!(plan::show(&plan, &look()), @r#"
+    hello: hello 1.1, profile compose: create 1, update 1, deferred 1, refused 1
+
+    TARGET       ACTION    VERSION    WHY
+    home/laptop  update    1.0 → 1.1  -
+    plant-b/b1   create    1.1        -
+    plant-b/b2   deferred  1.1        offline 3 h
+    plant-c      refused   -          no node has a container engine
+
+    parameter greeting: "Hello" → "Hi"
+
+    deployments/home/hello.yaml
+    -  version: 1.0
+    +  version: 1.1
+
+    plan sha256:0123
+    "#);
 }
 
 #[test]
@@ -206,7 +334,15 @@ fn why_is_a_sentence_and_then_who_acts() {
             "owner": "device owner", "act": "switch it on", "since": ago(10_800),
             "next": "it is updated to 1.1 when it returns"}],
     }));
-    assert_snapshot!(talk::why(&view, &look()), @"");
+    assert_snapshot!(talk::why(&view, &look()), @r"
+    INSTALLED 1.1; node b2 deferred: offline 3 h; catches up on return
+
+    plant-b/b2: b2 is offline
+      who: device owner
+      since: 3 h ago
+      do: switch it on
+      next: it is updated to 1.1 when it returns
+    ");
 }
 
 #[test]
@@ -214,8 +350,8 @@ fn events_and_logs_are_lines() {
     let view = read(json!({"id": "e-7", "position": 7, "at": ago(0), "kind": "state_transition",
         "site": "home", "node": "laptop", "deployment": "hello", "actor": "node:laptop",
         "sentence": "INSTALLING → INSTALLED", "body": {}}));
-    assert_snapshot!(event::line(&view, &look()), @"");
-    assert_snapshot!(event::line(&view, &sample::wide()), @"");
+    assert_snapshot!(event::line(&view, &look()), @"2027-01-15 08:00:00Z  home/laptop  hello  INSTALLING → INSTALLED");
+    assert_snapshot!(event::line(&view, &sample::wide()), @"2027-01-15 08:00:00Z  home/laptop  hello  INSTALLING → INSTALLED  state_transition  node:laptop  e-7");
     let lines = |services: [&str; 2]| {
         let lines: Vec<_> = services.map(|it| read(json!({"service": it, "text": "up"}))).into();
         event::log_lines(&lines)
@@ -235,7 +371,16 @@ fn an_application_shows_what_can_be_set() {
             {"name": "port", "default": 8080, "allowed": "integer 1 to 65535", "immutable": true},
         ],
     }));
-    assert_snapshot!(application::show(&view, &look()), @"");
+    assert_snapshot!(application::show(&view, &look()), @r"
+    hello 1.1: Hello
+    versions: 1.1, 1.0
+    from: hello/1.1 of registry builtin, sha256:ab
+    profile: compose (compose): web
+
+    PARAMETER  DEFAULT  ALLOWED                                   MEANS
+    greeting   Hello    string up to 80 characters                -
+    port       8080     integer 1 to 65535 (cannot change later)  -
+    ");
 }
 
 fn installed(version: &str) -> Value {

@@ -3,7 +3,7 @@
 use anyhow::Context;
 use tokio_util::sync::CancellationToken;
 
-use colony_central::Central;
+use colony_central::{Central, GitConfig, GitCredentials, Secret};
 
 use super::{Flag, operator};
 use crate::config::{self, Config};
@@ -54,7 +54,7 @@ pub(crate) async fn run(config: &Config, stop: CancellationToken) -> anyhow::Res
 }
 
 pub(crate) async fn start(config: &Config) -> anyhow::Result<Central> {
-    Central::start(settings(config)?).await
+    colony_central::start(settings(config)?).await
 }
 
 fn settings(config: &Config) -> anyhow::Result<colony_central::Config> {
@@ -63,21 +63,28 @@ fn settings(config: &Config) -> anyhow::Result<colony_central::Config> {
     Ok(colony_central::Config {
         data: config.data().join("central"),
         listen,
-        advertise: address::urls(listen, config::list(config.get("central.advertise"))),
+        advertise: config::list(config.get("central.advertise")),
         database: config.get("central.database").map(str::to_owned),
         git: git(config)?,
     })
 }
 
-fn git(config: &Config) -> anyhow::Result<Option<colony_central::GitConfig>> {
+fn git(config: &Config) -> anyhow::Result<Option<GitConfig>> {
     let Some(url) = config.get("git.url") else { return Ok(None) };
-    let token = match config.get("git.token-file") {
-        None => None,
+    let branch = config.get("git.branch").unwrap_or("main").to_owned();
+    let credentials = match config.get("git.token-file") {
+        None if is_ssh(url) => GitCredentials::Ssh,
+        None => GitCredentials::None,
         Some(path) => {
             let text = std::fs::read_to_string(path);
-            Some(text.with_context(|| format!("could not read {path}"))?.trim().to_owned())
+            let text = text.with_context(|| format!("could not read {path}"))?;
+            GitCredentials::Token(Secret::new(text.trim().to_owned()))
         }
     };
-    let branch = config.get("git.branch").unwrap_or("main").to_owned();
-    Ok(Some(colony_central::GitConfig { url: url.to_owned(), branch, token }))
+    Ok(Some(GitConfig { branch, credentials, ..GitConfig::new(url) }))
+}
+
+/// `ssh://…` or `user@host:path`.
+fn is_ssh(url: &str) -> bool {
+    url.starts_with("ssh://") || (!url.contains("://") && url.contains('@') && url.contains(':'))
 }

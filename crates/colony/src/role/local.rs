@@ -2,8 +2,6 @@
 
 use tokio_util::sync::CancellationToken;
 
-use colony_local::{Local, Timing};
-
 use super::Flag;
 use crate::config::{self, Config};
 use crate::{address, say};
@@ -42,7 +40,7 @@ impl Args {
 }
 
 pub(crate) async fn run(config: &Config, args: &Args, stop: CancellationToken) -> anyhow::Result<()> {
-    let local = Local::start(settings(config, args.join.clone(), args.replace)?).await?;
+    let local = colony_local::start(settings(config, args.join.clone(), args.replace)?).await?;
     say(&format!("site {} on {}", local.site(), local.urls().join(", ")));
     say(&format!("next: colony node invite --site {}", local.site()));
     local.run(stop).await
@@ -56,11 +54,10 @@ pub(crate) fn settings(
     let usual = "127.0.0.1:7444".parse()?;
     let listen = address::listen(config.get("local.listen").unwrap_or_default(), usual)?;
     Ok(colony_local::Config {
-        data: config.data().join("local"),
         listen,
-        advertise: address::urls(listen, config::list(config.get("local.advertise"))),
+        advertise: config::list(config.get("local.advertise")),
         join,
         replace,
-        timing: Timing::default(),
+        ..colony_local::Config::new(config.data().join("local"))
     })
 }

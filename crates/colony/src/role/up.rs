@@ -10,7 +10,6 @@ use tokio_util::sync::CancellationToken;
 
 use colony_api::Client;
 use colony_api::request::{Invite, SiteAdd};
-use colony_local::Local;
 use colony_node::Node;
 use colony_task::Tasks;
 
@@ -68,10 +67,10 @@ pub(crate) async fn run(config: &Config, stop: CancellationToken) -> anyhow::Res
 /// Each role serves before the next one asks it for something.
 async fn begin(config: &Config, tasks: &mut Tasks) -> anyhow::Result<()> {
     let central = central::start(config).await?;
-    let (url, client) = (central.url().to_owned(), operator::remember(&central)?);
+    let (url, client) = (central.url(), operator::remember(&central)?);
     tasks.spawn("central", central.run(tasks.stop()));
     let join = site_invitation(config, &client).await?;
-    let local = Local::start(local::settings(config, join, false)?).await?;
+    let local = colony_local::start(local::settings(config, join, false)?).await?;
     let site = local.site().to_string();
     tasks.spawn("local", local.run(tasks.stop()));
     let join = node_invitation(config, &client, &site).await?;
@@ -88,7 +87,7 @@ async fn site_invitation(config: &Config, client: &Client) -> anyhow::Result<Opt
         return Ok(None);
     }
     let sites = client.site_list().await.context("could not ask the central orchestrator")?;
-    let invited = match sites.iter().any(|it| it.name == SITE) {
+    let invited = match sites.iter().any(|it| it.name.as_str() == SITE) {
         true => client.site_invite(SITE, &Invite { replace: true, ..Invite::default() }).await,
         false => client.site_add(&SiteAdd { name: SITE.to_owned(), ..SiteAdd::default() }).await,
     };

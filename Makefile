@@ -6,10 +6,13 @@ SEED ?= 7
 export SEEDS
 
 .DEFAULT_GOAL := help
-.PHONY: help check test prove bench sim
+.PHONY: help demo check test prove bench sim
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+
+demo: ## build, install what is missing, and tell the story of the README on real engines
+	@scripts/demo
 
 check: ## format, lints, documentation, layers, paths
 	cargo fmt --all --check

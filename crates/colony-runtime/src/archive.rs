@@ -109,9 +109,7 @@ fn unusable(all: &[Finding]) -> Code {
 
 /// What goes wrong with our own files.
 pub(crate) fn disk(error: &io::Error) -> Failure {
-    let code = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Code::DiskFull,
-        _ => Code::EngineError,
-    };
+    let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded].contains(&error.kind());
+    let code = if full { Code::DiskFull } else { Code::EngineError };
     Failure::new(code, format!("could not use the node's folder: {error}"))
 }

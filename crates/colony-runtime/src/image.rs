@@ -2,11 +2,9 @@
 //! node's manager has.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bollard::auth::DockerCredentials;
-use bollard::models::CreateImageInfo;
 use bollard::query_parameters::{CreateImageOptions, ImportImageOptions};
 use bytes::Bytes;
 use colony_core::attempt::Failure;
@@ -16,7 +14,6 @@ use futures_util::StreamExt;
 use futures_util::stream::iter;
 
 use crate::compose::{Project, PullPolicy, Service};
-use crate::config::PullProgress;
 use crate::engine::Image;
 use crate::load;
 use crate::registry::{Manifest, Place, oci_architecture};
@@ -31,12 +28,6 @@ const CONFIG_LIMIT: usize = 4 << 20;
 /// Layers that come through the manager are held in memory.
 const LAYER_LIMIT: usize = 256 << 20;
 const TOGETHER: usize = 2;
-
-/// What is being fetched: bytes done and bytes known of, by layer.
-#[derive(Debug, Default)]
-pub(crate) struct Pulls {
-    by_image: Mutex<BTreeMap<String, BTreeMap<String, (u64, u64)>>>,
-}
 
 impl Inner {
     /// Has every image of the project at hand.
@@ -194,63 +185,6 @@ impl Reference<'_> {
     }
 }
 
-/// Ends what is shown of a pull, however the pull ends.
-#[derive(Debug)]
-pub(crate) struct Shown<'a> {
-    pulls: &'a Pulls,
-    image: String,
-}
-
-impl Pulls {
-    fn begin(&self, image: &str) -> Shown<'_> {
-        self.lock().insert(image.to_owned(), BTreeMap::new());
-        Shown { pulls: self, image: image.to_owned() }
-    }
-
-    fn note(&self, image: &str, step: &CreateImageInfo) {
-        let (Some(layer), Some(detail)) = (&step.id, &step.progress_detail) else { return };
-        // Docker tells of unpacking in the same way, and begins again at zero.
-        if step.status.as_deref() != Some("Downloading") {
-            return;
-        }
-        let number = |it: Option<i64>| it.and_then(|it| u64::try_from(it).ok());
-        let (Some(done), Some(total)) = (number(detail.current), number(detail.total)) else {
-            return;
-        };
-        if let Some(layers) = self.lock().get_mut(image) {
-            layers.insert(layer.clone(), (done, total));
-        }
-    }
-
-    fn set(&self, image: &str, done: u64, total: u64) {
-        if let Some(layers) = self.lock().get_mut(image) {
-            layers.insert(String::new(), (done, total));
-        }
-    }
-
-    pub(crate) fn shown(&self) -> Vec<PullProgress> {
-        let sum = |layers: &BTreeMap<String, (u64, u64)>, part: fn(&(u64, u64)) -> u64| {
-            layers.values().map(part).sum()
-        };
-        let each = |(image, layers): (&String, &BTreeMap<String, (u64, u64)>)| PullProgress {
-            image: image.clone(),
-            done_bytes: sum(layers, |it| it.0),
-            total_bytes: sum(layers, |it| it.1),
-        };
-        self.lock().iter().map(each).collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, BTreeMap<String, (u64, u64)>>> {
-        self.by_image.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Shown<'_> {
-    fn drop(&mut self) {
-        self.pulls.lock().remove(&self.image);
-    }
-}
-
 /// Fingerprints whose images must stay, as a set of image names.
 pub(crate) async fn needed(inner: &Inner, fingerprints: &BTreeSet<Digest>) -> BTreeSet<String> {
     let mut images = BTreeSet::new();
@@ -272,30 +206,6 @@ mod tests {
         check("127.0.0.1:5000/a:1.2", "127.0.0.1:5000/a", "1.2");
         check("r.example/a:1@sha256:ff", "r.example/a", "sha256:ff");
         check("r.example/a@sha256:ff", "r.example/a", "sha256:ff");
-    }
-
-    #[test]
-    fn progress_is_the_sum_of_layers_and_ends_with_the_pull() {
-        let pulls = Pulls::default();
-        let shown = pulls.begin("a");
-        pulls.note("a", &step("Downloading", "l1", 10, 100));
-        pulls.note("a", &step("Downloading", "l2", 5, 50));
-        pulls.note("a", &step("Downloading", "l1", 100, 100));
-        pulls.note("a", &step("Extracting", "l1", 1, 100));
-        let expected = PullProgress { image: "a".to_owned(), done_bytes: 105, total_bytes: 150 };
-        assert_eq!(pulls.shown(), [expected]);
-        drop(shown);
-        assert_eq!(pulls.shown(), []);
-    }
-
-    fn step(status: &str, layer: &str, current: i64, total: i64) -> CreateImageInfo {
-        let detail = bollard::models::ProgressDetail { current: Some(current), total: Some(total) };
-        CreateImageInfo {
-            id: Some(layer.to_owned()),
-            status: Some(status.to_owned()),
-            progress_detail: Some(detail),
-            ..CreateImageInfo::default()
-        }
     }
 
     #[track_caller]

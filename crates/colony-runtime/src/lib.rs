@@ -36,6 +36,7 @@ mod logs;
 mod network;
 mod news;
 mod order;
+mod pulls;
 mod registry;
 mod remove;
 mod runtime;

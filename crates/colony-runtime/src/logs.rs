@@ -50,7 +50,7 @@ impl Inner {
     ) -> Result<Vec<(String, String)>, Failure> {
         let failed = |it: Trouble| it.failed("read the logs");
         let mut seen = self.survey(Some(deployment)).await.map_err(failed)?;
-        seen.sort_by(|a, b| place(a).cmp(&place(b)));
+        seen.sort_by_key(place);
         let several = seen.iter().any(|it| it.owner.component != seen[0].owner.component);
         let mut logs = Vec::new();
         for it in &seen {

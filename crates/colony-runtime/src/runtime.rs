@@ -18,10 +18,10 @@ use crate::connect::{self, Hints};
 use crate::engine::{Engine, Info};
 use crate::error::Error;
 use crate::health::Healths;
-use crate::image::Pulls;
 use crate::job::Job;
 use crate::label;
 use crate::news::News;
+use crate::pulls::Pulls;
 use crate::registry::Registry;
 use crate::watch;
 

@@ -58,10 +58,12 @@ impl Inner {
     }
 
     async fn stage<'a>(&self, job: &'a Job, project: &'a Project) -> Result<Stage<'a>, Failure> {
-        let networks = self.networks(job, project).await?;
-        let volumes = self.volumes(job, project).await?;
-        let seen = self.survey(Some(&job.deployment)).await;
-        let seen = seen.map_err(|it| it.failed("look at the containers"))?;
+        let survey = async {
+            let seen = self.survey(Some(&job.deployment)).await;
+            seen.map_err(|it| it.failed("look at the containers"))
+        };
+        let (networks, volumes) = (self.networks(job, project), self.volumes(job, project));
+        let (networks, volumes, seen) = tokio::try_join!(networks, volumes, survey)?;
         let ours = seen.into_iter().filter(|it| {
             it.owner.component == job.component && it.owner.fingerprint == job.fingerprint
         });

@@ -38,7 +38,7 @@ impl Inner {
         deployment: Option<&DeploymentId>,
     ) -> Result<Vec<Seen>, Trouble> {
         let listed = self.engine.list(&label::filter(&self.config.node, deployment)).await?;
-        let ours = listed.into_iter().filter(|it| has_owner(it));
+        let ours = listed.into_iter().filter(has_owner);
         let looks = iter(ours.map(|it| async move { self.engine.inspect(&it.id).await }));
         let looks: Vec<_> = looks.buffered(TOGETHER).collect().await;
         let mut seen = Vec::new();

@@ -48,7 +48,7 @@ impl Trouble {
 
     /// The failure of what we were `doing` with containers.
     pub(crate) fn failed(&self, doing: &str) -> Failure {
-        let code = self.code(MADE).unwrap_or_else(|| match self {
+        let code = self.code(MADE).unwrap_or(match self {
             Trouble::Refused { status: 400, .. } => Code::InvalidConfig,
             Trouble::Down(_) => Code::EngineUnavailable,
             Trouble::Slow | Trouble::Refused { .. } | Trouble::Odd(_) => Code::EngineError,
@@ -58,7 +58,7 @@ impl Trouble {
 
     /// The failure of fetching an image through the engine.
     pub(crate) fn not_pulled(&self, image: &str) -> Failure {
-        let code = self.code(PULLED).unwrap_or_else(|| match self {
+        let code = self.code(PULLED).unwrap_or(match self {
             Trouble::Refused { status: 404, .. } => Code::ImageMissing,
             Trouble::Refused { status: 401 | 403, .. } => Code::RegistryDenied,
             Trouble::Refused { status: 400, .. } => Code::InvalidConfig,

@@ -1,6 +1,8 @@
 //! The runtime against real engines: every story is told on Docker and on
 //! Podman, with a real registry.
 
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are tests")]
+
 mod kit;
 mod stories;
 

@@ -69,8 +69,7 @@ impl From<Problem> for Fault {
 impl From<colony_store::Error> for Fault {
     fn from(error: colony_store::Error) -> Fault {
         if let colony_store::Error::Used { .. } = error {
-            let detail = "this token was used before; ask for another one";
-            return Kind::TokenUsed.problem(detail).into();
+            return colony_wfm::join::token_used().into();
         }
         let error = anyhow::Error::from(error);
         tracing::warn!("the database failed a request: {error:#}");

@@ -36,13 +36,20 @@ pub(crate) async fn deploy(
 
 /// List deployments
 #[utoipa::path(get, path = "/api/v1/deployments", tag = "deployments",
+    params(("site" = Option<String>, Query)),
     responses((status = 200, description = "All deployments", body = Vec<DeploymentView>),
         (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
 pub(crate) async fn list(
     State(app): State<App>,
-    _operator: Operator,
+    operator: Operator,
+    Asked(query): Asked<SiteQuery>,
 ) -> Result<Json<Vec<DeploymentView>>, Fault> {
-    Ok(Json(view::deployments(&app).await?))
+    let site = plan::sites_of(&app, &operator, query.site.as_slice()).await?.pop();
+    let mut views = view::deployments(&app).await?;
+    if let Some(site) = site {
+        views.retain(|it| it.sites.iter().any(|it| it.site == site));
+    }
+    Ok(Json(views))
 }
 
 /// Show a deployment

@@ -29,6 +29,9 @@ pub(crate) async fn join(
     let now = clock::wall();
     let claims = claims(&app, &request, now)?;
     let site: SiteName = name("site", &claims.site)?;
+    if app.brain.store().note_get(&used(&claims)).await?.is_some() {
+        return Err(colony_wfm::join::token_used().into());
+    }
     // A broken request must not spend the token.
     let chain = app.identity.sign_site(&request.csr, site.as_str(), clock::unix(now));
     let chain = chain.map_err(|it| unsigned(&it))?;
@@ -72,7 +75,13 @@ fn take(
     let actor = format!("site:{site}");
     let event = own_event("site_joined", &actor, now, (Some(site), None), body);
     let once = Some(("join".to_owned(), claims.id.clone(), now));
-    Ok((incarnation, Write { events: vec![event], once, ..Write::default() }))
+    let notes = vec![(used(claims), json!(now))];
+    Ok((incarnation, Write { events: vec![event], once, notes, ..Write::default() }))
+}
+
+/// Remembers a token that was used, to say so before anything else.
+fn used(claims: &Claims) -> String {
+    format!("joined/{}", claims.id)
 }
 
 fn refused(refusal: &JoinRefusal) -> Fault {

@@ -87,6 +87,14 @@ impl Plan {
         self.edits.push((site.clone(), ChangeEdit { path, expected, text: after }));
     }
 
+    /// Adds what another plan writes.
+    fn take_edits(&mut self, other: Plan) {
+        self.next.extend(other.next);
+        self.edits.extend(other.edits);
+        self.view.files.extend(other.view.files);
+        self.view.parameters.extend(other.view.parameters);
+    }
+
     fn sites(&self) -> BTreeSet<SiteName> {
         let edited = self.edits.iter().map(|it| it.0.clone());
         edited.chain(self.commands.iter().map(|it| it.0.clone())).collect()

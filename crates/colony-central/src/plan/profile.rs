@@ -96,11 +96,11 @@ metadata:
 deploymentProfiles:
   - id: big
     type: compose
-    components: [{name: web, properties: {repository: 'oci://r.test/p', revision: '1'}}]
-    deviceConstraints: {capacity: {cpu: {cores: 1, architectures: [amd64]}}}
+    components: [{name: web, properties: {repository: 'oci://r.test/p', revision: '1.0.0'}}]
+    deviceConstraints: {capacityRequirements: {cpu: {cores: 1, architectures: [amd64]}}}
   - id: small
     type: compose
-    components: [{name: web, properties: {repository: 'oci://r.test/p', revision: '1'}}]
-    deviceConstraints: {capacity: {cpu: {cores: 1, architectures: [arm64]}}}
+    components: [{name: web, properties: {repository: 'oci://r.test/p', revision: '1.0.0'}}]
+    deviceConstraints: {capacityRequirements: {cpu: {cores: 1, architectures: [arm64]}}}
 ";
 }

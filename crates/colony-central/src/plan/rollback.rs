@@ -3,17 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use colony_api::request::Rollback;
+use colony_api::request::{DeployRequest, Rollback};
 use colony_api::view::{PlanAction, PlanTarget};
 use colony_core::id::{BlobId, DeploymentName};
 use colony_core::site::Action;
 use colony_margo::ApplicationDeployment;
 
 use super::place::{Place, places};
-use super::{Next, Plan, said, target, view};
+use super::{Next, Plan, deploy, said, target, view};
 use crate::app::App;
 use crate::auth::{Operator, Role};
-use crate::catalog::listed;
 use crate::fault::Fault;
 use crate::repo::Facts;
 
@@ -33,25 +32,35 @@ pub(crate) async fn rollback(
         return Err(Fault::not_found(format!("deployment `{name}` is nowhere in Git")));
     }
     match &request.to {
-        Some(version) => restore(app, name, version, &places).await,
+        Some(version) => restore(app, operator, name, version, &places).await,
         None => order(app, name, &places).await,
     }
 }
 
-/// Puts an earlier file back, everywhere or nowhere.
+/// Puts an earlier file back, everywhere or nowhere. A site that never had the
+/// version takes it from the catalog.
 async fn restore(
     app: &App,
+    operator: &Operator,
     name: &DeploymentName,
     version: &str,
     places: &[Place],
 ) -> Result<Plan, Fault> {
     let application = application(places);
     let mut plan = Plan::new(view(name, &application), String::new());
+    let mut strangers = Vec::new();
     for place in places.iter().filter(|it| it.file.is_some()) {
-        let text = earlier(app, name, version, place).await?;
+        let Some(text) = earlier(app, name, version, place).await? else {
+            strangers.push(place.site.to_string());
+            continue;
+        };
         let next = Next { site: place.site.clone(), text: Some(text.clone()), fresh: false };
         plan.next.push(next);
         plan.edit(&place.site, place.path(name), place.file.as_ref(), Some(text));
+    }
+    if !strangers.is_empty() {
+        let request = from_catalog(&application, name, version, strangers);
+        plan.take_edits(deploy(app, operator, &request).await?);
     }
     plan.view.version = Some(version.to_owned());
     plan.message =
@@ -60,29 +69,36 @@ async fn restore(
     Ok(plan)
 }
 
+fn from_catalog(
+    application: &str,
+    name: &DeploymentName,
+    version: &str,
+    sites: Vec<String>,
+) -> DeployRequest {
+    DeployRequest {
+        application: application.to_owned(),
+        version: Some(version.to_owned()),
+        name: Some(name.to_string()),
+        sites,
+        ..DeployRequest::default()
+    }
+}
+
 /// The newest file of this version in the place's history.
 async fn earlier(
     app: &App,
     name: &DeploymentName,
     version: &str,
     place: &Place,
-) -> Result<String, Fault> {
+) -> Result<Option<String>, Fault> {
     let path = place.path(name);
     let history = app.repo.call("read the history", move |git| git.history(&path, HISTORY)).await?;
     let blobs: Vec<BlobId> = history.into_iter().filter_map(|it| it.blob).collect();
     let facts = app.repo.facts(blobs.iter().cloned().collect()).await?;
     let found = blobs.iter().find(|it| facts.get(*it).is_some_and(|it| it.version == version));
-    let Some(found) = found else {
-        let had: BTreeSet<String> = facts.values().map(|it| it.version.clone()).collect();
-        let had = listed(&had.into_iter().collect::<Vec<_>>(), "none");
-        return Err(Fault::not_found(format!(
-            "`{name}` never had version `{version}` at {}; it had {had}",
-            place.site
-        )));
-    };
+    let Some(found) = found else { return Ok(None) };
     let texts = app.repo.texts(BTreeSet::from([found.clone()])).await?;
-    let text = texts.get(found).cloned().unwrap_or_default();
-    Ok(with_own_id(text, place))
+    Ok(texts.get(found).map(|it| with_own_id(it.clone(), place)))
 }
 
 /// A deployment keeps its id, also if it was deleted and made again since.

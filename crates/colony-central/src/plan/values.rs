@@ -123,7 +123,7 @@ metadata:
 deploymentProfiles:
   - id: compose
     type: compose
-    components: [{name: web, properties: {repository: 'oci://r.test/p', revision: '1'}}]
+    components: [{name: web, properties: {repository: 'oci://r.test/p', revision: '1.0.0'}}]
 parameters:
   port: {value: 80, targets: [{pointer: PORT, components: [web]}]}
   debug: {value: false, targets: [{pointer: DEBUG, components: [web]}]}

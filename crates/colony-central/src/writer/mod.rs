@@ -64,7 +64,7 @@ impl Writer {
         }
         let written = self.push(&changes).await?;
         self.metrics.commits.inc();
-        record::record(&self.brain, &self.repo, &changes, &written).await?;
+        record::record(&self.brain, &changes, &written).await?;
         Ok(true)
     }
 
@@ -73,8 +73,8 @@ impl Writer {
         let written = self.repo.call("commit", move |git| git.write(&batch)).await;
         self.repo.judge(written.as_ref().err());
         let written = written.context("could not write to Git; the changes stay queued")?;
-        if let Some(revision) = &written.revision {
-            self.repo.moved(revision.clone());
+        if let Some(head) = &written.head {
+            self.repo.moved(head.clone());
         }
         Ok(written)
     }

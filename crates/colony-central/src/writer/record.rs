@@ -9,47 +9,43 @@ use serde_json::json;
 
 use crate::brain::{Brain, own_event};
 use crate::clock;
-use crate::repo::{Repo, path_parts};
+use crate::repo::path_parts;
 
 /// Records a batch that was pushed, or was found to be there.
 pub(super) async fn record(
     brain: &Brain,
-    repo: &Repo,
     changes: &[Change],
     written: &Written,
 ) -> anyhow::Result<()> {
-    let commit = match &written.revision {
-        Some(it) => Some(it.clone()),
-        None => repo.call("read the branch", colony_git::Deployments::head).await?,
-    };
     let now = clock::wall();
-    brain.write(|fleet| Ok(((), outcome(fleet, changes, written, commit.as_ref(), now)))).await
+    brain.write(|fleet| Ok(((), outcome(fleet, changes, written, now)))).await
 }
 
-fn outcome(
-    fleet: &mut Fleet,
-    changes: &[Change],
-    written: &Written,
-    commit: Option<&GitRevision>,
-    now: Wall,
-) -> Write {
+fn outcome(fleet: &mut Fleet, changes: &[Change], written: &Written, now: Wall) -> Write {
     let mut write = Write::default();
     for change in changes {
         for edit in &change.edits {
             let done = written.done.iter().find(|it| it.0 == edit.path);
             let conflict = written.conflicts.iter().find(|it| it.path == edit.path);
-            let event = match (done, conflict, commit) {
+            let event = match (done, conflict, &written.head) {
                 (_, Some(conflict), _) => conflicted(fleet, change, conflict, now),
                 (Some((path, blob)), None, Some(commit)) => {
                     committed(fleet, change, path, blob.clone(), commit, now)
                 }
-                _ => None,
+                // Nothing was there to be removed.
+                (_, None, _) => cleared(fleet, &edit.path),
             };
             write.events.extend(event);
         }
         write.changes_done.push(change.id.clone());
     }
     write
+}
+
+fn cleared(fleet: &mut Fleet, path: &str) -> Option<NewEvent> {
+    let (site, name) = path_parts(path)?;
+    fleet.target_cleared(&site, &name).ok();
+    None
 }
 
 fn committed(

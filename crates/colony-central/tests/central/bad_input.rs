@@ -1,0 +1,105 @@
+//! What is wrong is answered with a sentence that names it and what would be
+//! right; nothing changes.
+
+use colony_api::request::{DeployRequest, Lint, SiteAdd};
+use colony_api::request::{Strategy, StrategyKind};
+use http::Method;
+use serde_json::json;
+
+use crate::support::{Hub, hello};
+
+#[tokio::test]
+async fn names_nobody_knows_are_answered_with_those_there_are() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    hub.site(&["a"]).await;
+
+    let app = DeployRequest { application: "nope".to_owned(), ..DeployRequest::default() };
+    check(&hub, app, "application `nope` is not in the catalog; there is hello").await;
+    check(&hub, hello("9.9"), "has no version `9.9`; there is 1.2-bad, 1.1, 1.0").await;
+    let site = DeployRequest { sites: vec!["mars".to_owned()], ..hello("1.0") };
+    check(&hub, site, "no site `mars`; there is home").await;
+    let node = DeployRequest { node: Some("home/x".to_owned()), ..hello("1.0") };
+    check(&hub, node, "site home has no node `x`; there is a").await;
+    let profile = DeployRequest { profile: Some("helm".to_owned()), ..hello("1.0") };
+    check(&hub, profile, "profile `helm` does not exist; expected one of").await;
+    let odd = DeployRequest { name: Some("Not A Name".to_owned()), ..hello("1.0") };
+    check(&hub, odd, "a deployment name has lower-case letters").await;
+    let error = hub.client.deployment_show("ghost").await.expect_err("unknown");
+    assert!(error.is_not_found(), "{error}");
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn parameters_and_settings_are_refused_with_their_field() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    hub.site(&["a"]).await;
+
+    let mut unknown = hello("1.0");
+    unknown.parameters.insert("colour".to_owned(), json!("red"));
+    check(&hub, unknown, "parameter `colour` does not exist; expected one of").await;
+    let strategy = Strategy { kind: StrategyKind::Rolling, max_unavailable: Some("0".to_owned()) };
+    let strategy = DeployRequest { strategy: Some(strategy), ..hello("1.0") };
+    check(&hub, strategy, "expected a number of nodes from 1").await;
+    let replicas = DeployRequest { replicas: Some(0), ..hello("1.0") };
+    check(&hub, replicas, "expected a number from 1 to 100000").await;
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn a_first_deployment_to_one_of_several_sites_needs_its_name() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    check(&hub, hello("1.0"), "there is no site yet: add one with").await;
+    for name in ["a", "b"] {
+        let add = SiteAdd { name: name.to_owned(), ..SiteAdd::default() };
+        hub.client.site_add(&add).await.expect("a site");
+    }
+    check(&hub, hello("1.0"), "say which site with `--site`; there is a, b").await;
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn a_plan_that_changed_since_it_was_shown_is_not_applied() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    hub.site(&["a"]).await;
+    let dry = DeployRequest { dry_run: true, ..hello("1.0") };
+    let plan = hub.client.deploy(&dry).await.expect("a plan");
+    assert!(!plan.accepted && plan.plan.has_changes());
+
+    let other = DeployRequest { plan_hash: Some(plan.plan.hash.clone()), ..hello("1.1") };
+    check(&hub, other, "plan again").await;
+    let same = DeployRequest { plan_hash: Some(plan.plan.hash), ..hello("1.0") };
+    assert!(hub.client.deploy(&same).await.expect("a plan").accepted);
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn requests_that_cannot_be_read_are_problems() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let status = async |path: &str, body: &str| {
+        let answer = hub.send(Method::POST, path, body).await;
+        let kind = answer.headers.get("content-type").expect("a type").clone();
+        assert_eq!(kind, "application/problem+json");
+        answer.status.as_u16()
+    };
+    assert_eq!(status("/api/v1/deployments", "{").await, 400);
+    assert_eq!(status("/api/v1/deployments", &" ".repeat(3 << 20)).await, 413);
+    assert_eq!(status("/api/v1/nothing", "").await, 404);
+    let lint = Lint { text: "id: 7".to_owned(), file: Some("margo.yaml".to_owned()) };
+    let lint = hub.client.application_lint(&lint).await.expect("findings");
+    assert!(!lint.usable && lint.findings.len() > 1, "{lint:?}");
+    hub.stop().await;
+}
+
+async fn check(hub: &Hub, request: DeployRequest, expected: &str) {
+    let error = hub.client.deploy(&request).await.expect_err("it is refused");
+    let problem = error.problem().unwrap_or_else(|| panic!("{error:?}"));
+    let detail = problem.detail.clone().unwrap_or_default();
+    assert!(detail.contains(expected), "{detail}");
+    assert!(problem.status < 500, "{problem:?}");
+    assert!(hub.client.deployment_list(None).await.expect("a list").is_empty());
+}

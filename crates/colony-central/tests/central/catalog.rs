@@ -1,0 +1,59 @@
+//! Registries become the catalog; what is broken takes nothing away.
+
+use std::path::Path;
+
+use colony_api::request::RegistryAdd;
+use http::Method;
+
+use crate::support::Hub;
+
+#[tokio::test]
+async fn a_broken_package_is_a_finding_and_the_last_good_version_stays() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let registry = dir.path().join("apps");
+    package(&registry, "pump/1.0", "1.0", "pump");
+    package(&registry, "pump/1.1", "1.1", "pump");
+
+    let add = RegistryAdd { url: registry.display().to_string(), ..RegistryAdd::default() };
+    let view = hub.client.registry_add(&add).await.expect("a registry");
+    assert_eq!((view.name.as_str(), view.packages), ("apps", 2));
+    std::fs::write(registry.join("pump/1.1/margo.yaml"), "id: pump\nmetadata: 7\n")
+        .expect("a file");
+    let answer = hub.send(Method::POST, "/api/v1/registries/apps/sync", "").await;
+    assert_eq!(answer.status, 200);
+
+    let pump = hub.client.application_show("pump").await.expect("the application");
+    assert_eq!(pump.versions, ["1.1", "1.0"]);
+    let detail = hub.client.application_version("pump", "1.1").await.expect("the version");
+    let found: Vec<String> = detail.warnings.iter().map(ToString::to_string).collect();
+    assert!(found.iter().any(|it| it.starts_with("pump/1.1/margo.yaml:")), "{found:?}");
+    let registries = hub.client.registry_list().await.expect("a list");
+    let mine = registries.iter().find(|it| it.name == "apps").expect("ours");
+    assert!(!mine.findings.is_empty());
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn a_registry_that_cannot_be_read_is_not_added() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let url = dir.path().join("nowhere").display().to_string();
+    let add = RegistryAdd { url, ..RegistryAdd::default() };
+    let error = hub.client.registry_add(&add).await.expect_err("it is refused");
+    assert!(error.to_string().contains("the registry cannot be read"), "{error}");
+    assert_eq!(hub.client.registry_list().await.expect("a list").len(), 1);
+    hub.stop().await;
+}
+
+fn package(registry: &Path, folder: &str, version: &str, id: &str) {
+    let folder = registry.join(folder);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let text = format!(
+        "apiVersion: v1\nid: {id}\nmetadata:\n  name: Pump\n  version: '{version}'\n  \
+         catalog: {{organization: [{{name: Example}}]}}\ndeploymentProfiles:\n  - id: main\n    \
+         type: compose\n    components:\n      - name: web\n        properties:\n          \
+         repository: oci://registry.test/pump\n          revision: '{version}.0'\n"
+    );
+    std::fs::write(folder.join("margo.yaml"), text).expect("a file");
+}

@@ -1,0 +1,96 @@
+//! Git is written by people too: who is quicker wins, and nothing is lost.
+
+use colony_api::view::Outcome;
+
+use crate::git_http::{clone, git};
+use crate::support::{Hub, hello};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hand_edit_is_deployed_and_an_update_on_top_of_it_keeps_it() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a"]).await;
+    hub.deploy("1.0").await;
+    lo.follow().await;
+    hub.end().await;
+
+    let work = clone(&hub, dir.path());
+    let file = work.join("deployments/home/hello.yaml");
+    let text = std::fs::read_to_string(&file).expect("the file");
+    let text = text.replace("colony-version: '1.0'", "colony-version: by-hand");
+    let text = text.replace("colony-version: \"1.0\"", "colony-version: by-hand");
+    assert!(text.contains("by-hand"), "{text}");
+    std::fs::write(&file, text).expect("an edit");
+    git(&work, &["commit", "-qam", "by hand"]);
+    git(&work, &["push", "-q"]);
+    lo.follow().await;
+
+    let view = hub.end().await;
+    hub.check(&view, Outcome::Installed, "INSTALLED by-hand");
+    let pushed = hub.event("pushed", 0).await;
+    assert_eq!(pushed.actor, "admin");
+    assert!(hub.client.deploy(&hello("1.1")).await.expect("a plan").accepted);
+    lo.follow().await;
+    hub.check(&hub.end().await, Outcome::Installed, "INSTALLED 1.1");
+    hub.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_changed_behind_a_plan_is_left_alone_and_the_diff_is_shown() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let git_dir = crate::crash::remote(dir.path());
+    let hub = crate::crash::with_git(dir.path(), &git_dir).await;
+    let mut lo = hub.site(&["a"]).await;
+    hub.deploy("1.0").await;
+    lo.follow().await;
+    hub.end().await;
+
+    // Somebody writes the file while the server is away for us.
+    let work = dir.path().join("work");
+    git(dir.path(), &["clone", "-q", &git_dir.display().to_string(), "work"]);
+    let file = work.join("deployments/home/hello.yaml");
+    let text = std::fs::read_to_string(&file).expect("the file");
+    std::fs::write(&file, format!("# mine\n{text}")).expect("an edit");
+    git(&work, &["commit", "-qam", "by hand"]);
+    let away = dir.path().join("away.git");
+    std::fs::rename(&git_dir, &away).expect("Git goes down");
+    hub.deploy("1.1").await;
+    git(&work, &["push", "-q", &away.display().to_string(), "HEAD:main"]);
+    std::fs::rename(&away, &git_dir).expect("Git comes back");
+
+    let event = hub.event("conflict", 0).await;
+    assert!(event.sentence.contains("nothing was written"), "{}", event.sentence);
+    let view = hub.end().await;
+    hub.check(&view, Outcome::Failed, "FAILED: conflict at home");
+    let conflict = view.sites[0].conflict.as_ref().expect("a conflict");
+    assert!(conflict.diff.contains("# mine"), "{}", conflict.diff);
+    lo.follow().await;
+    hub.deploy("1.1").await;
+    lo.follow().await;
+    hub.check(&hub.end().await, Outcome::Installed, "INSTALLED 1.1");
+    hub.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn broken_yaml_committed_by_hand_is_a_finding_with_its_line() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a"]).await;
+    hub.deploy("1.0").await;
+    lo.follow().await;
+    hub.end().await;
+
+    let work = clone(&hub, dir.path());
+    std::fs::write(work.join("deployments/home/hello.yaml"), "id: [\n").expect("an edit");
+    git(&work, &["commit", "-qam", "broken"]);
+    git(&work, &["push", "-q"]);
+    lo.follow().await;
+
+    let view = hub.end().await;
+    hub.check(&view, Outcome::Failed, "site home refuses the file: deployments/home/hello.yaml:");
+    assert_eq!(view.sites[0].placements[0].state.to_string(), "INSTALLED");
+    hub.deploy("1.1").await;
+    lo.follow().await;
+    hub.check(&hub.end().await, Outcome::Installed, "INSTALLED 1.1");
+    hub.stop().await;
+}

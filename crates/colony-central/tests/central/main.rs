@@ -1,0 +1,14 @@
+//! The role as others meet it: a real TLS port, SQLite, Git and a site whose
+//! core is the real one, driven by hand.
+
+mod bad_input;
+mod catalog;
+mod conflict;
+mod crash;
+mod git_http;
+mod join;
+mod openapi;
+mod order;
+mod story;
+mod stream;
+mod support;

@@ -1,0 +1,101 @@
+//! Orders travel down with the hints, logs come up; both are told.
+
+use colony_api::request::{Hold, LogsQuery, Release};
+use colony_api::site::{LogAnswer, NodeHealth, NodesReport};
+use colony_api::view::{InviteKind, LogLine};
+use http::Method;
+
+use crate::support::Hub;
+
+#[tokio::test]
+async fn a_hold_is_executed_once_and_acknowledged() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a"]).await;
+
+    let hold = Hold { note: "audit".to_owned(), ..Hold::default() };
+    hub.client.site_hold("home", &hold).await.expect("an order");
+    assert_eq!(hub.client.site_show("home").await.expect("a site").commands_open, 1);
+    lo.obey().await;
+
+    let site = hub.client.site_show("home").await.expect("a site");
+    assert_eq!((site.commands_open, site.holds.len()), (0, 1));
+    assert_eq!((site.holds[0].by.as_str(), site.holds[0].note.as_str()), ("admin", "audit"));
+    hub.client.site_release("home", &Release::default()).await.expect("an order");
+    lo.obey().await;
+    assert!(hub.client.site_show("home").await.expect("a site").holds.is_empty());
+    let again = hub.client.site_release("home", &Release::default()).await;
+    assert!(again.expect_err("refused").to_string().contains("nothing of that kind is held"));
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn logs_are_asked_for_with_the_hints_and_handed_to_who_waits() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a"]).await;
+    hub.deploy("1.0").await;
+    lo.follow().await;
+    hub.end().await;
+
+    let client = hub.client.clone();
+    let asked = tokio::spawn(async move {
+        let query = LogsQuery { previous: true, ..LogsQuery::default() };
+        client.deployment_logs("hello", &query).await.expect("lines")
+    });
+    let head = lo.plant.site.git().expect("a commit").to_string();
+    let hints = lo.hints(&format!("head={head}")).await.expect("a question");
+    assert_eq!((hints.logs[0].node.as_str(), hints.logs[0].previous), ("a", true));
+    let line = LogLine { service: "web".to_owned(), text: "GET / 500".to_owned() };
+    let answer = LogAnswer { lines: vec![line.clone()], ..LogAnswer::default() };
+    let body = serde_json::to_string(&answer).expect("JSON");
+    let taken = lo.call(Method::POST, &format!("logs/{}", hints.logs[0].id), &body).await;
+    assert_eq!(taken.status, 204);
+
+    assert_eq!(asked.await.expect("no panic").lines, [line]);
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn relayed_health_says_where_nodes_join_and_survives_a_restart() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let lo = hub.site(&["a"]).await;
+    let invite = hub.client.node_invite("home", &Default::default()).await;
+    assert!(invite.expect_err("too early").to_string().contains("has to join first"));
+
+    let report = NodesReport {
+        ready: false,
+        reasons: vec!["git: no route".to_owned()],
+        version: "0.1.0".to_owned(),
+        urls: vec!["https://10.0.0.2:7444".to_owned()],
+        ca: "sha256:00".to_owned(),
+        ca_pem: String::new(),
+        domain: "site-home.00".to_owned(),
+        nodes: vec![NodeHealth {
+            name: "a".parse().expect("a name"),
+            last_heard_ms_ago: Some(5),
+            engine: Some("podman 4.3.1".to_owned()),
+            ready: Some(true),
+            reasons: Vec::new(),
+        }],
+    };
+    let body = serde_json::to_string(&report).expect("JSON");
+    assert_eq!(lo.call(Method::PUT, "nodes", &body).await.status, 204);
+    hub.stop().await;
+
+    let hub = Hub::start(dir.path()).await;
+    let invite = hub.client.node_invite("home", &Default::default()).await.expect("a token");
+    assert_eq!(invite.kind, InviteKind::Node);
+    let claims = colony_wfm::token::read(&invite.token).expect("claims");
+    assert_eq!((claims.urls, claims.pin), (report.urls, report.ca));
+    let site = hub.client.site_show("home").await.expect("a site");
+    assert_eq!((site.ready, site.reasons), (false, report.reasons));
+    let node = hub.client.node_show("home", "a").await.expect("a node");
+    assert_eq!(node.engine.as_deref(), Some("podman 4.3.1"));
+    let status = hub.client.status().await.expect("a status");
+    assert!(status.ready && status.sites.len() == 1, "{status:?}");
+    let metrics = hub.send(Method::GET, "/metrics", "").await;
+    assert!(String::from_utf8_lossy(&metrics.body).contains("colony_central_nodes 1"));
+    hub.stop().await;
+}

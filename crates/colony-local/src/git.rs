@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use colony_core::id::{GitRevision, SiteName};
 use colony_core::site::{Commit, Input, Refused};
@@ -63,6 +63,7 @@ impl Follow {
         let watch = Arc::clone(watch);
         match tokio::task::spawn_blocking(move || watch.fetch()).await? {
             Ok(head) => {
+                debug!("fetched");
                 self.health.git_answered(head);
                 Ok(true)
             }

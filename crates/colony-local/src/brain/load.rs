@@ -25,7 +25,7 @@ pub(super) async fn site(store: &LocalStore, origin: &Origin) -> anyhow::Result<
     Ok(fresh())
 }
 
-fn keys(site: &Site) -> impl Iterator<Item = RowKey> + '_ {
+pub(super) fn keys(site: &Site) -> impl Iterator<Item = RowKey> + '_ {
     let deployments = site.deployments().map(|it| RowKey::Deployment(it.id.clone()));
     let placements = site.placements().map(|it| RowKey::Placement(it.id.clone()));
     let members = site.members().map(|it| RowKey::Member(it.name.clone()));

@@ -6,6 +6,8 @@
 //! A caller that gives up waiting takes nothing with it.
 
 mod load;
+#[cfg(test)]
+mod tests;
 mod wakes;
 mod writer;
 

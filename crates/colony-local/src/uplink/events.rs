@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use bytes::Bytes;
+use tracing::debug;
 
 use colony_api::site::{BatchAnswer, EventBatch};
 use colony_core::event::{Event, Incarnation, Seq};
@@ -63,6 +64,7 @@ impl Forward {
             return self.diverged(format!("the central orchestrator has another past: {said}"));
         }
         let answer = heed(&self.brain, &self.health, answer).await?;
+        debug!(next = answer.next_seq, "events were taken");
         self.take(answer.next_seq, asks, head)
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Method;
 use tokio::task::JoinSet;
-use tracing::warn;
+use tracing::{debug, warn};
 
 use colony_api::site::{Hints, SiteLogRequest};
 use colony_core::id::GitRevision;
@@ -66,6 +66,7 @@ impl Listen {
 
     fn follow(&mut self, head: Option<GitRevision>) {
         if head.is_some() && head != self.told {
+            debug!("told that Git moved");
             self.told = head;
             if self.told != self.health.git_head() {
                 self.brain.wakes().git.wake();

@@ -1,0 +1,155 @@
+//! What was answered survives; what could not be stored never happened.
+
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use colony_core::site::{Commit, Input, Site};
+use colony_store::LocalStore;
+use colony_testkit::{App, capabilities, commit_id};
+
+use super::*;
+
+#[tokio::test]
+async fn a_restart_gives_the_same_site() {
+    let dir = TempDir::new().expect("a directory");
+    let (brain, writer) = open(&dir).await;
+    fill(&brain).await;
+    let before = records(&brain).await;
+    writer.stop().await;
+
+    let (brain, writer) = open(&dir).await;
+
+    assert_eq!(records(&brain).await, before);
+    assert!(brain.read(|site, _| site.is_ready()).await.expect("a site"));
+    writer.stop().await;
+}
+
+#[tokio::test]
+async fn the_next_incarnation_begins_empty_and_keeps_the_log() {
+    let dir = TempDir::new().expect("a directory");
+    let (brain, writer) = open(&dir).await;
+    fill(&brain).await;
+    let store = writer.store.clone();
+    writer.stop().await;
+
+    let (brain, writer) = open_as(&dir, 1).await;
+
+    let empty = |site: &Site, _| site.members().count() == 0 && site.log().next == 1;
+    assert!(brain.read(empty).await.expect("a site"));
+    assert!(!brain.wakes().is_seeded());
+    assert!(!store.events_from(0, 1, 10).await.expect("events").is_empty());
+    writer.stop().await;
+}
+
+#[tokio::test]
+async fn a_heartbeat_that_moves_nothing_writes_nothing() {
+    let dir = TempDir::new().expect("a directory");
+    let (brain, writer) = open(&dir).await;
+    fill(&brain).await;
+    let before = writer.store.events_last(1).await.expect("events");
+
+    let node = "a".parse().expect("a name");
+    brain.step(Input::Heard { node, have: None }).await.expect("it is heard");
+
+    assert_eq!(writer.store.events_last(1).await.expect("events"), before);
+    writer.stop().await;
+}
+
+#[tokio::test]
+async fn what_the_disk_refuses_never_happened() {
+    let dir = TempDir::new().expect("a directory");
+    let (brain, writer) = open(&dir).await;
+    fill(&brain).await;
+    let before = records(&brain).await;
+    writer.store.close().await;
+
+    let joined = brain.step(Input::Joined("b".parse().expect("a name"))).await;
+
+    assert_eq!(joined, Err(Denied::Unavailable));
+    let read = brain.read(|site, _| site.members().count()).await;
+    assert_eq!(read, Err(Denied::Unavailable), "nobody sees what is not stored");
+    writer.stop().await;
+    let (brain, writer) = open(&dir).await;
+    assert_eq!(records(&brain).await, before);
+    writer.stop().await;
+}
+
+#[tokio::test]
+async fn inputs_that_wait_share_a_transaction_and_all_are_answered() {
+    let dir = TempDir::new().expect("a directory");
+    let (brain, writer) = open(&dir).await;
+    brain.step(Input::Seed(Box::default())).await.expect("it is seeded");
+    let join = |number: u32| {
+        let (brain, node) = (brain.clone(), format!("n{number}").parse().expect("a name"));
+        async move { brain.step(Input::Joined(node)).await }
+    };
+
+    let answers = futures_util::future::join_all((0..200).map(join)).await;
+
+    assert!(answers.iter().all(Result::is_ok));
+    let (members, next) =
+        brain.read(|site, _| (site.members().count(), site.log().next)).await.expect("a site");
+    assert_eq!((members, next), (200, 201));
+    assert_eq!(writer.store.events_from(0, 1, 500).await.expect("events").len(), 200);
+    writer.stop().await;
+}
+
+struct Running {
+    store: LocalStore,
+    stop: CancellationToken,
+    task: JoinHandle<anyhow::Result<()>>,
+}
+
+impl Running {
+    async fn stop(self) {
+        self.stop.cancel();
+        self.task.await.expect("no panic").expect("it ends well");
+    }
+}
+
+async fn open(dir: &TempDir) -> (Brain, Running) {
+    open_as(dir, 0).await
+}
+
+async fn open_as(dir: &TempDir, incarnation: Incarnation) -> (Brain, Running) {
+    let store = LocalStore::open(&dir.path().join("local.db")).await.expect("a database");
+    let site = "home".parse().expect("a name");
+    let origin = Origin { site, incarnation, timing: Timing::default() };
+    let (brain, writer) = Brain::open(store.clone(), origin).await.expect("a site");
+    let stop = CancellationToken::new();
+    let task = tokio::spawn(writer.run(stop.clone()));
+    (brain, Running { store, stop, task })
+}
+
+/// A node with a deployment on its way.
+async fn fill(brain: &Brain) {
+    let site = "home".parse().expect("a name");
+    let files = vec![App::new("hello", "1.0.0").file(&site)];
+    let commit = Commit { revision: commit_id(1), base: None, rewritten: false, files };
+    let node = || "a".parse().expect("a name");
+    let own = Box::new(capabilities("a", "amd64", ""));
+    let inputs = [
+        Input::Seed(Box::default()),
+        Input::Joined(node()),
+        Input::Capabilities(node(), own),
+        Input::Commit(commit),
+    ];
+    for input in inputs {
+        brain.step(input).await.expect("it is taken");
+    }
+}
+
+/// Every record of the site but its clock, which runs on.
+async fn records(brain: &Brain) -> Vec<String> {
+    let all = |site: &Site, _| -> Vec<String> {
+        let rows = load::keys(site).filter_map(|key| site.row(&key));
+        let text = |row| {
+            let mut value = serde_json::to_value(row).expect("JSON");
+            value.as_object_mut().map(|it| it.remove("clock"));
+            value.to_string()
+        };
+        rows.map(text).collect()
+    };
+    brain.read(all).await.expect("a site")
+}

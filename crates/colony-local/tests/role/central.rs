@@ -1,0 +1,274 @@
+//! A small central orchestrator: join, seed, events, hints, over real TLS.
+//!
+//! It keeps what it was told and checks the chain of the log; `away` makes it
+//! answer nothing but 503.
+
+use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::extract::{Path, Query, Request, State};
+use axum::http::StatusCode;
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post, put};
+use axum::{Json, Router};
+use tokio::sync::watch;
+
+use colony_api::problem::{Fenced, Kind};
+use colony_api::site::{
+    BatchAnswer, EventBatch, GitAccess, GitAuth, Hints, HintsQuery, NodesReport, SiteJoinRequest,
+    SiteJoined,
+};
+use colony_core::event::{Event, Log};
+use colony_core::site::Seed;
+use colony_wfm::{
+    Authority, Claims, ClientAuth, Credentials, LogAnswer, Peer, PrivateKey, Refusal, SpiffeId,
+    TlsListener, TokenKind, TokenSigner, tls, token,
+};
+
+use crate::{now, soon};
+
+const FLEET: &str = "fleet.test";
+
+#[derive(Clone)]
+pub(crate) struct Central(Arc<Inner>);
+
+struct Inner {
+    authority: Authority,
+    signer: TokenSigner,
+    git: String,
+    pub_addr: SocketAddr,
+    away: AtomicBool,
+    fenced: AtomicBool,
+    alive: AtomicBool,
+    used: Mutex<BTreeSet<String>>,
+    log: Mutex<Log>,
+    events: watch::Sender<Vec<Event>>,
+    hints: watch::Sender<Hints>,
+    report: watch::Sender<Option<NodesReport>>,
+    logs: watch::Sender<Option<(String, LogAnswer)>>,
+}
+
+impl Central {
+    pub(crate) async fn start(git: &std::path::Path) -> Central {
+        let authority = Authority::create(FLEET, now()).expect("a CA");
+        let key = PrivateKey::generate().expect("a key");
+        let id = SpiffeId::central(FLEET).expect("an id");
+        let hosts = ["127.0.0.1".to_owned()];
+        let csr = key.csr().expect("a request");
+        let chain = authority.sign(&csr, &id, &hosts, now(), Duration::from_secs(3_600));
+        let own = Credentials {
+            chain_pem: chain.expect("a certificate"),
+            key_pem: key.to_pem(),
+            roots_pem: authority.root_pem().to_owned(),
+        };
+        let config = tls::server_config(&own, ClientAuth::Optional).expect("TLS");
+        let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let listener = TlsListener::bind(anywhere, config).await.expect("a port");
+        let central = Central(Arc::new(Inner {
+            authority,
+            signer: TokenSigner::generate().expect("a key"),
+            git: git.display().to_string(),
+            pub_addr: listener.local_addr(),
+            away: AtomicBool::new(false),
+            fenced: AtomicBool::new(false),
+            alive: AtomicBool::new(false),
+            used: Mutex::default(),
+            log: Mutex::new(Log::new("plant".parse().expect("a name"), 0)),
+            events: watch::Sender::default(),
+            hints: watch::Sender::default(),
+            report: watch::Sender::default(),
+            logs: watch::Sender::default(),
+        }));
+        let service = router(central.clone()).into_make_service_with_connect_info::<Peer>();
+        tokio::spawn(async move { axum::serve(listener, service).await });
+        central
+    }
+
+    /// A token of the site's orchestrator.
+    pub(crate) fn site_token(&self, id: &str, lifetime: i64) -> String {
+        let url = format!("https://{}", self.0.pub_addr);
+        let pin = self.0.authority.fingerprint();
+        self.token(TokenKind::Site, id, vec![url], pin, lifetime)
+    }
+
+    /// A token of a node, once the site has told where it is.
+    pub(crate) async fn node_token(&self, id: &str, lifetime: i64) -> String {
+        let mut report = self.0.report.subscribe();
+        let report =
+            soon("a report", report.wait_for(Option::is_some)).await.expect("a report").clone();
+        let report = report.expect("a report");
+        self.token(TokenKind::Node, id, report.urls, report.ca, lifetime)
+    }
+
+    fn token(
+        &self,
+        kind: TokenKind,
+        id: &str,
+        urls: Vec<String>,
+        pin: String,
+        life: i64,
+    ) -> String {
+        let (id, site) = (id.to_owned(), "plant".to_owned());
+        let expires = now() + life;
+        self.0.signer.sign(&Claims { kind, id, site, urls, pin, expires, replace: false })
+    }
+
+    pub(crate) fn set_away(&self, away: bool) {
+        self.0.away.store(away, Ordering::SeqCst);
+    }
+
+    pub(crate) fn set_fenced(&self) {
+        self.0.fenced.store(true, Ordering::SeqCst);
+        self.hint(|_| {});
+    }
+
+    /// The site has an orchestrator that was heard a moment ago.
+    pub(crate) fn set_alive(&self) {
+        self.0.alive.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn hint(&self, change: impl FnOnce(&mut Hints)) {
+        self.0.hints.send_modify(change);
+    }
+
+    /// Waits until an event came that `is` likes.
+    pub(crate) async fn event(&self, is: impl Fn(&Event) -> bool) -> Event {
+        let mut events = self.0.events.subscribe();
+        let found =
+            soon("an event", events.wait_for(|it| it.iter().any(&is))).await.expect("events");
+        found.iter().find(|it| is(it)).expect("it was found").clone()
+    }
+
+    pub(crate) fn events(&self) -> Vec<Event> {
+        self.0.events.borrow().clone()
+    }
+
+    pub(crate) async fn reported(&self, is: impl Fn(&NodesReport) -> bool) -> NodesReport {
+        let mut report = self.0.report.subscribe();
+        let found = report.wait_for(|it| it.as_ref().is_some_and(&is));
+        let found = soon("a report", found).await.expect("a report");
+        found.clone().expect("a report")
+    }
+
+    pub(crate) async fn logs(&self) -> (String, LogAnswer) {
+        let mut logs = self.0.logs.subscribe();
+        let found = soon("logs", logs.wait_for(Option::is_some)).await.expect("logs").clone();
+        found.expect("logs")
+    }
+}
+
+fn router(central: Central) -> Router {
+    Router::new()
+        .route("/api/v1/sites/{site}/events", post(events))
+        .route("/api/v1/sites/{site}/nodes", put(nodes))
+        .route("/api/v1/sites/{site}/hints", get(hints))
+        .route("/api/v1/sites/{site}/seed", get(|| async { Json(Seed::default()) }))
+        .route("/api/v1/sites/{site}/logs/{id}", post(logs))
+        .layer(middleware::from_fn_with_state(central.clone(), site_only))
+        .route("/colony/v1/join", post(join))
+        .layer(middleware::from_fn_with_state(central.clone(), present))
+        .with_state(central)
+}
+
+async fn present(State(central): State<Central>, request: Request, next: Next) -> Response {
+    if central.0.away.load(Ordering::SeqCst) {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
+    next.run(request).await
+}
+
+async fn site_only(
+    State(central): State<Central>,
+    axum::extract::ConnectInfo(peer): axum::extract::ConnectInfo<Peer>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let id = SpiffeId::site_client(FLEET, "plant").expect("an id");
+    if peer.id != Some(id) {
+        return StatusCode::FORBIDDEN.into_response();
+    }
+    if central.0.fenced.load(Ordering::SeqCst) {
+        let problem = Kind::Fenced.problem("incarnation 1 has joined");
+        return (StatusCode::CONFLICT, Json(Fenced { problem, current: 1 })).into_response();
+    }
+    next.run(request).await
+}
+
+async fn join(
+    State(central): State<Central>,
+    Json(request): Json<SiteJoinRequest>,
+) -> Result<Json<SiteJoined>, Refusal> {
+    let inner = &*central.0;
+    let claims = token::verify(&request.token, &inner.signer.public(), now()).expect("our token");
+    if inner.alive.load(Ordering::SeqCst) && !request.replace {
+        return Err(Kind::SiteAlive.problem("site `plant` was heard 3 s ago").into());
+    }
+    if !inner.used.lock().expect("no panic").insert(claims.id) {
+        return Err(Kind::TokenUsed.problem("the token was used before").into());
+    }
+    let id = SpiffeId::site_client(FLEET, &claims.site).expect("an id");
+    let life = Duration::from_secs(3_600);
+    let chain = inner.authority.sign(&request.csr, &id, &[], now(), life).expect("signed");
+    let git = GitAccess { url: inner.git.clone(), branch: "main".to_owned(), auth: GitAuth::None };
+    Ok(Json(SiteJoined {
+        chain,
+        roots: inner.authority.root_pem().to_owned(),
+        site: claims.site,
+        incarnation: 0,
+        domain: FLEET.to_owned(),
+        token_public: inner.signer.public(),
+        git,
+    }))
+}
+
+async fn events(
+    State(central): State<Central>,
+    Json(batch): Json<EventBatch>,
+) -> Result<Json<BatchAnswer>, Refusal> {
+    let mut log = central.0.log.lock().expect("no panic");
+    let fresh: Vec<Event> = batch.events.into_iter().filter(|it| it.seq >= log.next).collect();
+    for event in &fresh {
+        let follows = log.follow(event);
+        follows.map_err(|it| Kind::Diverged.problem(it.to_string()))?;
+    }
+    central.0.events.send_modify(|it| it.extend(fresh));
+    Ok(Json(BatchAnswer { next_seq: log.next }))
+}
+
+async fn nodes(State(central): State<Central>, Json(report): Json<NodesReport>) -> StatusCode {
+    central.0.report.send_replace(Some(report));
+    StatusCode::NO_CONTENT
+}
+
+async fn hints(State(central): State<Central>, Query(have): Query<HintsQuery>) -> Response {
+    let mut hints = central.0.hints.subscribe();
+    let news = |it: &Hints| {
+        let head = it.head.as_ref().map(|it| it.to_string());
+        let moved = head.is_some() && head != have.head;
+        let ordered = it.commands.iter().any(|it| it.number > Some(have.command));
+        let logs = it.logs.last().map(|it| it.id.clone());
+        let fenced = central.0.fenced.load(Ordering::SeqCst);
+        fenced || moved || ordered || (logs.is_some() && logs != have.logs)
+    };
+    let held = tokio::time::timeout(Duration::from_secs(20), hints.wait_for(news)).await;
+    if central.0.away.load(Ordering::SeqCst) {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
+    match held {
+        Ok(Ok(hints)) => Json(hints.clone()).into_response(),
+        Ok(Err(_)) | Err(_) => StatusCode::NOT_MODIFIED.into_response(),
+    }
+}
+
+async fn logs(
+    State(central): State<Central>,
+    Path((_, id)): Path<(String, String)>,
+    Json(answer): Json<LogAnswer>,
+) -> StatusCode {
+    central.0.logs.send_replace(Some((id, answer)));
+    StatusCode::NO_CONTENT
+}

@@ -1,0 +1,342 @@
+//! The role as it runs: real TLS, real Git, a real database, and a small
+//! central orchestrator on the other side.
+
+mod central;
+mod plant;
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use colony_api::client::Client as Operator;
+use colony_api::request::{EventQuery, Hold, LogsQuery};
+use colony_api::site::SiteLogRequest;
+use colony_api::view::Outcome;
+use colony_core::event::{Body, Event, Transition};
+use colony_core::site::{Action, Command};
+use colony_core::state::State;
+use colony_margo::Digest;
+use colony_testkit::{App, deployment_id};
+use colony_wfm::{Asks, ClientError, LogAnswer, LogLine, Poll, PrivateKey};
+
+use plant::{Node, Plant};
+
+#[tokio::test]
+async fn a_commit_becomes_a_manifest_and_its_state_comes_back() {
+    let plant = Plant::new().await;
+    let role = plant.first_start().await;
+    let node = plant.node("press-1").await;
+    let (empty, etag) = node.manifest(0).await;
+    assert_eq!(empty.manifest_version.get(), 1);
+
+    plant.commit(&App::new("hello", "1.0.0"));
+    let poll = node.client.manifest(Some(&etag), Some(1), Duration::from_secs(20));
+    let head = plant.repo.head().expect("a look");
+    let pushed = tokio::time::Instant::now();
+    plant.central.hint(|it| it.head = head);
+    let Ok(Poll::Manifest { bytes, .. }) = poll.await else { panic!("no manifest came") };
+    println!("hint to manifest: {:?}", pushed.elapsed());
+    let manifest = colony_margo::StateManifest::parse(&bytes).expect("a manifest");
+    let listed = &manifest.deployments[0];
+    let document = node.client.document(&listed.deployment_id, &listed.digest).await;
+    assert_eq!(Digest::of(&document.expect("the document")), listed.digest);
+    let bundle = manifest.bundle.as_ref().expect("a bundle");
+    node.client.bundle(&bundle.digest).await.expect("the bundle");
+
+    node.report("hello", "installed", manifest.manifest_version.get(), 1).await;
+
+    plant.central.event(|it| moved_to(it, State::Installed)).await;
+    plant
+        .central
+        .reported(|it| it.ready && it.nodes.iter().any(|it| it.name.as_str() == "press-1"))
+        .await;
+    let operator = Operator::unix(&role.socket).expect("a socket");
+    let view = operator.deployment_show("hello").await.expect("it is shown");
+    assert_eq!(view.outcome, Outcome::Installed, "{}", view.sentence);
+    assert_eq!(view.version.as_deref(), Some("1.0.0"));
+    role.stop().await;
+}
+
+#[tokio::test]
+async fn a_document_of_the_manifest_before_is_still_served() {
+    let plant = Plant::new().await;
+    let role = plant.first_start().await;
+    let node = plant.node("a").await;
+    plant.deploy(&App::new("hello", "1.0.0"));
+    let (first, _) = node.manifest(1).await;
+    plant.deploy(&App::new("other", "1.0.0"));
+    let installing = |it: &Event| moved(it, "other", State::Installing);
+    plant.central.event(installing).await;
+    let (second, etag) = node.manifest(2).await;
+    let old = &first.deployments[0];
+
+    let bundle = first.bundle.as_ref().expect("a bundle");
+    node.client.bundle(&bundle.digest).await.expect("the bundle before is still there");
+    node.client.document(&old.deployment_id, &old.digest).await.expect("the document");
+
+    let version = second.manifest_version.get();
+    let poll = node.client.manifest(Some(&etag), Some(version), Duration::ZERO).await;
+    assert!(matches!(poll, Ok(Poll::Unchanged { .. })), "{poll:?}");
+    let gone = node.client.bundle(&bundle.digest).await;
+    assert_eq!(status_of(&gone), 404, "the node said that it holds the newer one");
+    role.stop().await;
+}
+
+#[tokio::test]
+async fn tokens_let_in_one_node_for_a_while() {
+    let plant = Plant::new().await;
+    let role = plant.first_start().await;
+    let key = PrivateKey::generate().expect("a key");
+    let token = plant.central.node_token("n1", 3_600).await;
+    assert_eq!(join(&token, &key, Some("a")).await, "joined as a");
+
+    assert_eq!(join(&token, &key, Some("a")).await, "joined as a", "its answer may be lost");
+    let other = PrivateKey::generate().expect("a key");
+    assert_eq!(join(&token, &other, Some("b")).await, "token was used before; ask for a new one");
+    let token = plant.central.node_token("n2", 3_600).await;
+    let taken = join(&token, &other, Some("a")).await;
+    assert!(taken.contains("site `plant` has a node `a`"), "{taken}");
+    let generated = join(&token, &other, None).await;
+    assert!(
+        generated.starts_with("joined as node-"),
+        "a refused name spends no token: {generated}"
+    );
+    let expired = plant.central.node_token("n3", -60).await;
+    assert_eq!(
+        join(&expired, &other, None).await,
+        "token expired 60 seconds ago; ask for a new one"
+    );
+    role.stop().await;
+}
+
+#[tokio::test]
+async fn a_site_is_told_why_it_cannot_join() {
+    let plant = Plant::new().await;
+    let used = plant.central.site_token("used", 3_600);
+    check_start(&plant, Some(used.clone()), "").await;
+    std::fs::remove_file(plant.config(None).data.join("site.json")).expect("it has joined");
+    check_start(&plant, Some(used), "used before; each token lets in once").await;
+    let expired = plant.central.site_token("old", -60);
+    check_start(&plant, Some(expired), "token expired 60 seconds ago").await;
+    let node = plant.central.site_token("n", 60);
+    check_start(&plant, None, "belongs to no site yet").await;
+    check_start(&plant, Some("col1_x".to_owned()), "malformed").await;
+    plant.central.set_alive();
+    check_start(&plant, Some(node), "heard 3 s ago; start with `--replace`").await;
+}
+
+#[tokio::test]
+async fn an_orchestrator_that_dies_goes_on_where_it_was_without_the_central_one() {
+    let plant = Plant::new().await;
+    let role = plant.first_start().await;
+    let key = PrivateKey::generate().expect("a key");
+    let token = plant.central.node_token("a", 3_600).await;
+    let node = Node::join(&token, &key, Some("a")).await.expect("it joins");
+    let own = colony_testkit::capabilities("a", "amd64", "");
+    node.client.capabilities(&"a".parse().expect("an id"), &own).await.expect("they are taken");
+    plant.deploy(&App::new("hello", "1.0.0"));
+    let (before, etag) = node.manifest(1).await;
+    role.kill().await;
+    plant.central.set_away(true);
+
+    let role = plant.start(None).await;
+
+    let version = before.manifest_version.get();
+    let poll = node.client.manifest(Some(&etag), Some(version), Duration::ZERO).await;
+    assert!(matches!(poll, Ok(Poll::Unchanged { .. })), "{poll:?}");
+    let again = Node::join(&token, &key, Some("a")).await.expect("its answer may have been lost");
+    assert_eq!(again.name, "a");
+    plant.commit(&App::new("other", "1.0.0"));
+    role.stop().await;
+    let role = plant.start(None).await;
+    node.manifest(2).await;
+    role.stop().await;
+}
+
+#[tokio::test]
+async fn events_wait_for_the_central_one() {
+    let plant = Plant::new().await;
+    let role = plant.first_start().await;
+    let node = plant.node("a").await;
+    plant.deploy(&App::new("hello", "1.0.0"));
+    let (manifest, _) = node.manifest(1).await;
+    plant.central.event(|it| moved_to(it, State::Installing)).await;
+    plant.central.set_away(true);
+
+    node.report("hello", "installed", manifest.manifest_version.get(), 1).await;
+    let operator = Operator::unix(&role.socket).expect("a socket");
+    let hold = Hold { note: "stocktaking".to_owned(), ..Hold::default() };
+    operator.site_hold("plant", &hold).await.expect("it is held without CO");
+
+    assert!(!plant.central.events().iter().any(|it| moved_to(it, State::Installed)));
+    plant.central.set_away(false);
+    plant.central.event(|it| moved_to(it, State::Installed)).await;
+    let held = plant.central.event(|it| matches!(it.body, Body::Held { .. })).await;
+    assert!(held.actor.to_string().starts_with("operator:local:"), "{}", held.actor);
+    role.stop().await;
+}
+
+#[tokio::test]
+async fn a_replaced_orchestrator_freezes() {
+    let plant = Plant::new().await;
+    let role = plant.first_start().await;
+    let node = plant.node("a").await;
+    plant.deploy(&App::new("hello", "1.0.0"));
+    let (manifest, _) = node.manifest(1).await;
+
+    plant.central.set_fenced();
+
+    let operator = Operator::unix(&role.socket).expect("a socket");
+    let hold = Hold::default();
+    while operator.site_hold("plant", &hold).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    let status = operator.status().await.expect("it is shown");
+    assert!(!status.ready && status.reasons[0].contains("incarnation 1"), "{:?}", status.reasons);
+    let (frozen, _) = node.manifest(1).await;
+    assert_eq!(frozen.manifest_version, manifest.manifest_version);
+    role.stop().await;
+}
+
+#[tokio::test]
+async fn logs_come_from_the_node_to_whoever_asked() {
+    let plant = Plant::new().await;
+    let role = plant.first_start().await;
+    let node = plant.node("a").await;
+    plant.deploy(&App::new("hello", "1.0.0"));
+    let (_, etag) = node.manifest(1).await;
+    let lines = vec![LogLine { service: "web".to_owned(), text: "started".to_owned() }];
+    let answer = LogAnswer { lines, ..LogAnswer::default() };
+    let request = SiteLogRequest {
+        id: "log-1".to_owned(),
+        node: "a".parse().expect("a name"),
+        deployment: deployment_id("hello").to_string(),
+        previous: false,
+        lines: 10,
+    };
+
+    plant.central.hint(|it| it.logs.push(request));
+    let asks = asked(&node, &etag).await;
+    node.client.logs(&asks.logs[0].id, &answer).await.expect("it is taken");
+    assert_eq!(plant.central.logs().await, ("log-1".to_owned(), answer.clone()));
+
+    let operator = Operator::unix(&role.socket).expect("a socket");
+    let asking =
+        tokio::spawn(async move { operator.deployment_logs("hello", &LogsQuery::default()).await });
+    let asks = asked(&node, &etag).await;
+    node.client.logs(&asks.logs[0].id, &answer).await.expect("it is taken");
+    let view = asking.await.expect("it ends").expect("lines");
+    assert_eq!((view.node.as_str(), view.lines[0].text.as_str()), ("a", "started"));
+    role.stop().await;
+}
+
+#[tokio::test]
+async fn orders_of_the_central_one_are_executed_once_and_a_retired_node_is_out() {
+    let plant = Plant::new().await;
+    let role = plant.first_start().await;
+    let node = plant.node("a").await;
+    let order = |number, action| Command {
+        number: Some(number),
+        by: "ana".to_owned(),
+        expires: None,
+        action,
+    };
+    let a: colony_core::id::NodeName = "a".parse().expect("a name");
+    plant.central.hint(|it| it.commands = vec![order(1, Action::Retire { node: a })]);
+
+    plant.central.event(|it| matches!(it.body, Body::NodeRetired { .. })).await;
+
+    let refused = node.client.manifest(None, None, Duration::ZERO).await;
+    assert_eq!(status_of(&refused), 403);
+    let done = plant
+        .central
+        .events()
+        .iter()
+        .filter(|it| matches!(it.body, Body::CommandDone { .. }))
+        .count();
+    assert_eq!(done, 1);
+    role.stop().await;
+}
+
+#[tokio::test]
+async fn the_site_engineer_sees_and_follows_the_log() {
+    let plant = Plant::new().await;
+    let role = plant.first_start().await;
+    let operator = Operator::unix(&role.socket).expect("a socket");
+    let page = operator.event_list(&EventQuery::default()).await.expect("a page");
+    assert_eq!(page.events[0].kind, "ready");
+    let mut stream =
+        operator.event_follow(EventQuery::default(), Some(page.cursor())).await.expect("a stream");
+
+    plant.node("a").await;
+
+    let colony_api::client::Signal::Event(event) = stream.next().await.expect("an event") else {
+        panic!("no event came");
+    };
+    assert_eq!((event.kind.as_str(), event.sentence.as_str()), ("node_joined", "a joined"));
+    let nodes = operator.node_list(None).await.expect("nodes");
+    assert_eq!(nodes.len(), 1);
+    let broken = App { kind: "no such kind".to_owned(), ..App::new("broken", "1") };
+    plant.deploy(&broken);
+    plant.central.event(|it| matches!(it.body, Body::FileRefused { .. })).await;
+    let why = operator.deployment_why("broken", None).await.expect("an answer");
+    assert!(why.reasons[0].sentence.contains("deployments/plant/broken.yaml"), "{why:?}");
+    role.stop().await;
+}
+
+async fn join(token: &str, key: &PrivateKey, name: Option<&str>) -> String {
+    match Node::join(token, key, name).await {
+        Ok(node) => format!("joined as {}", node.name),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Starts the role in this very runtime; an empty `expected` is a success.
+async fn check_start(plant: &Plant, token: Option<String>, expected: &str) {
+    match colony_local::start(plant.config(token)).await {
+        Ok(_) => assert_eq!(expected, ""),
+        Err(error) => {
+            let text = format!("{error:#}");
+            assert!(!expected.is_empty() && text.contains(expected), "{text}");
+        }
+    }
+}
+
+/// Polls until the node is asked for logs.
+async fn asked(node: &Node, etag: &str) -> Asks {
+    loop {
+        match node.client.manifest(Some(etag), None, Duration::from_secs(10)).await {
+            Ok(Poll::Unchanged { asks } | Poll::Manifest { asks, .. }) if !asks.logs.is_empty() => {
+                return asks;
+            }
+            Ok(_) => {}
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+}
+
+/// What is waited for comes soon or never.
+pub(crate) async fn soon<T>(what: &str, waited: impl Future<Output = T>) -> T {
+    let waited = tokio::time::timeout(Duration::from_secs(20), waited).await;
+    waited.unwrap_or_else(|_| panic!("{what} did not come"))
+}
+
+fn moved_to(event: &Event, state: State) -> bool {
+    matches!(&event.body, Body::StateTransition(it) if it.to == state)
+}
+
+fn moved(event: &Event, app: &str, state: State) -> bool {
+    let of = |it: &Transition| it.deployment == deployment_id(app) && it.to == state;
+    matches!(&event.body, Body::StateTransition(it) if of(it))
+}
+
+fn status_of<T: std::fmt::Debug>(answer: &Result<T, ClientError>) -> u16 {
+    match answer {
+        Err(ClientError::Problem { problem, .. }) => problem.status,
+        other => panic!("no problem: {other:?}"),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "certificates are checked against the real clock")]
+pub(crate) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+    i64::try_from(since.as_secs()).expect("not yet")
+}

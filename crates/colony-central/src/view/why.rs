@@ -1,6 +1,7 @@
 //! Why something is not as it should be, as far as CO can tell.
 
-use colony_api::view::{ReasonView, WhyView};
+use colony_api::view::{DeploymentSite, ReasonView, WhyView};
+use colony_core::event::Presence;
 use colony_core::fleet::{Fleet, FleetCause, LO_SILENT, Why};
 use colony_core::id::{DeploymentName, NodeName, SiteName};
 use colony_core::time::{Spoken, Wall};
@@ -29,7 +30,7 @@ pub(crate) async fn why(
     let (mut reasons, mut parts) = (Vec::new(), Vec::new());
     for shown in meant {
         let Some(found) = fleet.why(&shown.site, name, now) else { continue };
-        parts.push(summary(shown, site.is_none()));
+        parts.push(summary(shown, site.is_none(), now));
         reasons.extend(found.into_iter().map(|it| reason(&shown.site, it)));
     }
     if parts.is_empty() {
@@ -40,7 +41,7 @@ pub(crate) async fn why(
 }
 
 /// `INSTALLED 1.1; node b2 deferred: offline 3 h; catches up on return`.
-fn summary(shown: &colony_api::view::DeploymentSite, named: bool) -> String {
+fn summary(shown: &DeploymentSite, named: bool, now: Wall) -> String {
     let version = shown.version.as_deref().map(|it| format!(" {it}")).unwrap_or_default();
     let site = if named { format!("{}: ", shown.site) } else { String::new() };
     let mut text = format!("{site}{}{version}", shown.standing);
@@ -51,6 +52,10 @@ fn summary(shown: &colony_api::view::DeploymentSite, named: bool) -> String {
         } else if let Some(failure) = &it.failure {
             let said = failure.message.lines().next().unwrap_or_default();
             text = format!("{text}; node {} {}: {} {said}", it.node, it.state, failure.code);
+        } else if it.presence == Presence::Offline {
+            let heard =
+                it.last_heard.map(|it| format!(", last heard {} ago", Spoken(now.since(it))));
+            text = format!("{text}; node {} is offline{}", it.node, heard.unwrap_or_default());
         }
     }
     text

@@ -12,6 +12,7 @@ use tracing::{debug, info, warn};
 
 use colony_core::id::{GitRevision, SiteName};
 use colony_core::site::{Commit, Input, Refused};
+use colony_core::time::Mono;
 use colony_git::{Remote, Watch};
 use colony_task::Reconcile;
 
@@ -60,9 +61,10 @@ impl Follow {
 
     /// Whether the remote answered; the clone is used either way.
     async fn fetch(&self, watch: &Arc<Watch>) -> anyhow::Result<bool> {
-        let watch = Arc::clone(watch);
+        let (watch, began) = (Arc::clone(watch), self.brain.now().mono);
         match tokio::task::spawn_blocking(move || watch.fetch()).await? {
             Ok(head) => {
+                debug!(duration_ms = self.since(began), "asked Git");
                 debug!("fetched");
                 self.health.git_answered(head);
                 Ok(true)
@@ -90,10 +92,16 @@ impl Follow {
         watch: &Arc<Watch>,
         base: Option<GitRevision>,
     ) -> anyhow::Result<Option<Refused>> {
+        let began = self.brain.now().mono;
         let Some(commit) = self.difference(watch, base).await? else { return Ok(None) };
+        let read_ms = self.since(began);
         let (revision, files) = (commit.revision.clone(), commit.files.len());
         match self.brain.step(Input::Commit(commit)).await {
-            Ok(()) => info!(git.revision = revision.short(), files, "took a commit"),
+            Ok(()) => {
+                let duration_ms = self.since(began);
+                let revision = revision.short();
+                info!(git.revision = revision, files, read_ms, duration_ms, "took a commit");
+            }
             Err(Denied::Refused(refused)) => {
                 warn!(git.revision = revision.short(), "did not take a commit: {refused}");
                 return Ok(Some(refused));
@@ -101,6 +109,10 @@ impl Follow {
             Err(error) => return Err(error.into()),
         }
         Ok(None)
+    }
+
+    fn since(&self, began: Mono) -> u64 {
+        self.brain.now().mono.0.saturating_sub(began.0)
     }
 
     async fn difference(

@@ -31,6 +31,7 @@ impl Actions {
             debug!(?before, "dropped");
             handle.abort();
         }
+        debug!(?action, "begins");
         let (runtime, begun) = (self.runtime.clone(), action.clone());
         let handle = self.set.spawn(async move {
             let result = runtime.perform(&begun, subject).await;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Context;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use colony_core::node::{Fetch, Input};
 use colony_margo::{Capabilities, Digest, bundle};
@@ -107,6 +107,7 @@ impl Poll {
     }
 
     async fn taken(&self, bytes: &[u8], etag: Option<String>) -> anyhow::Result<()> {
+        debug!("a manifest came");
         let fetch = match self.brain.check(bytes, etag.as_deref()) {
             Ok(Some(fetch)) => fetch,
             Ok(None) => return Ok(()),
@@ -116,6 +117,7 @@ impl Poll {
             warn!("the manager's tag is not the digest of its manifest");
         }
         let documents = self.fetch(&fetch).await?;
+        debug!(documents = documents.len(), "its documents came");
         let bytes = bytes.to_vec();
         self.brain.step(Input::Manifest { bytes, etag, documents });
         Ok(())

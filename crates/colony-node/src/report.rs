@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
+use tracing::{debug, warn};
 
 use colony_core::node::Input;
 use colony_margo::DeploymentStatus;
@@ -47,7 +47,7 @@ impl Reconcile for Report {
 impl Report {
     async fn send(&self, status: &DeploymentStatus) -> anyhow::Result<()> {
         match self.manager.client().status(status).await {
-            Ok(()) => {}
+            Ok(()) => debug!(deployment = status.deployment_id, "the manager took a report"),
             // Saying it again would not make it better.
             Err(error) if is_final(&error) => {
                 warn!(deployment = status.deployment_id, "the manager refuses a report: {error}");

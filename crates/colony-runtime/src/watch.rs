@@ -87,7 +87,8 @@ async fn probe(inner: Arc<Inner>, id: String, run: String, check: Check) {
         let pause = match inner.ask(&id, &check, &mut hanging).await {
             Ok(answer) => {
                 let (health, pause) = pulse.next(began.elapsed(), answer);
-                if inner.health.set(&run, health) {
+                if inner.health.set(&run, health.clone()) {
+                    debug!(container.run = run, ?health, "health changed");
                     inner.news.tell();
                 }
                 pause

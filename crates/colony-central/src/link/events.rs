@@ -49,6 +49,7 @@ pub(crate) async fn take(
         }
     }
     due.iter().for_each(|it| app.forces.done(&it.0));
+    tracing::debug!(site = %local.site, events = batch.events.len(), "stored events");
     app.metrics.events.inc_by(batch.events.len() as u64);
     if reverts {
         app.writer.wake();

@@ -5,7 +5,7 @@ use colony_api::view::Outcome;
 use crate::git_http::{clone, git};
 use crate::support::{Hub, hello};
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn a_hand_edit_is_deployed_and_an_update_on_top_of_it_keeps_it() {
     let dir = tempfile::tempdir().expect("a folder");
     let hub = Hub::start(dir.path()).await;
@@ -14,15 +14,15 @@ async fn a_hand_edit_is_deployed_and_an_update_on_top_of_it_keeps_it() {
     lo.follow().await;
     hub.end().await;
 
-    let work = clone(&hub, dir.path());
+    let work = clone(&hub, dir.path()).await;
     let file = work.join("deployments/home/hello.yaml");
     let text = std::fs::read_to_string(&file).expect("the file");
     let text = text.replace("colony-version: '1.0'", "colony-version: by-hand");
     let text = text.replace("colony-version: \"1.0\"", "colony-version: by-hand");
     assert!(text.contains("by-hand"), "{text}");
     std::fs::write(&file, text).expect("an edit");
-    git(&work, &["commit", "-qam", "by hand"]);
-    git(&work, &["push", "-q"]);
+    git(&work, &["commit", "-qam", "by hand"]).await;
+    git(&work, &["push", "-q"]).await;
     lo.follow().await;
 
     let view = hub.end().await;
@@ -35,7 +35,7 @@ async fn a_hand_edit_is_deployed_and_an_update_on_top_of_it_keeps_it() {
     hub.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn a_file_that_changed_behind_a_plan_is_left_alone_and_the_diff_is_shown() {
     let dir = tempfile::tempdir().expect("a folder");
     let git_dir = crate::crash::remote(dir.path());
@@ -47,15 +47,15 @@ async fn a_file_that_changed_behind_a_plan_is_left_alone_and_the_diff_is_shown()
 
     // Somebody writes the file while the server is away for us.
     let work = dir.path().join("work");
-    git(dir.path(), &["clone", "-q", &git_dir.display().to_string(), "work"]);
+    git(dir.path(), &["clone", "-q", &git_dir.display().to_string(), "work"]).await;
     let file = work.join("deployments/home/hello.yaml");
     let text = std::fs::read_to_string(&file).expect("the file");
     std::fs::write(&file, format!("# mine\n{text}")).expect("an edit");
-    git(&work, &["commit", "-qam", "by hand"]);
+    git(&work, &["commit", "-qam", "by hand"]).await;
     let away = dir.path().join("away.git");
     std::fs::rename(&git_dir, &away).expect("Git goes down");
     hub.deploy("1.1").await;
-    git(&work, &["push", "-q", &away.display().to_string(), "HEAD:main"]);
+    git(&work, &["push", "-q", &away.display().to_string(), "HEAD:main"]).await;
     std::fs::rename(&away, &git_dir).expect("Git comes back");
 
     let event = hub.event("conflict", 0).await;
@@ -71,7 +71,7 @@ async fn a_file_that_changed_behind_a_plan_is_left_alone_and_the_diff_is_shown()
     hub.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn broken_yaml_committed_by_hand_is_a_finding_with_its_line() {
     let dir = tempfile::tempdir().expect("a folder");
     let hub = Hub::start(dir.path()).await;
@@ -80,10 +80,10 @@ async fn broken_yaml_committed_by_hand_is_a_finding_with_its_line() {
     lo.follow().await;
     hub.end().await;
 
-    let work = clone(&hub, dir.path());
+    let work = clone(&hub, dir.path()).await;
     std::fs::write(work.join("deployments/home/hello.yaml"), "id: [\n").expect("an edit");
-    git(&work, &["commit", "-qam", "broken"]);
-    git(&work, &["push", "-q"]);
+    git(&work, &["commit", "-qam", "broken"]).await;
+    git(&work, &["push", "-q"]).await;
     lo.follow().await;
 
     let view = hub.end().await;

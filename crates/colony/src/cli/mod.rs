@@ -14,6 +14,7 @@ mod node;
 mod reference;
 mod site;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Subcommand;
@@ -77,8 +78,13 @@ pub(crate) async fn run(command: Operator, global: &Global) -> anyhow::Result<Ex
 /// Prints the completions of `tool` for a shell.
 pub(crate) fn completion(shell: Shell, mut tool: clap::Command) -> ExitCode {
     let name = tool.get_name().to_owned();
-    clap_complete::generate(shell, &mut tool, name, &mut std::io::stdout());
-    ExitCode::SUCCESS
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut tool, name, &mut text);
+    // Whoever reads it may have seen enough.
+    match std::io::stdout().write_all(&text) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => ExitCode::FAILURE,
+        Ok(()) | Err(_) => ExitCode::SUCCESS,
+    }
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

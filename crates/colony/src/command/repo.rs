@@ -159,3 +159,63 @@ fn append_private(path: &Path, text: &str) -> std::io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
     fs::OpenOptions::new().append(true).open(path)?.write_all(text.as_bytes())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    const URL: &str = "https://hub:7443/git/deployments.git";
+
+    #[tokio::test]
+    async fn git_reads_the_way_in_back_and_nobody_else_does() {
+        let folder = tempfile::tempdir().expect("a folder");
+        git(folder.path(), &["init", "-q", "."]).await;
+        let access = Access { token: Some("a\"b".into()), ca_pem: Some("PEM".into()) };
+
+        access.keep(URL, folder.path()).expect("kept");
+
+        let read = async |key: &str, url: &str| {
+            git(folder.path(), &["config", "--get-urlmatch", key, url]).await
+        };
+        assert_eq!(read("http.extraHeader", URL).await, "Authorization: Bearer a\"b");
+        assert_eq!(read("http.extraHeader", "https://elsewhere/x.git").await, "");
+        let ca = read("http.sslCAInfo", URL).await;
+        assert_eq!(fs::read_to_string(ca).expect("the CA"), "PEM");
+        let mode =
+            fs::metadata(folder.path().join(".git/config")).expect("it").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[tokio::test]
+    async fn a_repository_elsewhere_is_cloned_as_it_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let origin = folder.path().join("origin");
+        fs::create_dir(&origin).expect("a folder");
+        git(&origin, &["init", "-q", "-b", "main", "."]).await;
+        let who = ["-c", "user.name=ann", "-c", "user.email=ann@example.com"];
+        git(&origin, &[&who[..], &["commit", "-q", "--allow-empty", "-m", "first"]].concat()).await;
+        let view = RepoView {
+            url: origin.display().to_string(),
+            branch: "main".into(),
+            hosted: false,
+            auth: colony_api::site::GitAuth::None,
+            how: String::new(),
+        };
+        let mut out = Out::buffers(crate::cli::Format::Table, std::io::sink(), std::io::sink());
+        let target = folder.path().join("clone");
+
+        clone(&Global::default(), &view, &target, &mut out).await.expect("cloned");
+
+        assert_eq!(git(&target, &["log", "--format=%s"]).await, "first");
+        let again = clone(&Global::default(), &view, &target, &mut out).await;
+        assert!(again.expect_err("it is there").to_string().ends_with("exists already"));
+    }
+
+    async fn git(folder: &Path, arguments: &[&str]) -> String {
+        let done = Command::new("git").current_dir(folder).args(arguments).output().await;
+        let done = done.expect("git is needed: apt install git");
+        String::from_utf8(done.stdout).expect("UTF-8").trim().to_owned()
+    }
+}

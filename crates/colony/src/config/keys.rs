@@ -45,3 +45,23 @@ pub(crate) const KEYS: &[Key] = &[
 pub(crate) fn find(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|it| it.name == name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_is_documented_with_its_default() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/operations.md");
+        let document = std::fs::read_to_string(path).expect("docs/operations.md is readable");
+        let rows = document.lines().filter(|it| it.starts_with("| `")).collect::<Vec<_>>();
+        for key in KEYS.iter().filter(|it| it.name != "data") {
+            let default = match key.default {
+                "" => "–".to_owned(),
+                some => format!("`{some}`"),
+            };
+            let row = format!("| `{}` | {default} | ", key.name);
+            assert!(rows.iter().any(|it| it.starts_with(&row)), "no row `{row}` in the document");
+        }
+    }
+}

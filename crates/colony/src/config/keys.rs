@@ -22,11 +22,23 @@ const fn key(name: &'static str, default: &'static str, help: &'static str) -> K
 
 pub(crate) const KEYS: &[Key] = &[
     key("data", "", "Where everything is kept; below it central/, local/ and node/"),
-    key("log.level", "info", "What is logged: error, warn, info, debug, or filters such as colony_node=debug"),
+    key(
+        "log.level",
+        "info",
+        "What is logged: error, warn, info, debug, or filters such as colony_node=debug",
+    ),
     key("log.format", "text", "How it is logged: text or json"),
     key("central.listen", "127.0.0.1:7443", "Where operators and sites connect"),
-    key("central.advertise", "", "URLs others reach the central orchestrator by, with commas between"),
-    key("central.database", "", "postgres://… or sqlite:<file>; a file in the data directory if empty"),
+    key(
+        "central.advertise",
+        "",
+        "URLs others reach the central orchestrator by, with commas between",
+    ),
+    key(
+        "central.database",
+        "",
+        "postgres://… or sqlite:<file>; a file in the data directory if empty",
+    ),
     key("git.url", "", "The deployments repository; hosted by the central orchestrator if empty"),
     key("git.branch", "main", "Its branch"),
     key("git.token-file", "", "A file with the token for an https:// repository"),
@@ -35,10 +47,18 @@ pub(crate) const KEYS: &[Key] = &[
     key("node.name", "", "The name to join with; the host's if empty"),
     key("node.engine", "auto", "auto, docker, podman, or the path of an engine's socket"),
     key("node.labels", "", "Labels of the node: key=value, with commas between"),
-    key("node.health", "127.0.0.1:7445", "Where /healthz, /readyz and /metrics are answered; off for nowhere"),
+    key(
+        "node.health",
+        "127.0.0.1:7445",
+        "Where /healthz, /readyz and /metrics are answered; off for nowhere",
+    ),
     key("node.insecure-registries", "", "Registries without TLS, host:port, with commas between"),
     key("node.otel-endpoint", "", "Given to every container as HTTP_OTEL_EXPORTER_OTLP_ENDPOINT"),
-    key("node.settle", "5s", "How long a container without a health check must run to count as well"),
+    key(
+        "node.settle",
+        "5s",
+        "How long a container without a health check must run to count as well",
+    ),
 ];
 
 /// The setting of that name.

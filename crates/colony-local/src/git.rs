@@ -64,8 +64,7 @@ impl Follow {
         let (watch, began) = (Arc::clone(watch), self.brain.now().mono);
         match tokio::task::spawn_blocking(move || watch.fetch()).await? {
             Ok(head) => {
-                debug!(duration_ms = self.since(began), "asked Git");
-                debug!("fetched");
+                debug!(duration_ms = self.since(began), "fetched");
                 self.health.git_answered(head);
                 Ok(true)
             }

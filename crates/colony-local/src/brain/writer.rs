@@ -32,12 +32,14 @@ pub(crate) struct Writer {
     wake: Option<Mono>,
 }
 
+type Answer = Result<(), Denied>;
+
 /// What a group of steps came to.
 #[derive(Default)]
 struct Turn {
     changed: Changed,
     events: Vec<Event>,
-    answers: Vec<(oneshot::Sender<Result<(), Denied>>, Result<(), Denied>)>,
+    answers: Vec<(oneshot::Sender<Answer>, Answer)>,
 }
 
 impl Writer {

@@ -44,8 +44,8 @@ pub(super) fn outcome(site: &Site, deployment: &Deployment) -> Outcome {
     if deployment.is_stopped() || open.iter().any(|it| given_up(it)) {
         return Outcome::Failed;
     }
-    let offline = |it: &&&Placement| !site.member(&it.id.node).is_some_and(|it| it.is_online());
-    match !open.is_empty() && open.iter().all(|it| offline(&it)) {
+    let offline = |it: &Placement| !site.member(&it.id.node).is_some_and(|it| it.is_online());
+    match !open.is_empty() && open.iter().all(|it| offline(it)) {
         true => Outcome::Deferred,
         false => Outcome::InProgress,
     }

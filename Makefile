@@ -6,10 +6,10 @@ SEED ?= 7
 export SEEDS
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test prove bench sim
+.PHONY: help demo check test prove bench sim bench-deploy
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
 
 demo: ## build, install what is missing, and tell the story of the README on real engines
 	@scripts/demo
@@ -31,6 +31,9 @@ prove: ## 1,000 stories, and a dozen bugs that must be caught
 
 bench: ## what a step costs
 	cargo run --release -p colony-bench
+
+bench-deploy: ## what a deployment costs, from end to end
+	@scripts/bench-deploy
 
 sim: ## replay one story: make sim SEED=7
 	cargo run --release -p colony-sim -- --seed $(SEED)

@@ -1,0 +1,145 @@
+//! The baseline: the same container through the bare engine API.
+//!
+//! It is made as the node makes it (image, published port, label, no check of
+//! the engine's own), and asked as the node asks: the same command by exec, at
+//! once and then after pauses that begin at 50 ms and double.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use bollard::exec::{StartExecOptions, StartExecResults};
+use bollard::models::{
+    ContainerCreateBody, ContainerSummary, ExecConfig, HealthConfig, HostConfig,
+    NetworkCreateRequest, PortBinding,
+};
+use bollard::query_parameters::{
+    CreateContainerOptions, ListContainersOptions, RemoveContainerOptions, StartContainerOptions,
+};
+use bollard::{API_DEFAULT_VERSION, Docker};
+use futures_util::StreamExt;
+
+const IMAGE: &str = "colony.builtin/hello-server";
+const ANSWER: u64 = 60;
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const TRIES: u32 = 10;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Engine {
+    docker: Docker,
+}
+
+impl Engine {
+    pub(crate) async fn connect(socket: &Path) -> anyhow::Result<Engine> {
+        let docker =
+            Docker::connect_with_unix(&socket.to_string_lossy(), ANSWER, API_DEFAULT_VERSION)?;
+        Ok(Engine { docker: docker.negotiate_version().await? })
+    }
+
+    /// Creates and starts a container of `hello`; returns its id.
+    pub(crate) async fn start(
+        &self,
+        name: &str,
+        version: &str,
+        network: Option<&str>,
+    ) -> anyhow::Result<String> {
+        let options = CreateContainerOptions { name: Some(name.to_owned()), ..Default::default() };
+        let body = body(version, network);
+        let made = self.docker.create_container(Some(options), body).await;
+        let id = made.context("could not create the container")?.id;
+        let started = self.docker.start_container(&id, None::<StartContainerOptions>).await;
+        started.context("could not start the container")?;
+        Ok(id)
+    }
+
+    /// Returns when the health check has passed.
+    pub(crate) async fn healthy(&self, id: &str) -> anyhow::Result<()> {
+        let mut pause = FIRST_PAUSE;
+        for _ in 0..TRIES {
+            if self.check(id).await? {
+                return Ok(());
+            }
+            tokio::time::sleep(pause).await;
+            pause *= 2;
+        }
+        anyhow::bail!("the container does not become healthy")
+    }
+
+    async fn check(&self, id: &str) -> anyhow::Result<bool> {
+        let config = ExecConfig {
+            cmd: Some(vec!["/hello".to_owned(), "check".to_owned()]),
+            attach_stdout: Some(true),
+            attach_stderr: Some(true),
+            ..ExecConfig::default()
+        };
+        let exec = self.docker.create_exec(id, config).await?.id;
+        let started = self.docker.start_exec(&exec, None::<StartExecOptions>).await?;
+        if let StartExecResults::Attached { mut output, .. } = started {
+            while output.next().await.is_some() {}
+        }
+        Ok(self.docker.inspect_exec(&exec).await?.exit_code == Some(0))
+    }
+
+    pub(crate) async fn remove(&self, id: &str) -> anyhow::Result<()> {
+        let options = RemoveContainerOptions { force: true, ..RemoveContainerOptions::default() };
+        let removed = self.docker.remove_container(id, Some(options)).await;
+        removed.context("could not remove the container")
+    }
+
+    pub(crate) async fn network_add(&self, name: &str) -> anyhow::Result<()> {
+        let request = NetworkCreateRequest {
+            name: name.to_owned(),
+            driver: Some("bridge".to_owned()),
+            ..NetworkCreateRequest::default()
+        };
+        let made = self.docker.create_network(request).await;
+        made.map(|_| ()).context("could not create the network")
+    }
+
+    pub(crate) async fn network_remove(&self, name: &str) -> anyhow::Result<()> {
+        let removed = self.docker.remove_network(name).await;
+        removed.context("could not remove the network")
+    }
+
+    /// The published ports of running containers whose name holds `part`, the
+    /// youngest container first.
+    pub(crate) async fn ports(&self, part: &str) -> anyhow::Result<Vec<u16>> {
+        let filters = HashMap::from([("name".to_owned(), vec![part.to_owned()])]);
+        let options = ListContainersOptions { filters: Some(filters), ..Default::default() };
+        let mut found = self.docker.list_containers(Some(options)).await?;
+        found.sort_by_key(|it| std::cmp::Reverse(it.created));
+        Ok(found.iter().flat_map(published).collect())
+    }
+
+    pub(crate) async fn has_image(&self, version: &str) -> anyhow::Result<()> {
+        let found = self.docker.inspect_image(&format!("{IMAGE}:{version}")).await;
+        ensure!(found.is_ok(), "the image {version} is not local yet");
+        Ok(())
+    }
+}
+
+fn published(it: &ContainerSummary) -> Option<u16> {
+    it.ports.iter().flatten().find_map(|it| it.public_port)
+}
+
+fn body(version: &str, network: Option<&str>) -> ContainerCreateBody {
+    let port = "8080/tcp".to_owned();
+    let binding = PortBinding { host_ip: Some(String::new()), host_port: Some(String::new()) };
+    ContainerCreateBody {
+        image: Some(format!("{IMAGE}:{version}")),
+        env: Some(vec!["HELLO_GREETING=Good day".to_owned()]),
+        labels: Some(HashMap::from([("colony.bench".to_owned(), "baseline".to_owned())])),
+        exposed_ports: Some(vec![port.clone()]),
+        healthcheck: Some(HealthConfig {
+            test: Some(vec!["NONE".to_owned()]),
+            ..HealthConfig::default()
+        }),
+        host_config: Some(HostConfig {
+            port_bindings: Some(HashMap::from([(port, Some(vec![binding]))])),
+            network_mode: network.map(str::to_owned),
+            ..HostConfig::default()
+        }),
+        ..ContainerCreateBody::default()
+    }
+}

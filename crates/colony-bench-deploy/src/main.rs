@@ -1,0 +1,107 @@
+//! What a deployment costs from end to end: `make bench-deploy`.
+//!
+//! A fleet of real processes on real engines, and beside it, in the same run,
+//! the same containers through the bare engine API: times depend on the
+//! machine, ratios much less. Nothing is asserted; `docs/performance.md` holds
+//! what was measured. `scripts/bench-deploy` builds the programs, starts the
+//! engines and calls this.
+
+mod clock;
+mod deploy;
+mod engine;
+mod fleet;
+mod memory;
+mod process;
+mod push;
+mod ready;
+mod story;
+mod table;
+mod trace;
+mod update;
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+
+use engine::Engine;
+use fleet::{Fleet, Setup};
+use story::Story;
+use table::Table;
+
+/// What to measure, and on what.
+#[derive(Debug)]
+struct Plan {
+    setup: Setup,
+    /// Engines by name, which is also their node's.
+    engines: Vec<(String, PathBuf)>,
+    repeats: usize,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> anyhow::Result<()> {
+    let plan = Plan::read(std::env::args().skip(1))?;
+    let mut fleet = Fleet::start(plan.setup.clone()).await?;
+    for (name, socket) in &plan.engines {
+        fleet.node_add(name, socket).await?;
+    }
+    fleet.online().await?;
+    measure(&plan, &mut fleet).await?;
+    fleet.stop().await
+}
+
+async fn measure(plan: &Plan, fleet: &mut Fleet) -> anyhow::Result<()> {
+    let mut story = Story::follow(&fleet.client).await?;
+    let few = (plan.repeats / 2).max(1);
+    let (mut deploys, mut updates) = (Vec::new(), Vec::new());
+    for (name, socket) in &plan.engines {
+        let engine = Engine::connect(socket).await?;
+        let measured = deploy::measure(&mut story, &engine, name, plan.repeats).await?;
+        deploys.push((name.clone(), measured));
+        updates.push((name.clone(), update::measure(&mut story, &engine, name, few).await?));
+    }
+    print(&deploy::table(plan.repeats, &deploys));
+    for (name, measured) in &deploys {
+        let typical = measured.typical().context("nothing was measured")?;
+        print(&trace::table(fleet, name, typical)?);
+    }
+    print(&update::table(few, &updates));
+    let (name, socket) = plan.engines.first().context("there is no engine")?;
+    let bare = &deploys.first().context("nothing was measured")?.1.bare;
+    print(&push::measure(fleet, &mut story, name, few, bare).await?);
+    drop(story);
+    print(&ready::measure(fleet, name).await?);
+    print(&memory::measure(fleet, socket).await?);
+    print(&memory::programs(fleet)?);
+    Ok(())
+}
+
+impl Plan {
+    /// `--colony`, `--node`, `--dir`, `--repeats`, and `--engine name=socket` for each.
+    fn read(mut words: impl Iterator<Item = String>) -> anyhow::Result<Plan> {
+        let (mut colony, mut node, mut dir) = (None, None, None);
+        let (mut engines, mut repeats) = (Vec::new(), 20);
+        while let Some(word) = words.next() {
+            let value = words.next().with_context(|| format!("{word} needs a value"))?;
+            match word.as_str() {
+                "--colony" => colony = Some(PathBuf::from(value)),
+                "--node" => node = Some(PathBuf::from(value)),
+                "--dir" => dir = Some(PathBuf::from(value)),
+                "--repeats" => repeats = value.parse()?,
+                "--engine" => {
+                    let (name, socket) = value.split_once('=').context("--engine name=socket")?;
+                    engines.push((name.to_owned(), PathBuf::from(socket)));
+                }
+                _ => anyhow::bail!("{word} is not known"),
+            }
+        }
+        let colony = colony.context("--colony says which program to measure")?;
+        let node = node.unwrap_or_else(|| colony.clone());
+        let dir = dir.context("--dir says where to keep things")?;
+        Ok(Plan { setup: Setup { colony, node, dir }, engines, repeats })
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "the tables are what this program is for")]
+fn print(table: &Table) {
+    println!("{table}");
+}

@@ -1,0 +1,89 @@
+//! One process of colony: how it is started, ended and weighed.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use anyhow::{Context, ensure};
+use tokio::process::{Child, Command};
+
+/// A role that runs. It is killed if it is dropped.
+#[derive(Debug)]
+pub(crate) struct Process {
+    child: Child,
+    pub(crate) log: PathBuf,
+}
+
+/// What the kernel says of a process's memory, in bytes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Weight {
+    /// Private pages, and a share of those others have mapped too.
+    pub(crate) pss: u64,
+    /// The part of it that no file stands behind.
+    pub(crate) anonymous: u64,
+    pub(crate) rss: u64,
+}
+
+impl Process {
+    /// Starts `program`; what it logs is added to `log`.
+    pub(crate) fn start(
+        program: &Path,
+        arguments: &[&str],
+        environment: &[(&str, String)],
+        log: &Path,
+    ) -> anyhow::Result<Process> {
+        let file = File::options().create(true).append(true).open(log);
+        let file = file.with_context(|| format!("could not write {}", log.display()))?;
+        let mut command = Command::new(program);
+        command.args(arguments).envs(environment.iter().cloned()).kill_on_drop(true);
+        command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
+        let child = command.spawn();
+        let child = child.with_context(|| format!("could not start {}", program.display()))?;
+        Ok(Process { child, log: log.to_owned() })
+    }
+
+    /// Asks it to end, and waits until it has.
+    pub(crate) async fn stop(mut self) -> anyhow::Result<()> {
+        if let Some(id) = self.child.id() {
+            let told = Command::new("kill").arg(id.to_string()).status().await?;
+            ensure!(told.success(), "could not end process {id}");
+        }
+        self.child.wait().await?;
+        Ok(())
+    }
+
+    /// Whether it still runs; an error tells where its log is.
+    pub(crate) fn check(&mut self) -> anyhow::Result<()> {
+        match self.child.try_wait()? {
+            None => Ok(()),
+            Some(status) => anyhow::bail!("a role ended ({status}), see {}", self.log.display()),
+        }
+    }
+
+    pub(crate) fn weight(&self) -> anyhow::Result<Weight> {
+        let id = self.child.id().context("the process has ended")?;
+        let text = std::fs::read_to_string(format!("/proc/{id}/smaps_rollup"))?;
+        Ok(read(&text))
+    }
+}
+
+fn read(rollup: &str) -> Weight {
+    let bytes = |key: &str| {
+        let line = rollup.lines().find_map(|it| it.strip_prefix(key)?.strip_suffix("kB"));
+        line.and_then(|it| it.trim().parse::<u64>().ok()).unwrap_or(0) * 1024
+    };
+    Weight { pss: bytes("Pss:"), anonymous: bytes("Pss_Anon:"), rss: bytes("Rss:") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rollup_is_read_in_bytes() {
+        let text = "00400000-7ffd [rollup]\nRss:   5000 kB\nPss:   3000 kB\nPss_Anon:   1000 kB\n";
+        let weight = read(text);
+        assert_eq!((weight.rss, weight.pss), (5_120_000, 3_072_000));
+        assert_eq!(weight.anonymous, 1_024_000);
+    }
+}

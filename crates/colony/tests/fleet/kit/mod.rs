@@ -1,0 +1,49 @@
+//! A fleet of real processes in a temporary folder: everything has its own
+//! ports, contexts and storage, and ends with the test.
+
+mod fleet;
+mod gate;
+mod postgres;
+mod process;
+mod said;
+mod shop;
+
+pub(crate) use fleet::Fleet;
+pub(crate) use gate::Gate;
+pub(crate) use postgres::Postgres;
+pub(crate) use said::Said;
+pub(crate) use shop::{Shop, web};
+
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::{Duration, Instant};
+
+/// Longer than anything takes, however busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Looks again and again until there is something to see.
+#[track_caller]
+pub(crate) fn wait<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let end = now() + PATIENCE;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(now() < end, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// A port of this machine that nobody uses. Below those the system gives to
+/// outgoing connections, so that nobody gets it by chance meanwhile.
+pub(crate) fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let start = u16::try_from(std::process::id() % 1_900).unwrap() * 10;
+    let port = || 12_000 + (start + NEXT.fetch_add(1, Ordering::Relaxed)) % 19_000;
+    wait("a free port", || Some(port()).filter(|it| TcpListener::bind(("127.0.0.1", *it)).is_ok()))
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test waits for real programs")]
+fn now() -> Instant {
+    Instant::now()
+}

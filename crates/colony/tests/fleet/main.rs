@@ -1,0 +1,23 @@
+//! The whole product as people meet it: one binary, its roles as processes of
+//! their own, a real engine, registry, Git and database. What is wrong ends in
+//! the right state with a sentence, and holds up nothing else.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
+// Engines and a registry as the runtime's own tests start them.
+#[path = "../../../colony-runtime/tests/kit/mod.rs"]
+#[expect(dead_code, reason = "the runtime's stories need more of it than these")]
+mod engines;
+mod kit;
+
+mod by_hand;
+mod database;
+mod git;
+mod image;
+mod names;
+mod parameters;
+mod registry;
+mod replay;
+mod restart;
+mod token;
+mod workload;

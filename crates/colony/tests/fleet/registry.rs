@@ -1,0 +1,26 @@
+//! The registry is down: the place is at fault, not the version.
+
+use serde_json::Value;
+
+use crate::kit::{Fleet, Shop};
+
+#[test]
+fn registry_down() {
+    let (fleet, mut shop) = (Fleet::small(), Shop::open());
+    shop.put("pump", "1.0", &Shop::good()).serve(&fleet);
+    shop.gate.shut();
+
+    fleet.colony(["deploy", "pump", "--yes"]).ok();
+
+    let failed = fleet.see("pump", |it| {
+        it["sites"][0]["placements"][0]["failure"]["code"] == "registry-unavailable"
+    });
+    let site = &failed["sites"][0];
+    assert_eq!(site["quarantine"], Value::Null, "{failed:#}");
+    assert!(site["placements"][0]["failure"]["retryAt"].is_u64(), "{failed:#}");
+    fleet.colony(["why", "pump"]).ok().says(&shop.gate.address).says("check the registry");
+    fleet.hello_installs();
+    shop.gate.reopen();
+    fleet.see("pump", |it| it["outcome"] == "installed");
+    assert_eq!(fleet.json(["quarantine", "list"]), serde_json::json!([]));
+}

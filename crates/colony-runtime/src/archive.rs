@@ -12,7 +12,7 @@ use colony_core::attempt::Failure;
 use colony_core::code::Code;
 use colony_margo::{Digest, Finding};
 
-use crate::compose::{Archive, Project};
+use crate::compose::{Archive, Project, keys};
 use crate::file;
 use crate::job::Job;
 use crate::registry::Place;
@@ -101,7 +101,7 @@ fn findings(code: Code, all: &[Finding]) -> Failure {
 
 /// A device may lack a key another one has, which is not the author's mistake.
 fn unusable(all: &[Finding]) -> Code {
-    match all.iter().any(|it| it.problem.contains("not supported")) {
+    match all.iter().any(keys::is_unsupported) {
         true => Code::UnsupportedKey,
         false => Code::InvalidConfig,
     }

@@ -25,6 +25,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) configs: &'a [(String, String)],
     /// The engine keeps logs in files that grow without end unless told.
     pub(crate) rotate_logs: bool,
+    /// The node asks by itself; see `ask`.
+    pub(crate) healthcheck: HealthConfig,
 }
 
 pub(crate) fn body(service: &Service, around: Surroundings<'_>) -> ContainerCreateBody {
@@ -37,11 +39,7 @@ pub(crate) fn body(service: &Service, around: Surroundings<'_>) -> ContainerCrea
         env: Some(environment(service, around.environment)),
         labels: Some(labels),
         exposed_ports: Some(exposed(service)),
-        // The node asks by itself; see `check`.
-        healthcheck: Some(HealthConfig {
-            test: Some(vec!["NONE".to_owned()]),
-            ..HealthConfig::default()
-        }),
+        healthcheck: Some(around.healthcheck.clone()),
         user: service.user.clone(),
         working_dir: service.working_dir.clone(),
         hostname: service.hostname.clone(),
@@ -223,7 +221,6 @@ mod tests {
     fn engines_neither_restart_nor_check() {
         let expected = json!({ "Name": "no" });
         check(Service::default(), "/HostConfig/RestartPolicy", expected);
-        check(Service::default(), "/Healthcheck", json!({ "Test": ["NONE"] }));
     }
 
     #[test]
@@ -313,6 +310,7 @@ mod tests {
             volumes: &[("data".to_owned(), "colony-data".to_owned())].into(),
             configs: &[("/c/app".to_owned(), "/app".to_owned())],
             rotate_logs: false,
+            healthcheck: HealthConfig::default(),
         };
         let body = serde_json::to_value(body(&service, around)).unwrap();
         assert_eq!(body.pointer(pointer), Some(&expected), "{pointer} of {body}");

@@ -102,6 +102,18 @@ impl Check {
         }
     }
 
+    /// As Podman wants to be told: it joins the words and splits them again at
+    /// spaces, unless they are one word that is a JSON list.
+    pub(crate) fn podman_words(&self) -> Vec<String> {
+        let odd = |it: &String| it.is_empty() || it.contains(char::is_whitespace);
+        match self.test.split_first() {
+            Some((kind, words)) if kind == "CMD" && words.iter().any(odd) => {
+                vec![serde_json::to_string(words).unwrap_or_default()]
+            }
+            Some(_) | None => self.test.clone(),
+        }
+    }
+
     pub(crate) fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -213,6 +225,18 @@ mod tests {
             "healthy 0+100 | healthy 100+100 | unhealthy (x, 2×) 200+100 | healthy 300+100 \
              | healthy 400+100",
         );
+    }
+
+    #[test]
+    fn words_survive_podman() {
+        for (test, expected) in [
+            (vec!["CMD", "/a", "-b"], vec!["CMD", "/a", "-b"]),
+            (vec!["CMD", "/a", "b c"], vec!["[\"/a\",\"b c\"]"]),
+            (vec!["CMD-SHELL", "a b || c"], vec!["CMD-SHELL", "a b || c"]),
+        ] {
+            let test = test.iter().map(|it| (*it).to_owned()).collect();
+            assert_eq!(Check::with_defaults(test).podman_words(), expected);
+        }
     }
 
     #[test]

@@ -59,6 +59,8 @@ pub(crate) struct State {
     pub(crate) exit_code: i64,
     #[serde(default)]
     pub(crate) started_at: String,
+    #[serde(default)]
+    pub(crate) health: Option<Checked>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -102,6 +104,28 @@ pub(crate) struct ImageCheck {
     pub(crate) start_interval: Option<u64>,
     #[serde(default)]
     pub(crate) retries: Option<u32>,
+}
+
+/// What podman says after it ran a check.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Verdict {
+    status: String,
+}
+
+/// What an engine noted of the checks it ran.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Checked {
+    #[serde(default)]
+    log: Option<Vec<Printed>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Printed {
+    #[serde(default)]
+    output: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -158,6 +182,25 @@ impl Engine {
         gone_is_none(self.get(&format!("{root}/images/{}/json", path_escaped(name))).await)
     }
 
+    /// Has podman run a container's health check: whether it passed, or what
+    /// it printed.
+    pub(crate) async fn health(&self, id: &str) -> Result<Result<(), String>, Trouble> {
+        let path = format!("/v4.0.0/libpod/containers/{}/healthcheck", escaped(id));
+        let (status, bytes) = self.exchange(&path).await?;
+        if !status.is_success() {
+            return Err(Trouble::refused(status.as_u16(), &bytes));
+        }
+        let verdict: Verdict =
+            serde_json::from_slice(&bytes).map_err(|it| Trouble::Odd(format!("{path}: {it}")))?;
+        if verdict.status == "healthy" {
+            return Ok(Ok(()));
+        }
+        // Only the container itself tells what was printed.
+        let seen = self.inspect(id).await?;
+        let log = seen.and_then(|it| it.state.health).and_then(|it| it.log).unwrap_or_default();
+        Ok(Err(log.into_iter().next_back().map(|it| it.output).unwrap_or_default()))
+    }
+
     pub(crate) async fn info(&self) -> Result<Info, Trouble> {
         self.get("/info").await
     }
@@ -168,11 +211,7 @@ impl Engine {
 
     async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Trouble> {
         let answer = tokio::time::timeout(ANSWER_TIME, self.exchange(path)).await;
-        let (status, bytes) = answer.map_err(|_| Trouble::Slow)??;
-        if !status.is_success() {
-            return Err(Trouble::refused(status.as_u16(), &bytes));
-        }
-        serde_json::from_slice(&bytes).map_err(|it| Trouble::Odd(format!("{path}: {it}")))
+        understood(path, answer.map_err(|_| Trouble::Slow)??)
     }
 
     async fn exchange(&self, path: &str) -> Result<(http::StatusCode, Bytes), Trouble> {
@@ -209,6 +248,16 @@ impl Version {
             false => "docker",
         }
     }
+}
+
+fn understood<T: DeserializeOwned>(
+    path: &str,
+    (status, bytes): (http::StatusCode, Bytes),
+) -> Result<T, Trouble> {
+    if !status.is_success() {
+        return Err(Trouble::refused(status.as_u16(), &bytes));
+    }
+    serde_json::from_slice(&bytes).map_err(|it| Trouble::Odd(format!("{path}: {it}")))
 }
 
 fn gone_is_none<T>(answer: Result<T, Trouble>) -> Result<Option<T>, Trouble> {

@@ -17,6 +17,7 @@
 
 mod acting;
 mod archive;
+mod ask;
 mod body;
 mod check;
 mod collect;

@@ -13,6 +13,7 @@ use colony_core::node::Status;
 use futures_util::future::join_all;
 use tokio::time::Instant;
 
+use crate::ask;
 use crate::body::{Surroundings, body, endpoint};
 use crate::check::Check;
 use crate::compose::{Project, Service};
@@ -132,6 +133,7 @@ impl Inner {
     ) -> Result<String, Failure> {
         let image = self.image(service, Use::Start).await?;
         let check = Check::of(service.healthcheck.as_ref(), image.check());
+        let healthcheck = ask::config(self.engine.kind, check.as_ref());
         let care = Care::new(order, service.stop_grace_period, check);
         let networks = stage.networks_of(name, service);
         let around = Surroundings {
@@ -141,6 +143,7 @@ impl Inner {
             volumes: &stage.volumes,
             configs: &self.configs(stage, name, service).await?,
             rotate_logs: self.rotate_logs,
+            healthcheck,
         };
         let body = body(service, around);
         let made = self.create_named(stage, name, service, body).await;

@@ -161,7 +161,8 @@ mod tests {
             (label::FINGERPRINT.to_owned(), colony_margo::Digest::of(b"").to_string()),
             (label::SERVICE.to_owned(), "s".to_owned()),
         ]);
-        let state = State { status: status.to_owned(), exit_code: 3, started_at: "t".to_owned() };
+        let started_at = "t".to_owned();
+        let state = State { status: status.to_owned(), exit_code: 3, started_at, health: None };
         let config = crate::engine::Configured { labels: Some(labels) };
         let seen = Seen::of(Inspected { id: "0123456789abcdef".to_owned(), state, config });
         let seen = seen.unwrap();

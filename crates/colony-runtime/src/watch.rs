@@ -8,8 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bollard::exec::{StartExecOptions, StartExecResults};
-use bollard::models::{EventMessage, ExecConfig};
+use bollard::models::EventMessage;
 use bollard::query_parameters::EventsOptions;
 use colony_core::node::Status;
 use futures_util::StreamExt;
@@ -18,6 +17,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
+use crate::ask::Hanging;
 use crate::check::{Check, Pulse};
 use crate::label;
 use crate::runtime::Inner;
@@ -29,9 +29,6 @@ const AWAY: Duration = Duration::from_millis(100);
 const AWAY_LONGEST: Duration = Duration::from_secs(5);
 /// Even if nothing is heard, a look now and then.
 const PATROL: Duration = Duration::from_secs(30);
-/// What is read of a check's words, and shown.
-const OUTPUT_LIMIT: usize = 4 << 10;
-const OUTPUT_SHOWN: usize = 200;
 
 type Probes = (JoinSet<()>, BTreeMap<String, AbortHandle>);
 
@@ -82,7 +79,7 @@ fn adjust(inner: &Arc<Inner>, (tasks, known): &mut Probes, seen: &[Seen]) {
 async fn probe(inner: Arc<Inner>, id: String, run: String, check: Check) {
     let began = Instant::now();
     let mut pulse = Pulse::new(check.clone());
-    let mut hanging = None;
+    let mut hanging = Hanging::default();
     loop {
         let pause = match inner.ask(&id, &check, &mut hanging).await {
             Ok(answer) => {
@@ -148,92 +145,6 @@ impl Inner {
         self.news.tell();
         self.kick.notify_one();
     }
-
-    /// Runs the check once. `Err` means that it could not be run. A check that
-    /// does not end is not asked a second time before it has: no engine offers
-    /// to end it, and they would pile up.
-    async fn ask(
-        &self,
-        id: &str,
-        check: &Check,
-        hanging: &mut Option<String>,
-    ) -> Result<Result<(), String>, Trouble> {
-        if let Some(exec) = hanging {
-            if self.docker.inspect_exec(exec).await?.running == Some(true) {
-                return Ok(Err(late(check)));
-            }
-            *hanging = None;
-        }
-        let config = ExecConfig {
-            cmd: Some(check.command()),
-            attach_stdout: Some(true),
-            attach_stderr: Some(true),
-            ..ExecConfig::default()
-        };
-        let exec = self.docker.create_exec(id, config).await?.id;
-        match timeout(check.timeout, self.executed(&exec)).await {
-            Ok(answer) => answer,
-            Err(_) => {
-                *hanging = Some(exec);
-                Ok(Err(late(check)))
-            }
-        }
-    }
-
-    async fn executed(&self, exec: &str) -> Result<Result<(), String>, Trouble> {
-        let started = match self.docker.start_exec(exec, None::<StartExecOptions>).await {
-            Ok(it) => it,
-            Err(error) => return not_executed(error.into()),
-        };
-        let output = match started {
-            StartExecResults::Attached { output, .. } => words(output).await,
-            StartExecResults::Detached => String::new(),
-        };
-        let end = self.docker.inspect_exec(exec).await?;
-        match end.exit_code {
-            Some(0) => Ok(Ok(())),
-            Some(code) => Ok(Err(complaint(&output, code))),
-            None => Err(Trouble::Odd("a check ended without an exit code".to_owned())),
-        }
-    }
-}
-
-/// A program that cannot be executed is a check that fails.
-fn not_executed(trouble: Trouble) -> Result<Result<(), String>, Trouble> {
-    match &trouble {
-        Trouble::Refused { status: 400 | 500, message } if message.contains("exec") => {
-            Ok(Err(shortened(message)))
-        }
-        Trouble::Refused { .. } | Trouble::Down(_) | Trouble::Slow | Trouble::Odd(_) => {
-            Err(trouble)
-        }
-    }
-}
-
-async fn words<S, E>(mut output: S) -> String
-where
-    S: futures_util::Stream<Item = Result<bollard::container::LogOutput, E>> + Unpin,
-{
-    let mut text = Vec::new();
-    while let Some(Ok(part)) = output.next().await {
-        let room = OUTPUT_LIMIT.saturating_sub(text.len());
-        let part = part.into_bytes();
-        text.extend_from_slice(&part[..part.len().min(room)]);
-    }
-    String::from_utf8_lossy(&text).into_owned()
-}
-
-fn complaint(output: &str, code: i64) -> String {
-    let line = output.lines().map(str::trim).rfind(|it| !it.is_empty());
-    line.map_or_else(|| format!("exit code {code}"), shortened)
-}
-
-fn shortened(line: &str) -> String {
-    line.trim().chars().take(OUTPUT_SHOWN).collect()
-}
-
-fn late(check: &Check) -> String {
-    format!("no answer within {:?}", check.timeout)
 }
 
 /// Our own checks make events too, and must not wake us.
@@ -261,12 +172,5 @@ mod tests {
             let event = EventMessage { action: Some(action.to_owned()), ..EventMessage::default() };
             assert_eq!(is_news(&event), expected, "{action}");
         }
-    }
-
-    #[test]
-    fn a_check_complains_with_its_last_line() {
-        assert_eq!(complaint("one\nGET / 500\n\n", 1), "GET / 500");
-        assert_eq!(complaint("", 7), "exit code 7");
-        assert_eq!(complaint(&"x".repeat(999), 1).len(), OUTPUT_SHOWN);
     }
 }

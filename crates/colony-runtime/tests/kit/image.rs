@@ -9,7 +9,9 @@ pub(crate) fn layer() -> Vec<u8> {
     let busybox = std::fs::read(find("busybox")).unwrap();
     let mut tar = tar::Builder::new(Vec::new());
     put(&mut tar, "bin/busybox", &busybox, 0o755);
-    for name in ["sh", "httpd", "wget", "sleep", "cat", "echo", "test", "touch", "true", "false"] {
+    for name in
+        ["sh", "httpd", "wget", "sleep", "cat", "wc", "echo", "test", "touch", "true", "false"]
+    {
         let mut header = tar::Header::new_gnu();
         header.set_entry_type(tar::EntryType::Symlink);
         header.set_size(0);

@@ -114,6 +114,8 @@ pub(crate) async fn a_registry_that_is_down(world: &World) {
 pub(crate) async fn an_engine_that_is_down(world: &mut World) {
     let app = world.app("down", "services: { web: { image: IMAGE } }");
     world.node.prepare(&app).await.unwrap();
+    let networks = world.engine.ask("GET", "/networks").to_string();
+    assert!(!networks.contains("colony-"), "what went wrong left networks: {networks}");
     world.engine.stop();
     let seen = world.node.runtime.observe().await;
     assert_eq!(seen.unwrap_err().code, Code::EngineUnavailable);

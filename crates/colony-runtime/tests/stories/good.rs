@@ -252,3 +252,24 @@ fn ours(listed: &Value) -> usize {
     let all = listed.as_array().map(Vec::as_slice).unwrap_or_default();
     all.iter().filter(|it| it["Labels"].get("colony.node").is_some()).count()
 }
+
+/// What a check leaves behind must not add up.
+pub(crate) async fn checks_leave_nothing_behind(world: &World) {
+    let app = world.app("tidy", "
+services:
+  web:
+    image: IMAGE
+    stop_grace_period: 0s
+    healthcheck: { test: ['CMD', '/bin/sh', '-c', 'echo >> /asked; test $$(cat /asked | wc -l) -lt 20 || { echo enough; exit 1; }'], interval: 10ms, timeout: 5s, retries: 1 }
+");
+    world.node.prepare(&app).await.unwrap();
+    world.node.start_app(&app).await.unwrap();
+    world.node.until_healthy(&app).await;
+    let before = world.engine.processes();
+    // The check counts itself, and says when it was asked often enough.
+    let enough = Health::Unhealthy { detail: "enough, 1×".to_owned() };
+    world.node.until(&app, "asked often", |it| it["web"].health == enough).await;
+    let after = world.engine.processes();
+    assert!(after <= before + 4, "{before} processes became {after}");
+    world.node.remove(&app).await;
+}

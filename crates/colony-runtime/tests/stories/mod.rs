@@ -15,6 +15,7 @@ pub(crate) async fn tell_all(engine: Engine) {
     good::lifecycle(&mut world).await;
     good::a_cut_off_start_is_mended(&world).await;
     good::services_that_end(&world).await;
+    good::checks_leave_nothing_behind(&world).await;
     good::the_builtin_image(&world).await;
     good::nodes_share_an_engine(&world).await;
     good::what_nothing_needs_is_collected(&world).await;

@@ -1,0 +1,199 @@
+//! Asking a container how it is: one run of its health check.
+//!
+//! Docker executes the check's words. Podman keeps two processes for five
+//! minutes of everything that is executed through its API, so that checks
+//! would pile up; there the check is part of the container and podman is told
+//! to run it now. Both engines run checks only when this node asks.
+
+use std::time::Duration;
+
+use bollard::exec::{StartExecOptions, StartExecResults};
+use bollard::models::{ExecConfig, HealthConfig};
+use futures_util::StreamExt;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use crate::check::Check;
+use crate::runtime::Inner;
+use crate::trouble::Trouble;
+
+/// What is read of a check's words, and shown.
+const OUTPUT_LIMIT: usize = 4 << 10;
+const OUTPUT_SHOWN: usize = 200;
+/// So rarely would an engine run the check by itself: once in ten years.
+const NEVER: Duration = Duration::from_secs(10 * 365 * 86_400);
+
+/// Whether the check passed, or what it said.
+type Answer = Result<(), String>;
+
+/// A check that has not ended. It is not asked a second time before it has: no
+/// engine offers to end it, and they would pile up.
+#[derive(Debug, Default)]
+pub(crate) enum Hanging {
+    #[default]
+    Nothing,
+    Executed(String),
+    Asked(JoinHandle<Result<Answer, Trouble>>),
+}
+
+/// What the engine is told of a check when a container is made.
+pub(crate) fn config(kind: &str, check: Option<&Check>) -> HealthConfig {
+    let nanos = |it: Duration| i64::try_from(it.as_nanos()).unwrap_or(i64::MAX);
+    match check.filter(|_| kind == "podman") {
+        None => HealthConfig { test: Some(vec!["NONE".to_owned()]), ..HealthConfig::default() },
+        Some(check) => HealthConfig {
+            test: Some(check.podman_words()),
+            interval: Some(nanos(NEVER)),
+            timeout: Some(nanos(check.timeout)),
+            retries: Some(1),
+            ..HealthConfig::default()
+        },
+    }
+}
+
+impl Inner {
+    /// Runs the check once. `Err` means that it could not be run.
+    pub(crate) async fn ask(
+        &self,
+        id: &str,
+        check: &Check,
+        hanging: &mut Hanging,
+    ) -> Result<Answer, Trouble> {
+        match hanging {
+            Hanging::Nothing => {}
+            Hanging::Executed(exec) => {
+                if self.docker.inspect_exec(exec).await?.running == Some(true) {
+                    return Ok(Err(late(check)));
+                }
+            }
+            Hanging::Asked(task) if !task.is_finished() => return Ok(Err(late(check))),
+            Hanging::Asked(_) => {}
+        }
+        *hanging = Hanging::Nothing;
+        match self.engine.kind {
+            "podman" => self.ask_podman(id, check, hanging).await,
+            _ => self.execute(id, check, hanging).await,
+        }
+    }
+
+    async fn ask_podman(
+        &self,
+        id: &str,
+        check: &Check,
+        hanging: &mut Hanging,
+    ) -> Result<Answer, Trouble> {
+        let (engine, name) = (self.engine.clone(), id.to_owned());
+        let mut task = tokio::spawn(async move { engine.health(&name).await });
+        let answer = match timeout(check.timeout, &mut task).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) => Err(Trouble::Odd(error.to_string())),
+            Err(_) => {
+                *hanging = Hanging::Asked(task);
+                return Ok(Err(late(check)));
+            }
+        };
+        match answer {
+            // Made without a check of its own.
+            Err(Trouble::Refused { status: 409, .. }) => self.execute(id, check, hanging).await,
+            other => other.map(|it| it.map_err(|said| complaint(&said, 1))),
+        }
+    }
+
+    async fn execute(
+        &self,
+        id: &str,
+        check: &Check,
+        hanging: &mut Hanging,
+    ) -> Result<Answer, Trouble> {
+        let config = ExecConfig {
+            cmd: Some(check.command()),
+            attach_stdout: Some(true),
+            attach_stderr: Some(true),
+            ..ExecConfig::default()
+        };
+        let exec = self.docker.create_exec(id, config).await?.id;
+        match timeout(check.timeout, self.executed(&exec)).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                *hanging = Hanging::Executed(exec);
+                Ok(Err(late(check)))
+            }
+        }
+    }
+
+    async fn executed(&self, exec: &str) -> Result<Answer, Trouble> {
+        let started = match self.docker.start_exec(exec, None::<StartExecOptions>).await {
+            Ok(it) => it,
+            Err(error) => return not_executed(error.into()),
+        };
+        let output = match started {
+            StartExecResults::Attached { output, .. } => words(output).await,
+            StartExecResults::Detached => String::new(),
+        };
+        let end = self.docker.inspect_exec(exec).await?;
+        match end.exit_code {
+            Some(0) => Ok(Ok(())),
+            Some(code) => Ok(Err(complaint(&output, code))),
+            None => Err(Trouble::Odd("a check ended without an exit code".to_owned())),
+        }
+    }
+}
+
+/// A program that cannot be executed is a check that fails.
+fn not_executed(trouble: Trouble) -> Result<Answer, Trouble> {
+    match &trouble {
+        Trouble::Refused { status: 400 | 500, message } if message.contains("exec") => {
+            Ok(Err(shortened(message)))
+        }
+        Trouble::Refused { .. } | Trouble::Down(_) | Trouble::Slow | Trouble::Odd(_) => {
+            Err(trouble)
+        }
+    }
+}
+
+async fn words<S, E>(mut output: S) -> String
+where
+    S: futures_util::Stream<Item = Result<bollard::container::LogOutput, E>> + Unpin,
+{
+    let mut text = Vec::new();
+    while let Some(Ok(part)) = output.next().await {
+        let room = OUTPUT_LIMIT.saturating_sub(text.len());
+        let part = part.into_bytes();
+        text.extend_from_slice(&part[..part.len().min(room)]);
+    }
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn complaint(output: &str, code: i64) -> String {
+    let line = output.lines().map(str::trim).rfind(|it| !it.is_empty());
+    line.map_or_else(|| format!("exit code {code}"), shortened)
+}
+
+fn shortened(line: &str) -> String {
+    line.trim().chars().take(OUTPUT_SHOWN).collect()
+}
+
+fn late(check: &Check) -> String {
+    format!("no answer within {:?}", check.timeout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_complains_with_its_last_line() {
+        assert_eq!(complaint("one\nGET / 500\n\n", 1), "GET / 500");
+        assert_eq!(complaint("", 7), "exit code 7");
+        assert_eq!(complaint(&"x".repeat(999), 1).len(), OUTPUT_SHOWN);
+    }
+
+    #[test]
+    fn podman_alone_is_told_of_the_check() {
+        let check = Check::with_defaults(vec!["CMD".to_owned(), "/check".to_owned()]);
+        let test = |kind, check| config(kind, check).test.unwrap_or_default().join(" ");
+        assert_eq!(test("podman", Some(&check)), "CMD /check");
+        assert_eq!(test("podman", None), "NONE");
+        assert_eq!(test("docker", Some(&check)), "NONE");
+    }
+}

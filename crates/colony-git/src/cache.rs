@@ -4,7 +4,7 @@
 //! thrown away at the next fetch.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use gix::{ObjectId, Repository, ThreadSafeRepository};
@@ -22,6 +22,8 @@ pub(crate) struct Cache {
     source: String,
     remote: Mutex<Remote>,
     repo: RwLock<ThreadSafeRepository>,
+    /// Fetches since it was opened: each may have brought a pack.
+    fetches: AtomicUsize,
     suspect: AtomicBool,
 }
 
@@ -34,6 +36,7 @@ impl Cache {
             source,
             remote: Mutex::new(remote),
             repo: RwLock::new(repo),
+            fetches: AtomicUsize::new(0),
             suspect: AtomicBool::new(false),
         };
         if cache.head().is_err() {
@@ -80,6 +83,9 @@ impl Cache {
         if self.suspect.swap(false, Ordering::Relaxed) {
             self.renew()?;
         }
+        if self.fetches.fetch_add(1, Ordering::Relaxed) >= repo::SPARE_PACKS {
+            self.reopen()?;
+        }
         let remote = self.remote();
         fetch::fetch(&self.repo(), &remote, &self.source, &self.tracking())
     }
@@ -90,6 +96,14 @@ impl Cache {
             self.suspect.store(true, Ordering::Relaxed);
         }
         result
+    }
+
+    /// An open repository has room for a fixed number of packs.
+    fn reopen(&self) -> Result<(), Error> {
+        let mut repo = self.repo.write().unwrap_or_else(PoisonError::into_inner);
+        *repo = repo::open(&self.dir)?;
+        self.fetches.store(1, Ordering::Relaxed);
+        Ok(())
     }
 
     fn renew(&self) -> Result<(), Error> {

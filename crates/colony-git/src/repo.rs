@@ -4,6 +4,7 @@ use std::path::Path;
 
 use colony_core::id::{BlobId, GitRevision};
 use gix::objs::tree::EntryMode;
+use gix::odb::store::init::Slots;
 use gix::open::{Options, permissions};
 use gix::{ObjectId, Repository, ThreadSafeRepository};
 
@@ -14,6 +15,8 @@ use crate::error::{Error, doing};
 pub(crate) const BLOB_LIMIT: u64 = 1024 * 1024;
 /// Trees of other people may nest as deep as they like; we stop here.
 pub(crate) const DEPTH_LIMIT: usize = 16;
+/// How many packs may come to a repository that stays open.
+pub(crate) const SPARE_PACKS: usize = 32;
 const OBJECT_CACHE: usize = 4 * 1024 * 1024;
 
 /// Makes what is missing of a bare repository, and opens it.
@@ -37,7 +40,8 @@ fn file_write_if_different(path: &Path, text: &str) -> Result<(), Error> {
     }
 }
 
-fn open(dir: &Path) -> Result<ThreadSafeRepository, Error> {
+/// Has room for as many packs as there are, and for `SPARE_PACKS` more.
+pub(crate) fn open(dir: &Path) -> Result<ThreadSafeRepository, Error> {
     let config = permissions::Config { env: false, ..permissions::Config::all() };
     let mut env = permissions::Environment::all();
     env.git_prefix = gix::sec::Permission::Deny;
@@ -48,6 +52,10 @@ fn open(dir: &Path) -> Result<ThreadSafeRepository, Error> {
         .permissions(permissions)
         .with(gix::sec::Trust::Full)
         .open_path_as_is(true)
+        .object_store_slots(Slots::AsNeededByDiskState {
+            multiplier: 2.0,
+            minimum: 2 * SPARE_PACKS,
+        })
         .config_overrides([crate::git::ssh_setting()])
         .open(dir)
         .map_err(doing("open the repository"))

@@ -45,6 +45,19 @@ fn the_first_look_lists_everything_and_the_next_what_changed() {
 }
 
 #[test]
+fn a_copy_that_stays_open_takes_any_number_of_commits() {
+    let world = World::empty();
+    let (person, watch) = (world.person(), open(&world));
+    let mut base = None;
+    for version in 0..40 {
+        app(&person, "home", "hello", &format!("1.{version}.0"));
+        person.commit("another").push();
+        base = Some(look(&watch, base.as_ref()).revision);
+    }
+    assert_eq!(base.as_ref().map(GitRevision::as_str), Some(person.head().as_str()));
+}
+
+#[test]
 fn several_commits_are_one_difference() {
     let world = World::empty();
     let (person, watch) = (world.person(), open(&world));

@@ -18,8 +18,8 @@ need() {
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends ${missing[*]} >/dev/null
 }
 
-need_podman() { need podman=podman runc=runc iptables=iptables git=git; ls /usr/lib/podman/netavark >/dev/null 2>&1 || need netavark=netavark aardvark-dns=aardvark-dns; }
-need_docker() { need dockerd=docker.io runc=runc iptables=iptables git=git; }
+need_podman() { need podman=podman runc=runc iptables=iptables git=git curl=curl; ls /usr/lib/podman/netavark >/dev/null 2>&1 || need netavark=netavark aardvark-dns=aardvark-dns; }
+need_docker() { need dockerd=docker.io runc=runc iptables=iptables git=git curl=curl; }
 
 # Waits until a command succeeds: wait_for <seconds> <what> <command…>
 wait_for() {

@@ -1,6 +1,8 @@
 //! Where nodes are told to find the site.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use colony_wfm::host_of;
 
 /// The URLs for nodes, from what was advertised or from where we listen.
 pub(crate) fn urls(advertise: &[String], listening: SocketAddr) -> Vec<String> {
@@ -43,20 +45,6 @@ fn host(url: &str) -> Option<String> {
     let uri: http::Uri = url.parse().ok()?;
     let host = uri.host()?.trim_start_matches('[').trim_end_matches(']');
     Some(host.to_owned())
-}
-
-/// Who listens everywhere is found under the address it would call others from.
-fn host_of(listening: IpAddr) -> String {
-    if !listening.is_unspecified() {
-        return listening.to_string();
-    }
-    let outward = || {
-        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
-        // Chooses a route; nothing is sent.
-        socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
-        socket.local_addr().ok().map(|it| it.ip())
-    };
-    outward().unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)).to_string()
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ use std::path::PathBuf;
 
 use colony_core::site::Timing;
 
+pub use colony_git::{Auth, Remote, Secret};
 pub use start::{Local, start};
 
 /// What a local orchestrator is started with.

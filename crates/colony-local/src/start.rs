@@ -105,7 +105,7 @@ fn source(
         GitAuth::None => Auth::None,
         GitAuth::Ssh => Auth::Ssh,
         GitAuth::Token => anyhow::bail!(
-            "the deployments repository {} wants a token: configure `git.url` and `git.token` here",
+            "the deployments repository {} wants a token: set `git.url` and `git.token-file` here",
             member.git.url
         ),
     };

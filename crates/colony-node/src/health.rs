@@ -34,7 +34,9 @@ pub(crate) struct Listener(TcpListener, SocketAddr);
 impl Listener {
     pub(crate) async fn bind(address: SocketAddr) -> anyhow::Result<Listener> {
         let bound = TcpListener::bind(address).await;
-        let listener = bound.with_context(|| format!("could not listen on {address}"))?;
+        let listener = bound.with_context(|| {
+            format!("could not listen on {address} for /healthz (--health names another, or off)")
+        })?;
         let address = listener.local_addr()?;
         Ok(Listener(listener, address))
     }

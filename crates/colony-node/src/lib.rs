@@ -75,14 +75,15 @@ pub struct Node {
 impl Node {
     /// Joins if it has to, finds the engine and reads what it knew.
     pub async fn start(config: Config) -> anyhow::Result<Node> {
-        let identity = identity::obtain(&config).await?;
-        let manager = Arc::new(Manager::new(&identity)?);
-        let (runtime, service) = engine::connect(&config, &identity, &manager).await?;
-        let brain = Arc::new(Brain::open(&config, &identity)?);
+        // Before anything that cannot be done twice, such as joining.
         let health = match config.health {
             Some(address) => Some(health::Listener::bind(address).await?),
             None => None,
         };
+        let identity = identity::obtain(&config).await?;
+        let manager = Arc::new(Manager::new(&identity)?);
+        let (runtime, service) = engine::connect(&config, &identity, &manager).await?;
+        let brain = Arc::new(Brain::open(&config, &identity)?);
         Ok(Node { brain, manager, runtime, identity, config, health, service })
     }
 

@@ -9,6 +9,8 @@
 //! The client side runs in the smallest node, so it has no axum, no connection
 //! pool but its own, and no session cache.
 
+#[cfg(feature = "server")]
+mod address;
 pub mod asks;
 pub mod authority;
 pub mod client;
@@ -25,6 +27,8 @@ pub mod token;
 
 mod file;
 
+#[cfg(feature = "server")]
+pub use address::host_of;
 pub use asks::{Asks, LogAnswer, LogLine, LogRequest};
 pub use authority::Authority;
 pub use client::{Client, ClientError, Poll};

@@ -68,7 +68,9 @@ enum Command {
     /// Print completions for a shell
     #[cfg(feature = "full")]
     #[command(after_help = "Such as: colony completion bash > /etc/bash_completion.d/colony")]
-    Completion { shell: clap_complete::Shell },
+    Completion {
+        shell: clap_complete::Shell,
+    },
 }
 
 /// Run this machine as a node of a site, or look after nodes
@@ -137,10 +139,7 @@ fn start(
 }
 
 #[cfg(feature = "full")]
-fn operate(
-    command: crate::cli::Operator,
-    global: &crate::cli::Global,
-) -> anyhow::Result<ExitCode> {
+fn operate(command: crate::cli::Operator, global: &crate::cli::Global) -> anyhow::Result<ExitCode> {
     runtime()?.block_on(crate::cli::run(command, global))
 }
 

@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn a_user_is_called_by_name() {
-        let users = "root:x:0:0:root:/root:/bin/bash\nbroken\nana:x:1000:1000::/home/ana:/bin/sh";
+        let users = "root:x:0:0:root:/:/bin/sh\nbroken\nana:x:1000:1000::/:/bin/sh";
         assert_eq!(name_of(users, 1000), Some("ana"));
         assert_eq!(name_of(users, 0), Some("root"));
         assert_eq!(name_of(users, 7), None);

@@ -16,8 +16,12 @@ pub(crate) fn read(text: &str) -> anyhow::Result<Vec<(&'static str, String)>> {
                     found.push(entry(text, &format!("{name}.{key}"), value)?);
                 }
             }
-            Value::String(_) | Value::Integer(_) | Value::Float(_) | Value::Boolean(_)
-            | Value::Datetime(_) | Value::Array(_) => found.push(entry(text, name, value)?),
+            Value::String(_)
+            | Value::Integer(_)
+            | Value::Float(_)
+            | Value::Boolean(_)
+            | Value::Datetime(_)
+            | Value::Array(_) => found.push(entry(text, name, value)?),
         }
     }
     Ok(found)

@@ -75,7 +75,10 @@ impl Config {
         let (path, text) = match path {
             Some(path) => {
                 let text = std::fs::read_to_string(path);
-                (path.to_owned(), text.with_context(|| format!("could not read {}", path.display()))?)
+                (
+                    path.to_owned(),
+                    text.with_context(|| format!("could not read {}", path.display()))?,
+                )
             }
             None => match usual_files(environment).into_iter().find_map(read) {
                 Some(found) => found,
@@ -110,6 +113,14 @@ impl Config {
         let Some((text, origin)) = self.values.get(name) else { bail!("no setting `{name}`") };
         let parsed = text.parse().map_err(|it| anyhow::anyhow!("{it}"));
         parsed.with_context(|| format!("`{text}` cannot be used as {name} (set by {origin})"))
+    }
+
+    /// The content of the file a setting names, without the line's end.
+    pub(crate) fn secret(&self, name: &str) -> anyhow::Result<Option<String>> {
+        let Some(path) = self.get(name) else { return Ok(None) };
+        let text = std::fs::read_to_string(path);
+        let text = text.with_context(|| format!("could not read {path} (named by {name})"))?;
+        Ok(Some(text.trim().to_owned()))
     }
 
     /// Every setting with its value and where that came from, in order.
@@ -159,9 +170,15 @@ mod tests {
 
     #[test]
     fn a_mistake_in_the_file_is_named_with_its_line() {
-        refused("[node]\nengin = \"podman\"\n", "line 2: there is no setting `node.engin`; did you mean `node.engine`?");
+        refused(
+            "[node]\nengin = \"podman\"\n",
+            "line 2: there is no setting `node.engin`; did you mean `node.engine`?",
+        );
         refused("[node\n", "TOML parse error at line 1");
-        refused("[node]\nname = { a = 1 }\n", "line 2: `node.name` is a text, a number, a boolean or a list");
+        refused(
+            "[node]\nname = { a = 1 }\n",
+            "line 2: `node.name` is a text, a number, a boolean or a list",
+        );
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! `colony central`: the central orchestrator of a fleet.
 
-use anyhow::Context;
 use tokio_util::sync::CancellationToken;
 
 use colony_central::{Central, GitConfig, GitCredentials, Secret};
@@ -72,19 +71,15 @@ fn settings(config: &Config) -> anyhow::Result<colony_central::Config> {
 fn git(config: &Config) -> anyhow::Result<Option<GitConfig>> {
     let Some(url) = config.get("git.url") else { return Ok(None) };
     let branch = config.get("git.branch").unwrap_or("main").to_owned();
-    let credentials = match config.get("git.token-file") {
-        None if is_ssh(url) => GitCredentials::Ssh,
-        None => GitCredentials::None,
-        Some(path) => {
-            let text = std::fs::read_to_string(path);
-            let text = text.with_context(|| format!("could not read {path}"))?;
-            GitCredentials::Token(Secret::new(text.trim().to_owned()))
-        }
+    let credentials = match (config.secret("git.token-file")?, is_ssh(url)) {
+        (Some(token), _) => GitCredentials::Token(Secret::new(token)),
+        (None, true) => GitCredentials::Ssh,
+        (None, false) => GitCredentials::None,
     };
     Ok(Some(GitConfig { branch, credentials, ..GitConfig::new(url) }))
 }
 
 /// `ssh://…` or `user@host:path`.
-fn is_ssh(url: &str) -> bool {
+pub(super) fn is_ssh(url: &str) -> bool {
     url.starts_with("ssh://") || (!url.contains("://") && url.contains('@') && url.contains(':'))
 }

@@ -2,7 +2,10 @@
 
 use tokio_util::sync::CancellationToken;
 
+use colony_local::{Auth, GitSource, Remote, Secret};
+
 use super::Flag;
+use super::central::is_ssh;
 use crate::config::{self, Config};
 use crate::{address, say};
 
@@ -22,6 +25,9 @@ pub(crate) struct Args {
     /// Take the site over from an orchestrator that was heard lately
     #[arg(long)]
     pub(crate) replace: bool,
+    /// The deployments repository, if not as the central orchestrator says
+    #[arg(long, value_name = "URL")]
+    pub(crate) git: Option<String>,
     /// Where nodes connect, such as 0.0.0.0 or 0.0.0.0:7444
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<String>,
@@ -33,13 +39,18 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn flags(&self) -> Vec<Flag> {
         vec![
+            ("git.url", "git", self.git.clone()),
             ("local.listen", "listen", self.listen.clone()),
             ("local.advertise", "advertise", self.advertise.clone()),
         ]
     }
 }
 
-pub(crate) async fn run(config: &Config, args: &Args, stop: CancellationToken) -> anyhow::Result<()> {
+pub(crate) async fn run(
+    config: &Config,
+    args: &Args,
+    stop: CancellationToken,
+) -> anyhow::Result<()> {
     let local = colony_local::start(settings(config, args.join.clone(), args.replace)?).await?;
     say(&format!("site {} on {}", local.site(), local.urls().join(", ")));
     say(&format!("next: colony node invite --site {}", local.site()));
@@ -58,6 +69,19 @@ pub(crate) fn settings(
         advertise: config::list(config.get("local.advertise")),
         join,
         replace,
+        git: git(config)?,
         ..colony_local::Config::new(config.data().join("local"))
     })
+}
+
+/// Only what is said here; else the central orchestrator says where Git is.
+fn git(config: &Config) -> anyhow::Result<Option<GitSource>> {
+    let Some(url) = config.get("git.url") else { return Ok(None) };
+    let auth = match (config.secret("git.token-file")?, is_ssh(url)) {
+        (Some(token), _) => Auth::Token(Secret::new(token)),
+        (None, true) => Auth::Ssh,
+        (None, false) => Auth::None,
+    };
+    let branch = config.get("git.branch").unwrap_or("main").to_owned();
+    Ok(Some(GitSource { remote: Remote { url: url.to_owned(), auth }, branch }))
 }

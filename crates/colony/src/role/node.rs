@@ -41,7 +41,11 @@ impl Args {
     }
 }
 
-pub(crate) async fn run(config: &Config, args: &Args, stop: CancellationToken) -> anyhow::Result<()> {
+pub(crate) async fn run(
+    config: &Config,
+    args: &Args,
+    stop: CancellationToken,
+) -> anyhow::Result<()> {
     let node = Node::start(settings(config, args.join.clone())?).await?;
     say(&format!("node {} of site {} ({})", node.name(), node.site(), node.engine()));
     node.run(stop).await

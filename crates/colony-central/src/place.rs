@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use anyhow::Context;
 use colony_api::site::{GitAccess, GitAuth};
 use colony_git::{Deployments, Remote};
+use colony_wfm::host_of;
 
 use crate::config::{Config, GitCredentials};
 use crate::repo::Repo;
@@ -58,20 +59,15 @@ pub(crate) fn urls(config: &Config, addr: SocketAddr) -> Vec<String> {
     if !config.advertise.is_empty() {
         return config.advertise.iter().map(|it| it.trim_end_matches('/').to_owned()).collect();
     }
-    let host = match addr.ip().is_unspecified() {
-        true => "localhost".to_owned(),
-        false if addr.is_ipv6() => format!("[{}]", addr.ip()),
-        false => addr.ip().to_string(),
-    };
+    let host = host_of(addr.ip());
+    let host = if host.contains(':') { format!("[{host}]") } else { host };
     vec![format!("https://{host}:{}", addr.port())]
 }
 
 /// The names the certificate is for.
 pub(crate) fn hosts(config: &Config) -> Vec<String> {
     let mut hosts = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
-    if !config.listen.ip().is_unspecified() {
-        hosts.push(config.listen.ip().to_string());
-    }
+    hosts.push(host_of(config.listen.ip()));
     hosts.extend(config.advertise.iter().filter_map(|it| host(it)));
     hosts.sort();
     hosts.dedup();

@@ -91,7 +91,7 @@ impl Draft<'_> {
         labels.insert(PROFILE_LABEL.to_owned(), profile.to_owned());
         let namespace = deployed.map(|it| it.metadata.namespace.clone());
         Ok(Order {
-            id: deployed.map_or_else(fresh_id, |it| it.id.clone()),
+            id: self.id(),
             name: self.handle.to_string(),
             namespace: namespace.unwrap_or_else(|| "default".to_owned()),
             device_id: self.device()?,
@@ -100,6 +100,12 @@ impl Draft<'_> {
             values,
             extensions: settings::extensions(deployed, self.request),
         })
+    }
+
+    /// Another id would be another deployment, and what runs would be removed.
+    fn id(&self) -> DeploymentId {
+        let written = self.place.deployed.as_ref().map(|it| it.id.clone());
+        written.or_else(|| self.place.runs.clone()).unwrap_or_else(fresh_id)
     }
 
     fn device(&self) -> Result<DeviceTarget, Errors> {

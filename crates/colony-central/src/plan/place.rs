@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use colony_core::id::{BlobId, DeploymentName, SiteName};
+use colony_core::id::{BlobId, DeploymentId, DeploymentName, SiteName};
 use colony_margo::ApplicationDeployment;
 
 use crate::app::App;
@@ -19,6 +19,8 @@ pub(super) struct Place {
     pub file: Option<(BlobId, String)>,
     /// What the file says, if it can be read.
     pub deployed: Option<ApplicationDeployment>,
+    /// What the site runs under this name, also if the file is broken.
+    pub runs: Option<DeploymentId>,
 }
 
 impl Place {
@@ -138,11 +140,16 @@ pub(super) async fn read(
             Ok(files)
         })
         .await?;
-    Ok(files.into_iter().map(|(site, file)| place(site, file)).collect())
+    let fleet = app.brain.read().await?;
+    let runs = |site: &SiteName| {
+        let found = fleet.site(site)?.deployment_named(name).filter(|it| !it.withdrawn)?;
+        Some(found.id.clone())
+    };
+    let place = |(site, file)| Place { runs: runs(&site), deployed: parsed(&file), site, file };
+    Ok(files.into_iter().map(place).collect())
 }
 
-fn place(site: SiteName, file: Option<(BlobId, String)>) -> Place {
-    let parsed = file.as_ref().map(|it| ApplicationDeployment::parse(it.1.as_bytes()));
-    let deployed = parsed.and_then(Result::ok).map(|it| it.value);
-    Place { site, file, deployed }
+fn parsed(file: &Option<(BlobId, String)>) -> Option<ApplicationDeployment> {
+    let (_, text) = file.as_ref()?;
+    ApplicationDeployment::parse(text.as_bytes()).ok().map(|it| it.value)
 }

@@ -5,6 +5,7 @@ use colony_core::event::HoldScope;
 use colony_core::fleet::{DeploymentView, Share, SiteView, Standing, Target};
 use colony_core::id::{DeploymentName, SiteName};
 use colony_core::site::Action;
+use colony_core::state::State;
 use colony_core::time::Wall;
 
 use super::silent;
@@ -22,8 +23,11 @@ pub(super) fn of_site(
     match view.targets.get(name) {
         Some(Target::Conflict { .. }) => return Outcome::Failed,
         Some(Target::Planned { .. }) => return Outcome::InProgress,
-        Some(Target::Committed { .. }) if refused(site, view, name) => return Outcome::Failed,
-        Some(Target::Committed { .. }) => return open,
+        Some(Target::Committed { git, .. }) => {
+            // What was refused before the site came to this commit is over.
+            let read = view.head.git.as_ref() == Some(git);
+            return if read && refused(site, view, name) { Outcome::Failed } else { open };
+        }
         Some(Target::Accepted { .. }) | None => {}
     }
     if refused(site, view, name) {
@@ -74,7 +78,9 @@ fn told(view: &SiteView, name: &DeploymentName, open: Outcome) -> Outcome {
     if deployment.stopped.is_some() {
         return Outcome::Failed;
     }
-    if some(&[Share::Created, Share::Updating, Share::Unknown, Share::Deleting, Share::Failed]) {
+    if is_rolling_back(view, name)
+        || some(&[Share::Created, Share::Updating, Share::Unknown, Share::Deleting, Share::Failed])
+    {
         return open;
     }
     let standing = view.standing(name);
@@ -92,6 +98,12 @@ fn told(view: &SiteView, name: &DeploymentName, open: Outcome) -> Outcome {
         return unplaced(view, open);
     }
     open_or_installed(deployment.withdrawn, open)
+}
+
+/// Some node that is there is on its way back.
+fn is_rolling_back(view: &SiteView, name: &DeploymentName) -> bool {
+    let placed = view.deployments_named(name).flat_map(|it| view.placements_of(&it.id));
+    placed.into_iter().any(|it| it.state == State::RollingBack && view.is_online(&it.id.node))
 }
 
 /// Git has still to follow the site.

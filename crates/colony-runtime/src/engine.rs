@@ -18,6 +18,8 @@ use serde::de::DeserializeOwned;
 use crate::trouble::Trouble;
 
 const ANSWER_LIMIT: usize = 32 << 20;
+/// Podman refuses to list at all if a container goes while it does.
+const LIST_TRIES: u32 = 3;
 const ANSWER_TIME: Duration = Duration::from_secs(60);
 
 /// The engine's socket.
@@ -167,7 +169,14 @@ impl Engine {
     /// Containers with all these labels, in any state.
     pub(crate) async fn list(&self, labels: &[String]) -> Result<Vec<Listed>, Trouble> {
         let filters = serde_json::json!({ "label": labels }).to_string();
-        self.get(&format!("/containers/json?all=true&filters={}", escaped(&filters))).await
+        let path = format!("/containers/json?all=true&filters={}", escaped(&filters));
+        for _ in 0..LIST_TRIES {
+            match self.get(&path).await {
+                Err(trouble) if is_vanished(&trouble) => {}
+                other => return other,
+            }
+        }
+        self.get(&path).await
     }
 
     /// `None` if there is no such container.
@@ -258,6 +267,13 @@ fn understood<T: DeserializeOwned>(
         return Err(Trouble::refused(status.as_u16(), &bytes));
     }
     serde_json::from_slice(&bytes).map_err(|it| Trouble::Odd(format!("{path}: {it}")))
+}
+
+fn is_vanished(trouble: &Trouble) -> bool {
+    match trouble {
+        Trouble::Refused { message, .. } => message.contains("no such container"),
+        Trouble::Down(_) | Trouble::Slow | Trouble::Odd(_) => false,
+    }
 }
 
 fn gone_is_none<T>(answer: Result<T, Trouble>) -> Result<Option<T>, Trouble> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use colony_git::Deployments;
 use colony_store::{CentralStore, OperatorToken};
 use colony_task::{Signal, Tasks};
 use colony_wfm::{ClientAuth, Peer, Reloader, TlsListener, tls};
@@ -24,7 +25,7 @@ use crate::{api, auth, catalog, clock, files, place};
 
 /// How often a hosted branch is looked at besides wake-ups.
 const HOSTED_PERIOD: Duration = Duration::from_secs(60);
-const CERTIFICATE_PERIOD: Duration = Duration::from_secs(3_600);
+const KEEP_PERIOD: Duration = Duration::from_secs(3_600);
 /// How long open requests get to end.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -101,7 +102,7 @@ impl Central {
         tasks.spawn("the API", serve(app.clone(), listener, ended.clone()));
         tasks.spawn("the Git writer", write(app.clone(), period, ended.clone()));
         tasks.spawn("the catalog", sync(app.clone(), ended.clone()));
-        tasks.spawn("the certificate", renew(app.clone(), reloader, ended));
+        tasks.spawn("housekeeping", keep(app.clone(), reloader, ended));
         let answer = tasks.join().await;
         app.brain.store().close().await;
         answer
@@ -145,21 +146,26 @@ async fn sync(app: App, stop: CancellationToken) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Puts a fresh certificate on the port before the old one ends.
-async fn renew(app: App, port: Reloader, stop: CancellationToken) -> anyhow::Result<()> {
+/// Now and then: a fresh certificate before the old one ends, a tidy repository.
+async fn keep(app: App, port: Reloader, stop: CancellationToken) -> anyhow::Result<()> {
     loop {
         tokio::select! {
             () = stop.cancelled() => return Ok(()),
-            () = tokio::time::sleep(CERTIFICATE_PERIOD) => {}
+            () = tokio::time::sleep(KEEP_PERIOD) => {}
         }
-        let now = clock::unix(clock::wall());
-        let fresh = app.identity.server(now);
-        let fresh = fresh.and_then(|it| Ok(tls::server_config(&it, ClientAuth::Optional)?));
-        match fresh {
-            Ok(config) => port.set(config),
-            Err(error) => tracing::warn!("could not renew the certificate: {error:#}"),
+        if let Err(error) = renew(&app, &port) {
+            tracing::warn!("could not renew the certificate: {error:#}");
+        }
+        if let Err(error) = app.repo.call("tidy up", Deployments::maintain).await {
+            tracing::warn!("could not tidy the repository up: {error}");
         }
     }
+}
+
+fn renew(app: &App, port: &Reloader) -> anyhow::Result<()> {
+    let server = app.identity.server(clock::unix(clock::wall()))?;
+    port.set(tls::server_config(&server, ClientAuth::Optional)?);
+    Ok(())
 }
 
 /// The first start makes the first operator.

@@ -40,11 +40,9 @@ impl Forces {
     /// The wishes whose time has come with these events.
     pub(crate) fn due(&self, events: &[Event]) -> Vec<((SiteName, DeploymentId), String)> {
         let open = self.lock();
-        let gone = events.iter().filter_map(|it| match &it.body {
-            Body::DeploymentWithdrawn { deployment, .. } => {
-                Some((it.site.clone(), deployment.clone()))
-            }
-            _ => None,
+        let gone = events.iter().filter_map(|it| {
+            let Body::DeploymentWithdrawn { deployment, .. } = &it.body else { return None };
+            Some((it.site.clone(), deployment.clone()))
         });
         gone.filter_map(|it| open.get(&it).cloned().map(|by| (it, by))).collect()
     }

@@ -15,7 +15,7 @@ use crate::extract::Sent;
 use crate::fault::Fault;
 
 /// List applications
-#[utoipa::path(get, path = "/api/v1/applications", tag = "catalog",
+#[utoipa::path(get, path = "/api/v1/applications", tag = "applications",
     responses((status = 200, description = "The catalog", body = Vec<ApplicationView>),
         (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
 pub(crate) async fn list(
@@ -31,7 +31,7 @@ pub(crate) async fn list(
 }
 
 /// Show an application
-#[utoipa::path(get, path = "/api/v1/applications/{id}", tag = "catalog",
+#[utoipa::path(get, path = "/api/v1/applications/{id}", tag = "applications",
     params(("id" = String, Path)),
     responses((status = 200, description = "The application", body = ApplicationView),
         (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
@@ -47,7 +47,7 @@ pub(crate) async fn show(
 }
 
 /// Show a version of an application
-#[utoipa::path(get, path = "/api/v1/applications/{id}/{version}", tag = "catalog",
+#[utoipa::path(get, path = "/api/v1/applications/{id}/{version}", tag = "applications",
     params(("id" = String, Path), ("version" = String, Path)),
     responses((status = 200, description = "The version", body = ApplicationDetail),
         (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
@@ -64,7 +64,7 @@ pub(crate) async fn detail(
 }
 
 /// Check a `margo.yaml`
-#[utoipa::path(post, path = "/api/v1/applications/lint", tag = "catalog", request_body = Lint,
+#[utoipa::path(post, path = "/api/v1/applications/lint", tag = "applications", request_body = Lint,
     responses((status = 200, description = "What was found", body = LintView),
         (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
 pub(crate) async fn lint(

@@ -27,8 +27,7 @@ pub(crate) async fn deploy(
 ) -> Result<Answer, Fault> {
     operator.must_be(if request.dry_run { Role::Viewer } else { Role::Operator })?;
     let handle = request.name.as_ref().unwrap_or(&request.application);
-    let _turn = app.planning.lock().await;
-    plan::settle(&app, handle).await?;
+    let _turn = plan::turn(&app, handle).await?;
     let plan = plan::deploy(&app, &operator, &request).await?;
     let hash = request.plan_hash.as_deref();
     answer(plan::apply(&app, &operator, plan, request.dry_run, hash).await?)
@@ -109,8 +108,7 @@ pub(crate) async fn rollback(
     Sent(request): Sent<Rollback>,
 ) -> Result<Answer, Fault> {
     let handle: DeploymentName = name("name", &handle)?;
-    let _turn = app.planning.lock().await;
-    plan::settle(&app, handle.as_str()).await?;
+    let _turn = plan::turn(&app, handle.as_str()).await?;
     let plan = plan::rollback(&app, &operator, &handle, &request).await?;
     let hash = request.plan_hash.as_deref();
     answer(plan::apply(&app, &operator, plan, request.dry_run, hash).await?)
@@ -133,8 +131,7 @@ pub(crate) async fn delete(
     let sites = query.sites.as_deref().unwrap_or_default();
     let sites: Vec<String> =
         sites.split(',').filter(|it| !it.is_empty()).map(str::to_owned).collect();
-    let _turn = app.planning.lock().await;
-    plan::settle(&app, handle.as_str()).await?;
+    let _turn = plan::turn(&app, handle.as_str()).await?;
     let plan = plan::delete(&app, &operator, &handle, &sites, query.force).await?;
     answer(plan::apply(&app, &operator, plan, query.dry_run, None).await?)
 }

@@ -23,7 +23,7 @@ const LIFETIME: u64 = 3_600;
 const LONGEST: u64 = 30 * 86_400;
 
 /// Invite an orchestrator for a site
-#[utoipa::path(post, path = "/api/v1/sites/{site}/invite", tag = "sites",
+#[utoipa::path(post, path = "/api/v1/sites/{site}/invite", operation_id = "invite", tag = "sites",
     params(("site" = String, Path)), request_body = Invite,
     responses((status = 200, description = "A token", body = InviteView),
         (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
@@ -43,7 +43,7 @@ pub(crate) async fn site(
 }
 
 /// Invite a node
-#[utoipa::path(post, path = "/api/v1/sites/{site}/nodes/invite", tag = "nodes",
+#[utoipa::path(post, path = "/api/v1/sites/{site}/nodes/invite", operation_id = "invite", tag = "nodes",
     params(("site" = String, Path)), request_body = Invite,
     responses((status = 200, description = "A token", body = InviteView),
         (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]

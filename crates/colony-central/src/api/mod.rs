@@ -13,6 +13,7 @@ mod order;
 mod registry;
 mod repo;
 mod site;
+mod site_order;
 mod status;
 mod stream;
 mod token;
@@ -51,8 +52,8 @@ fn operators() -> Router<App> {
         .route("/api/v1/sites", get(site::list).post(site::add))
         .route("/api/v1/sites/{site}", get(site::show))
         .route("/api/v1/sites/{site}/why", get(site::why))
-        .route("/api/v1/sites/{site}/hold", post(order::site_hold))
-        .route("/api/v1/sites/{site}/release", post(order::site_release))
+        .route("/api/v1/sites/{site}/hold", post(site_order::hold))
+        .route("/api/v1/sites/{site}/release", post(site_order::release))
         .route("/api/v1/sites/{site}/invite", post(invite::site))
         .route("/api/v1/sites/{site}/nodes/invite", post(invite::node))
         .route("/api/v1/nodes", get(node::list))
@@ -93,8 +94,8 @@ fn operators() -> Router<App> {
         site::add,
         site::show,
         site::why,
-        order::site_hold,
-        order::site_release,
+        site_order::hold,
+        site_order::release,
         invite::site,
         invite::node,
         node::list,
@@ -137,7 +138,17 @@ fn operators() -> Router<App> {
 )]
 struct Document;
 
-/// The OpenAPI document.
+/// The OpenAPI document; an operation is named noun first: `sites_show`.
 pub(crate) fn document() -> utoipa::openapi::OpenApi {
-    Document::openapi()
+    let mut document = Document::openapi();
+    let items = document.paths.paths.values_mut();
+    let operations = items.flat_map(|it| {
+        [&mut it.get, &mut it.put, &mut it.post, &mut it.delete].into_iter().flatten()
+    });
+    for operation in operations {
+        let tag = operation.tags.iter().flatten().next().cloned().unwrap_or_default();
+        let verb = operation.operation_id.take().unwrap_or_default();
+        operation.operation_id = Some(format!("{}_{verb}", tag.replace(' ', "_")));
+    }
+    document
 }

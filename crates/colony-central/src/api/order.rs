@@ -1,9 +1,9 @@
-//! Orders to sites: hold, release, retry, let out of quarantine.
+//! Orders about a deployment: hold, release, retry, let out of quarantine.
 
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use colony_api::request::{Hold, QuarantineRelease, Release, ReleaseWhat, Retry};
+use colony_api::request::{Hold, QuarantineRelease, Release, Retry};
 use colony_api::view::Accepted;
 use colony_core::event::HoldScope;
 use colony_core::fleet::{DeploymentView, SiteView};
@@ -21,52 +21,6 @@ use crate::{clock, command, plan, view};
 pub(super) type Taken = (StatusCode, Json<Accepted>);
 
 type Orders = Vec<(SiteName, Action)>;
-
-/// Stop new attempts at a site
-#[utoipa::path(post, path = "/api/v1/sites/{site}/hold", tag = "sites",
-    params(("site" = String, Path)), request_body = Hold,
-    responses((status = 202, description = "Ordered", body = Accepted),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
-pub(crate) async fn site_hold(
-    State(app): State<App>,
-    operator: Operator,
-    Path(site): Path<String>,
-    Sent(request): Sent<Hold>,
-) -> Result<Taken, Fault> {
-    let site = known(&app, &operator, &site).await?;
-    let action = Action::Hold { scope: HoldScope::Site, note: request.note };
-    give(&app, &operator, None, vec![(site.clone(), action)], format!("site {site} is held")).await
-}
-
-/// Let a site go on
-#[utoipa::path(post, path = "/api/v1/sites/{site}/release", tag = "sites",
-    params(("site" = String, Path)), request_body = Release,
-    responses((status = 202, description = "Ordered", body = Accepted),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
-pub(crate) async fn site_release(
-    State(app): State<App>,
-    operator: Operator,
-    Path(site): Path<String>,
-    Sent(request): Sent<Release>,
-) -> Result<Taken, Fault> {
-    let site = known(&app, &operator, &site).await?;
-    let action = {
-        let fleet = app.brain.read().await?;
-        let held = fleet.site(&site).map(|it| it.holds.clone()).unwrap_or_default();
-        match request.what {
-            ReleaseWhat::Hold => Some(Action::ReleaseHold { scope: HoldScope::Site })
-                .filter(|_| held.holds.contains_key(&HoldScope::Site)),
-            ReleaseWhat::Removal => held.removal.map(|_| Action::ReleaseRemoval),
-            ReleaseWhat::History => {
-                held.history.map(|it| Action::AcceptHistory { commit: it.commit })
-            }
-        }
-    };
-    let Some(action) = action else {
-        return Err(Fault::refused(format!("nothing of that kind is held at site {site}")));
-    };
-    give(&app, &operator, None, vec![(site.clone(), action)], format!("site {site} goes on")).await
-}
 
 /// Stop new attempts of a deployment
 #[utoipa::path(post, path = "/api/v1/deployments/{name}/hold", tag = "deployments",
@@ -203,7 +157,7 @@ impl Meant<'_> {
     }
 }
 
-async fn give(
+pub(super) async fn give(
     app: &App,
     operator: &Operator,
     handle: Option<&DeploymentName>,
@@ -239,13 +193,6 @@ pub(super) async fn taken(
         ),
     };
     Ok((StatusCode::ACCEPTED, Json(Accepted { sentence, event: Some(event) })))
-}
-
-async fn known(app: &App, operator: &Operator, site: &str) -> Result<SiteName, Fault> {
-    let site: SiteName = name("site", site)?;
-    operator.must_be_at(Role::Operator, &site)?;
-    view::site(app, &site).await?;
-    Ok(site)
 }
 
 fn scope(id: &DeploymentId) -> HoldScope {

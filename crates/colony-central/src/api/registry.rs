@@ -17,7 +17,7 @@ use crate::extract::Sent;
 use crate::fault::Fault;
 
 /// List registries
-#[utoipa::path(get, path = "/api/v1/registries", tag = "catalog",
+#[utoipa::path(get, path = "/api/v1/registries", tag = "registries",
     responses((status = 200, description = "All registries", body = Vec<RegistryView>),
         (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
 pub(crate) async fn list(
@@ -32,7 +32,7 @@ pub(crate) async fn list(
 }
 
 /// Add a registry and read it
-#[utoipa::path(post, path = "/api/v1/registries", tag = "catalog", request_body = RegistryAdd,
+#[utoipa::path(post, path = "/api/v1/registries", tag = "registries", request_body = RegistryAdd,
     responses((status = 201, description = "Added", body = RegistryView),
         (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
 pub(crate) async fn add(
@@ -62,7 +62,7 @@ pub(crate) async fn add(
 }
 
 /// Read a registry again
-#[utoipa::path(post, path = "/api/v1/registries/{name}/sync", tag = "catalog",
+#[utoipa::path(post, path = "/api/v1/registries/{name}/sync", tag = "registries",
     params(("name" = String, Path)),
     responses((status = 200, description = "Read", body = RegistryView),
         (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
@@ -81,7 +81,7 @@ pub(crate) async fn sync(
 }
 
 /// Remove a registry; what the catalog has of it stays
-#[utoipa::path(delete, path = "/api/v1/registries/{name}", tag = "catalog",
+#[utoipa::path(delete, path = "/api/v1/registries/{name}", tag = "registries",
     params(("name" = String, Path)),
     responses((status = 204, description = "Removed"),
         (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]

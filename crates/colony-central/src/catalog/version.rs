@@ -47,10 +47,8 @@ fn parts(a: &str, b: &str) -> Ordering {
             // `1.0` and `1` differ only in how much was written down.
             (Some(rest), None) => return if rest == "0" { continue } else { Ordering::Greater },
             (None, Some(rest)) => return if rest == "0" { continue } else { Ordering::Less },
-            (Some(a), Some(b)) => match part(a, b) {
-                Ordering::Equal => {}
-                other => return other,
-            },
+            (Some(a), Some(b)) if part(a, b).is_eq() => {}
+            (Some(a), Some(b)) => return part(a, b),
         }
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn routes() -> Router<App> {
     let limit = DefaultBodyLimit::max(BODY_LIMIT);
     Router::new()
         .route("/git/deployments.git/info/refs", get(refs))
-        .route("/git/deployments.git/git-upload-pack", post(fetch).layer(limit.clone()))
+        .route("/git/deployments.git/git-upload-pack", post(fetch).layer(limit))
         .route("/git/deployments.git/git-receive-pack", post(push).layer(limit))
 }
 

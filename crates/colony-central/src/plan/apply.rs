@@ -1,6 +1,5 @@
 //! Stores the intent of a plan, before anybody is told that it was accepted.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use colony_api::problem::Kind;
@@ -9,6 +8,7 @@ use colony_core::fleet::Fleet;
 use colony_core::time::Wall;
 use colony_store::{Change, NewEvent, Write};
 use serde_json::json;
+use tokio::sync::MutexGuard;
 
 use super::Plan;
 use crate::app::App;
@@ -45,28 +45,35 @@ pub(crate) async fn apply(
     Ok(DeployAnswer { plan: plan.view, accepted: true, event })
 }
 
-/// Waits until nothing is queued for the deployment's files, so that a plan is
-/// made on top of what was asked for before.
-pub(crate) async fn settle(app: &App, name: &str) -> Result<(), Fault> {
-    let mut head = app.brain.head();
+/// The turn to plan a deployment: nothing of its files is queued, so that the
+/// plan is made on top of what was asked for before.
+pub(crate) async fn turn<'a>(app: &'a App, name: &str) -> Result<MutexGuard<'a, ()>, Fault> {
     let end = tokio::time::sleep(PATIENCE);
     tokio::pin!(end);
+    let mut head = app.brain.head();
     loop {
         head.mark_unchanged();
-        let suffix = format!("/{name}.yaml");
-        let open = app.brain.store().changes_open().await?;
-        let paths: BTreeSet<&str> =
-            open.iter().flat_map(|it| &it.edits).map(|it| it.path.as_str()).collect();
-        let Some(path) = paths.into_iter().find(|it| it.ends_with(&suffix)) else { return Ok(()) };
-        let why = app.repo.problem().map_or(String::new(), |it| format!(": {it}"));
+        let turn = app.planning.lock().await;
+        let Some(path) = queued(app, name).await? else { return Ok(turn) };
+        drop(turn);
         tokio::select! {
-            () = &mut end => {
-                let said = format!("an earlier change of {path} still waits for Git{why}");
-                return Err(Fault::later(said, 10));
-            }
+            () = &mut end => return Err(waiting(app, &path)),
             moved = head.changed() => moved.map_err(anyhow::Error::from)?,
         }
     }
+}
+
+/// A file of the deployment that waits for Git.
+async fn queued(app: &App, name: &str) -> Result<Option<String>, Fault> {
+    let suffix = format!("/{name}.yaml");
+    let open = app.brain.store().changes_open().await?;
+    let mut paths = open.into_iter().flat_map(|it| it.edits).map(|it| it.path);
+    Ok(paths.find(|it| it.ends_with(&suffix)))
+}
+
+fn waiting(app: &App, path: &str) -> Fault {
+    let why = app.repo.problem().map_or(String::new(), |it| format!(": {it}"));
+    Fault::later(format!("an earlier change of {path} still waits for Git{why}"), 10)
 }
 
 fn store(

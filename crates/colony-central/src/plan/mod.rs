@@ -11,6 +11,8 @@ mod delete;
 mod deploy;
 pub(crate) mod diff;
 mod draft;
+mod fit;
+mod hash;
 mod place;
 mod profile;
 mod rollback;
@@ -25,7 +27,7 @@ use colony_core::id::{BlobId, DeploymentId, DeploymentName, SiteName};
 use colony_core::site::Action;
 use colony_store::ChangeEdit;
 
-pub(crate) use apply::{apply, settle};
+pub(crate) use apply::{apply, turn};
 pub(crate) use delete::delete;
 pub(crate) use deploy::deploy;
 pub(crate) use place::sites_of;

@@ -10,7 +10,7 @@ use colony_core::site::Action;
 use colony_margo::ApplicationDeployment;
 
 use super::place::{Place, places};
-use super::{Next, Plan, deploy, said, target, view};
+use super::{Next, Plan, deploy, hash, said, target, view};
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::fault::Fault;
@@ -158,7 +158,7 @@ async fn order(app: &App, name: &DeploymentName, places: &[Place]) -> Result<Pla
         )));
     }
     plan.message = format!("Roll {name} back at {}", said(&plan.sites()));
-    plan.view.hash = target::hash(&plan, name);
+    plan.view.hash = hash::hash(&plan, name);
     Ok(plan)
 }
 

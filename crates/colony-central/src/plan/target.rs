@@ -1,6 +1,6 @@
-//! What a plan means for every node, and the hash that names it.
+//! What a plan means for every node.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use colony_api::view::{PlanAction, PlanTarget};
@@ -8,9 +8,11 @@ use colony_core::document::{Document, Target};
 use colony_core::fleet::{LO_SILENT, NodeView, PlacementView, SiteView};
 use colony_core::id::{BlobId, DeploymentName, NodeName, SiteName};
 use colony_core::time::{Spoken, Wall};
-use colony_margo::{ApplicationDeployment, Digest, Finding, Severity};
+use colony_margo::{Finding, Severity};
 
 use super::draft::no_blob;
+use super::fit::{misfit, selected};
+use super::hash::hash;
 use super::{Next, Plan};
 use crate::app::App;
 use crate::clock;
@@ -186,65 +188,4 @@ impl Asked<'_> {
     fn version(&self, placement: &PlacementView) -> Option<String> {
         self.versions.get(blob(placement)?).map(|it| it.version.clone())
     }
-}
-
-/// Whether the node has the labels the file asks for.
-fn selected(view: &NodeView, document: &Document) -> bool {
-    let labels = view.capabilities.as_ref().map(|it| it.labels());
-    document.settings.selector.iter().all(|(key, wanted)| {
-        let value = labels.and_then(|it| it.get(key));
-        match value {
-            Some(serde_json::Value::Array(items)) => items.iter().any(|it| is(it, wanted)),
-            Some(value) => is(value, wanted),
-            None => false,
-        }
-    })
-}
-
-fn is(value: &serde_json::Value, wanted: &str) -> bool {
-    value.as_str().map_or_else(|| value.to_string() == wanted, |it| it == wanted)
-}
-
-fn misfit(view: &NodeView, document: &Document) -> Option<String> {
-    if view.cordoned {
-        return Some("cordoned".to_owned());
-    }
-    let Some(capabilities) = &view.capabilities else {
-        return Some("has not reported its capabilities yet".to_owned());
-    };
-    let profile = &document.spec.spec.profile;
-    if !capabilities.supports(&profile.kind) {
-        return Some(format!("does not run {}", profile.kind));
-    }
-    let mismatches = profile.constraints.as_ref()?.evaluate(capabilities).err()?;
-    let mismatches: Vec<String> = mismatches.iter().map(ToString::to_string).collect();
-    Some(mismatches.join("; "))
-}
-
-/// Names a plan by what it was made from and what it writes.
-pub(super) fn hash(plan: &Plan, handle: &DeploymentName) -> String {
-    let mut text = format!("{handle}\n");
-    let expected: BTreeMap<&SiteName, Option<&BlobId>> =
-        plan.edits.iter().map(|(site, it)| (site, it.expected.as_ref())).collect();
-    for next in &plan.next {
-        let blob = expected.get(&next.site).copied().flatten().map_or("-", BlobId::as_str);
-        let content = next.text.as_deref().map_or_else(String::new, |it| content(it, next.fresh));
-        text = format!("{text}{} {blob} {}\n", next.site, Digest::of(content.as_bytes()));
-    }
-    let commands: BTreeSet<String> =
-        plan.commands.iter().map(|(site, it)| format!("{site} {it:?}\n")).collect();
-    text.extend(commands);
-    Digest::of(text.as_bytes()).to_string()
-}
-
-/// An id that was just drawn is another one the next time.
-fn content(text: &str, fresh: bool) -> String {
-    let parsed = ApplicationDeployment::parse(text.as_bytes()).ok().filter(|_| fresh);
-    parsed.map_or_else(
-        || text.to_owned(),
-        |mut it| {
-            it.value.id = colony_margo::DeploymentId::from_bytes([0; 16]);
-            it.value.to_yaml()
-        },
-    )
 }

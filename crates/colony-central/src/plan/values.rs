@@ -24,10 +24,10 @@ pub(super) fn merged(
         description.parameters.contains_key(name) && default(name) != Some(value)
     });
     for (name, value) in asked {
-        match value {
-            Json::Null => drop(values.remove(name)),
-            value => drop(values.insert(name.clone(), typed(description, name, value))),
-        }
+        match value.is_null() {
+            true => values.remove(name),
+            false => values.insert(name.clone(), typed(description, name, value)),
+        };
     }
     values
 }

@@ -144,7 +144,7 @@ fn whole(fleet: &Fleet, site: &SiteName, now: Wall) -> Vec<ReasonView> {
         let next = "it serves its nodes as soon as it has";
         reasons.push(said(site, sentence, "local orchestrator", head.joined, next));
     }
-    for (_, hold) in &view.holds.holds {
+    for hold in view.holds.holds.values() {
         let sentence = format!("{} holds changes: {}", hold.by, hold.note);
         let next = "a release lets them go on";
         reasons.push(said(site, sentence, "site engineer", Some(hold.since), next));

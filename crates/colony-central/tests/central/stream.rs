@@ -61,8 +61,7 @@ async fn add(hub: &Hub, name: &str) {
 }
 
 async fn next(stream: &mut colony_api::client::EventStream) -> String {
-    match stream.next().await.expect("a signal") {
-        Signal::Event(event) => event.site.unwrap_or_default(),
-        other => panic!("{other:?}"),
-    }
+    let signal = stream.next().await.expect("a signal");
+    let Signal::Event(event) = signal else { panic!("{signal:?}") };
+    event.site.unwrap_or_default()
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use colony_api::client::{Client, Server};
 use colony_api::request::{DeployRequest, SiteAdd};
-use colony_api::site::{BatchAnswer, EventBatch, Hints, SiteJoinRequest, SiteJoined};
+use colony_api::site::{BatchAnswer, EventBatch, GitAuth, Hints, SiteJoinRequest, SiteJoined};
 use colony_api::view::{DeploymentView, Outcome};
 use colony_central::{Config, start};
 use colony_core::id::PlacementId;
@@ -175,7 +175,8 @@ pub(crate) struct Lo {
     pub(crate) link: Link,
     pub(crate) tls: std::sync::Arc<rustls::ClientConfig>,
     pub(crate) joined: SiteJoined,
-    pub(crate) dir: tempfile::TempDir,
+    /// Holds the clone.
+    _dir: tempfile::TempDir,
     watch: std::sync::Arc<Watch>,
     sent: usize,
     reports: u64,
@@ -201,8 +202,8 @@ impl Lo {
         let remote = Remote {
             url: joined.git.url.clone(),
             auth: match joined.git.auth {
-                colony_api::site::GitAuth::Mtls => Auth::Mtls { tls: tls.clone() },
-                _ => Auth::None,
+                GitAuth::Mtls => Auth::Mtls { tls: tls.clone() },
+                GitAuth::None | GitAuth::Ssh | GitAuth::Token => Auth::None,
             },
         };
         let (at, branch) = (dir.path().join("clone"), joined.git.branch.clone());
@@ -210,7 +211,7 @@ impl Lo {
         let watch = watch.await.expect("no panic").expect("a clone");
         let link = Link::new(&hub.url, tls.clone()).expect("a link");
         let plant = Plant::unseeded(joined.incarnation);
-        Ok(Lo { plant, link, tls, joined, dir, watch: watch.into(), sent: 0, reports: 1_000 })
+        Ok(Lo { plant, link, tls, joined, _dir: dir, watch: watch.into(), sent: 0, reports: 1_000 })
     }
 
     pub(crate) async fn seed(&self) -> Seed {
@@ -313,11 +314,7 @@ impl Lo {
             let open: Vec<(PlacementId, &str)> = site
                 .placements()
                 .filter(|it| online(&it.id))
-                .filter_map(|it| match it.state() {
-                    State::Deleting => Some((it.id.clone(), "removed")),
-                    state if state.is_in_flight() => Some((it.id.clone(), "installed")),
-                    _ => None,
-                })
+                .filter_map(|it| Some((it.id.clone(), next(it.state())?)))
                 .collect();
             if open.is_empty() {
                 return;
@@ -325,4 +322,12 @@ impl Lo {
             open.into_iter().for_each(|(id, state)| self.report_one(id, state));
         }
     }
+}
+
+/// What a node says of a placement that is under way.
+fn next(state: State) -> Option<&'static str> {
+    if state == State::Deleting {
+        return Some("removed");
+    }
+    state.is_in_flight().then_some("installed")
 }

@@ -1,0 +1,36 @@
+//! The hash of a plan: over blobs, contents and orders, not over what is alive.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use colony_core::id::{BlobId, DeploymentName, SiteName};
+use colony_margo::{ApplicationDeployment, DeploymentId, Digest};
+
+use super::Plan;
+
+/// Names a plan by what it was made from and what it writes.
+pub(super) fn hash(plan: &Plan, handle: &DeploymentName) -> String {
+    let mut text = format!("{handle}\n");
+    let expected: BTreeMap<&SiteName, Option<&BlobId>> =
+        plan.edits.iter().map(|(site, it)| (site, it.expected.as_ref())).collect();
+    for next in &plan.next {
+        let blob = expected.get(&next.site).copied().flatten().map_or("-", BlobId::as_str);
+        let content = next.text.as_deref().map_or_else(String::new, |it| content(it, next.fresh));
+        text = format!("{text}{} {blob} {}\n", next.site, Digest::of(content.as_bytes()));
+    }
+    let commands: BTreeSet<String> =
+        plan.commands.iter().map(|(site, it)| format!("{site} {it:?}\n")).collect();
+    text.extend(commands);
+    Digest::of(text.as_bytes()).to_string()
+}
+
+/// An id that was just drawn is another one the next time.
+fn content(text: &str, fresh: bool) -> String {
+    let parsed = ApplicationDeployment::parse(text.as_bytes()).ok().filter(|_| fresh);
+    parsed.map_or_else(
+        || text.to_owned(),
+        |mut it| {
+            it.value.id = DeploymentId::from_bytes([0; 16]);
+            it.value.to_yaml()
+        },
+    )
+}

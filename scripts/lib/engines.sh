@@ -44,7 +44,7 @@ runtime = "runc"
 cgroup_manager = "cgroupfs"
 events_logger = "file"
 CONF
-  CONTAINERS_CONF="$dir/containers.conf" podman --root "$dir/root" --runroot "$dir/run" \
+  CONTAINERS_CONF="$dir/containers.conf" setsid podman --root "$dir/root" --runroot "$dir/run" \
     system service --time=0 "unix://$dir/podman.sock" >"$dir/podman.log" 2>&1 &
   echo $! >"$dir/podman.pid"
   wait_for 20 "podman's service" curl -fs --unix-socket "$dir/podman.sock" http://d/_ping
@@ -54,7 +54,7 @@ CONF
 start_docker() {
   local dir="$1"
   mkdir -p "$dir"
-  PATH="$PATH:/usr/sbin" dockerd --data-root "$dir/data" --exec-root "$dir/exec" -p "$dir/docker.pid" \
+  PATH="$PATH:/usr/sbin" setsid dockerd --data-root "$dir/data" --exec-root "$dir/exec" -p "$dir/docker.pid" \
     -H "unix://$dir/docker.sock" >"$dir/docker.log" 2>&1 &
   wait_for 30 "dockerd" curl -fs --unix-socket "$dir/docker.sock" http://d/_ping
 }

@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
 
-use crate::kit::{Fleet, wait};
+use crate::kit::{Fleet, git, wait};
 
 #[test]
 fn broken_yaml_committed_by_hand() {
@@ -21,7 +20,8 @@ fn broken_yaml_committed_by_hand() {
     fs::write(&file, good.replacen("spec:", "spec: [", 1)).unwrap();
     push(&clone, "Break it");
 
-    let findings = |it: &Value| it["sites"][0]["findings"].as_array().is_some_and(|it| !it.is_empty());
+    let findings =
+        |it: &Value| it["sites"][0]["findings"].as_array().is_some_and(|it| !it.is_empty());
     let view = fleet.see("hello", findings);
     let finding = &view["sites"][0]["findings"][0];
     let line = 1 + good.lines().position(|it| it.starts_with("spec:")).unwrap();
@@ -52,12 +52,4 @@ fn push_over(clone: &Path, file: &Path, text: &str) {
 fn push(clone: &Path, message: &str) {
     git(clone, &["commit", "-q", "-a", "-m", message]);
     git(clone, &["push", "-q"]);
-}
-
-#[track_caller]
-fn git(clone: &Path, arguments: &[&str]) {
-    let who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"];
-    let output = Command::new("git").args(who).args(arguments).current_dir(clone).output();
-    let output = output.expect("git is missing: apt-get install -y git");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -23,7 +23,10 @@ fn database_down() {
     database.start_again();
 
     wait("readyz", || Some(()).filter(|()| fleet.get("/readyz").0 == 200));
-    fleet.colony(["deploy", "hello", "--version", "1.1", "--watch", "--yes"]).ok().says("INSTALLED 1.1");
+    fleet
+        .colony(["deploy", "hello", "--version", "1.1", "--watch", "--yes"])
+        .ok()
+        .says("INSTALLED 1.1");
     fleet.colony(["deployment", "history", "hello"]).ok().says("1.0").says("1.1");
 }
 

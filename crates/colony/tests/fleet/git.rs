@@ -1,18 +1,17 @@
 //! The deployments repository is somebody else's, and away for a while.
 
 use std::fs;
-use std::process::Command;
 
-use crate::kit::Fleet;
+use crate::kit::{Fleet, git, wait};
 
 #[test]
 fn git_down() {
     let folder = tempfile::tempdir().unwrap();
     let (here, away) = (folder.path().join("fleet.git"), folder.path().join("away"));
-    git(&["init", "-q", "--bare", "-b", "main", here.to_str().unwrap()]);
+    git(folder.path(), &["init", "-q", "--bare", "-b", "main", "fleet.git"]);
     let fleet = Fleet::central(&["--git", here.to_str().unwrap()]).with_node();
     fleet.hello_installs();
-    let before = git(&["-C", here.to_str().unwrap(), "rev-parse", "main"]);
+    let before = git(&here, &["rev-parse", "main"]);
     let containers = fleet.containers();
 
     fs::rename(&here, &away).unwrap();
@@ -22,7 +21,7 @@ fn git_down() {
     let open = fleet.see("second", |it| it["outcome"] == "in-progress");
     assert_eq!(open["sites"][0]["standing"], "PENDING", "{open:#}");
     let why = || fleet.colony(["why", "second"]).ok();
-    crate::kit::wait("a reason", || Some(()).filter(|()| why().out.contains("fleet.git")));
+    wait("a reason", || Some(()).filter(|()| why().out.contains("fleet.git")));
     assert_eq!(committed(&fleet, "second"), 0);
     assert_eq!(fleet.get("/healthz").0, 200);
     assert_eq!(fleet.containers(), containers);
@@ -31,7 +30,7 @@ fn git_down() {
     fleet.see("second", |it| it["outcome"] == "installed");
     assert_eq!(committed(&fleet, "second"), 1);
     // What was there is below, and one commit came.
-    let count = git(&["-C", here.to_str().unwrap(), "rev-list", "--count", &format!("{before}..main")]);
+    let count = git(&here, &["rev-list", "--count", &format!("{before}..main")]);
     assert_eq!(count, "1");
 }
 
@@ -39,12 +38,4 @@ fn committed(fleet: &Fleet, deployment: &str) -> usize {
     let history = fleet.colony(["deployment", "history", deployment, "-o", "json"]);
     let entries = if history.code == 0 { history.json()["entries"].clone() } else { return 0 };
     entries.as_array().map_or(0, Vec::len)
-}
-
-#[track_caller]
-fn git(arguments: &[&str]) -> String {
-    let output = Command::new("git").args(arguments).output();
-    let output = output.expect("git is missing: apt-get install -y git");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }

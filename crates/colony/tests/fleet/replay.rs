@@ -10,7 +10,7 @@ use colony_core::time::Wall;
 use serde_json::Value;
 
 use crate::engines::Engine;
-use crate::kit::Fleet;
+use crate::kit::{Fleet, Shop, web};
 
 /// Installed, updated, rolled back and deleted, at two sites, on docker.
 #[test]
@@ -18,15 +18,19 @@ fn a_recorded_log_replays_to_the_same_state() {
     let mut fleet = Fleet::central(&[]).with_node_on(Engine::docker());
     fleet.site("mill");
     fleet.node("mill", "m1");
-    deploy(&fleet, "hello 1.0 home,mill", 0);
+    let shop = Shop::open();
+    shop.put("pump", "1.0", &Shop::good()).put("pump", "1.1", &Shop::good());
+    let bad = web(&["image: SHOP/busybox:1", "command: ['false']"]);
+    shop.put("pump", "1.2", &bad).serve(&fleet);
+    deploy(&fleet, "pump 1.0 home,mill", 0);
     deploy(&fleet, "gone 1.0 home", 0);
-    deploy(&fleet, "hello 1.1 mill", 0);
-    deploy(&fleet, "hello 1.2-bad home", 3);
+    deploy(&fleet, "pump 1.1 mill", 0);
+    deploy(&fleet, "pump 1.2 home", 3);
     fleet.colony(["deployment", "delete", "gone", "--watch", "--yes"]).ok();
 
     let core = replayed(&fleet.json(["event", "--last", "1000"]));
 
-    let shown = shown(&fleet.json(["deployment", "show", "hello"]));
+    let shown = shown(&fleet.json(["deployment", "show", "pump"]));
     assert_eq!(shown.len(), 2, "{shown:?}");
     assert_eq!(told(&core), shown);
 }
@@ -37,7 +41,7 @@ fn deploy(fleet: &Fleet, what: &str, code: i32) {
     let mut words = what.split(' ');
     let mut word = || words.next().unwrap();
     let (name, version, site) = (word(), word(), word());
-    let deploy = ["deploy", "hello", "--name", name, "--version", version, "--site", site];
+    let deploy = ["deploy", "pump", "--name", name, "--version", version, "--site", site];
     fleet.type_in(&[&deploy[..], &["--watch", "--yes"]].concat()).ends(code);
 }
 

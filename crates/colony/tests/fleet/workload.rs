@@ -8,10 +8,7 @@ use crate::kit::{Fleet, Shop, free_port, web};
 
 #[test]
 fn container_that_exits() {
-    let bad = web(&[
-        "image: SHOP/busybox:1",
-        "command: [sh, -c, 'echo no licence found; exit 3']",
-    ]);
+    let bad = web(&["image: SHOP/busybox:1", "command: [sh, -c, 'echo no licence found; exit 3']"]);
     let (fleet, _shop) = rolled_back(&bad, &["exited", "3"]);
 
     let logs = fleet.colony(["logs", "pump", "--node", "home/n1", "--previous"]);

@@ -30,7 +30,9 @@ impl Fleet {
         let mut all = vec!["central".to_owned(), "--listen".to_owned(), fleet.address(port)];
         all.extend(arguments.iter().map(|it| (*it).to_owned()));
         fleet.part("central", all);
-        wait("the central orchestrator", || Some(()).filter(|()| fleet.colony(["status"]).code == 0));
+        wait("the central orchestrator", || {
+            Some(()).filter(|()| fleet.colony(["status"]).code == 0)
+        });
         fleet
     }
 
@@ -60,7 +62,10 @@ impl Fleet {
     /// Starts an orchestrator that wants to join.
     pub(crate) fn local(&mut self, part: &str, invitation: &str) {
         let listen = self.address(free_port());
-        self.part(part, ["local", "--join", invitation, "--listen", &listen].map(str::to_owned).into());
+        self.part(
+            part,
+            ["local", "--join", invitation, "--listen", &listen].map(str::to_owned).into(),
+        );
     }
 
     pub(crate) fn node(&mut self, site: &str, node: &str) {

@@ -3,6 +3,7 @@
 
 mod fleet;
 mod gate;
+mod git;
 mod postgres;
 mod process;
 mod said;
@@ -10,6 +11,7 @@ mod shop;
 
 pub(crate) use fleet::Fleet;
 pub(crate) use gate::Gate;
+pub(crate) use git::git;
 pub(crate) use postgres::Postgres;
 pub(crate) use said::Said;
 pub(crate) use shop::{Shop, web};

@@ -2,12 +2,11 @@
 //! registry, their packages in a folder that becomes the catalog.
 
 use std::fs;
-use std::process::Command;
 
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::{Fleet, Gate};
+use super::{Fleet, Gate, git};
 use crate::engines::Registry;
 
 #[derive(Debug)]
@@ -29,7 +28,8 @@ impl Shop {
     /// Publishes a version. `SHOP` in its compose file stands for the registry.
     pub(crate) fn put(&self, id: &str, version: &str, compose: &str) -> &Shop {
         let compose = compose.replace("SHOP", &self.gate.address);
-        self.registry.push_component(id, version, &[("compose.yaml", &compose)]);
+        let revision = format!("{version}.0");
+        self.registry.push_component(id, &revision, &[("compose.yaml", &compose)]);
         let folder = self.folder.path().join(id).join(version);
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("margo.yaml"), self.package(id, version)).unwrap();
@@ -44,16 +44,13 @@ impl Shop {
     #[track_caller]
     pub(crate) fn serve(&self, fleet: &Fleet) {
         let folder = self.folder.path();
-        let git = |arguments: &[&str]| {
-            let who = ["-c", "user.name=test", "-c", "user.email=test@example.com"];
-            let git = Command::new("git").args(who).args(arguments).current_dir(folder).output();
-            let git = git.expect("git is missing: apt-get install -y git");
-            assert!(git.status.success(), "{}", String::from_utf8_lossy(&git.stderr));
-        };
-        git(&["init", "-q", "-b", "main"]);
-        git(&["add", "."]);
-        git(&["commit", "-q", "-m", "Applications"]);
+        git(folder, &["init", "-q", "-b", "main"]);
+        git(folder, &["add", "."]);
+        git(folder, &["commit", "-q", "-m", "Applications"]);
         fleet.colony(["app", "add", folder.to_str().unwrap(), "--name", "shop"]).ok();
+        let registries = fleet.json(["app", "registry", "list"]);
+        let own = registries.as_array().unwrap().iter().find(|it| it["name"] == "shop").unwrap();
+        assert_eq!(own["findings"], json!([]), "{own:#}");
     }
 }
 
@@ -88,7 +85,7 @@ deploymentProfiles:
       - name: web
         properties:
           repository: oci://SHOP/ID
-          revision: 'VERSION'
+          revision: 'VERSION.0'
           timeout: 1m0s
 parameters:
   interval:

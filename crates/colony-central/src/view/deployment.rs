@@ -47,13 +47,16 @@ struct Known {
     queued: BTreeMap<String, Facts>,
     /// Of what is gone.
     application: Option<String>,
+    /// Why Git does not work, if it does not.
+    git: Option<String>,
     now: Wall,
 }
 
 async fn known(app: &App, names: &[DeploymentName]) -> Result<Known, Fault> {
     let versions = versions(app, names).await?;
     let open = app.brain.store().changes_open().await?;
-    Ok(Known { versions, queued: queued(&open), application: None, now: clock::wall() })
+    let (queued, git) = (queued(&open), app.repo.problem());
+    Ok(Known { versions, queued, application: None, git, now: clock::wall() })
 }
 
 fn queued(open: &[Change]) -> BTreeMap<String, Facts> {
@@ -100,7 +103,7 @@ fn one(
     let mut shown = told.site(queued);
     let outcome = outcome::of_site(site, view, name, known.now);
     if outcome != Outcome::Installed {
-        shown.why = told.why();
+        shown.why = told.why(known.git.as_deref());
     }
     (shown, outcome)
 }

@@ -10,6 +10,7 @@ use colony_core::fleet::{self, DeploymentView, Fleet, SiteView, Target};
 use colony_core::id::{BlobId, DeploymentName, GitRevision, SiteName};
 use colony_core::time::{Spoken, Wall};
 
+use super::why::causes;
 use super::{Versions, clause, failure, silent, target_blob, version_of};
 use crate::repo::{Facts, path};
 
@@ -168,8 +169,8 @@ impl Told<'_> {
     }
 
     /// What it waits for, as sentences.
-    pub(super) fn why(&self) -> Vec<String> {
-        let causes = self.fleet.why(self.site, self.name, self.now);
+    pub(super) fn why(&self, git: Option<&str>) -> Vec<String> {
+        let causes = causes(self.fleet, (self.site, self.name), git, self.now);
         causes.into_iter().flatten().map(|it| it.to_string()).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use colony_api::view::{DeploymentSite, ReasonView, WhyView};
 use colony_core::event::Presence;
-use colony_core::fleet::{Fleet, FleetCause, LO_SILENT, Why};
+use colony_core::fleet::{Fleet, FleetCause, LO_SILENT, Owner, Why};
 use colony_core::id::{DeploymentName, NodeName, SiteName};
 use colony_core::time::{Spoken, Wall};
 
@@ -25,11 +25,12 @@ pub(crate) async fn why(
             return Err(Fault::not_found(format!("deployment `{name}` is not at site {site}")));
         }
     }
-    let now = clock::wall();
+    let (git, now) = (app.repo.problem(), clock::wall());
     let meant = view.sites.iter().filter(|it| site.is_none_or(|site| *site == it.site));
     let (mut reasons, mut parts) = (Vec::new(), Vec::new());
     for shown in meant {
-        let Some(found) = fleet.why(&shown.site, name, now) else { continue };
+        let found = causes(&fleet, (&shown.site, name), git.as_deref(), now);
+        let Some(found) = found else { continue };
         parts.push(summary(shown, site.is_none(), now));
         reasons.extend(found.into_iter().map(|it| reason(&shown.site, it)));
     }
@@ -38,6 +39,22 @@ pub(crate) async fn why(
     }
     let subject = site.map_or_else(|| name.to_string(), |site| format!("{name}@{site}"));
     Ok(WhyView { subject, summary: parts.join("; "), reasons })
+}
+
+/// What the fleet knows; what waits for Git waits for what is wrong with it.
+pub(super) fn causes(
+    fleet: &Fleet,
+    (site, name): (&SiteName, &DeploymentName),
+    git: Option<&str>,
+    now: Wall,
+) -> Option<Vec<Why>> {
+    let mut found = fleet.why(site, name, now)?;
+    let Some(problem) = git else { return Some(found) };
+    for it in found.iter_mut().filter(|it| matches!(it.cause, FleetCause::Planned { .. })) {
+        it.owner = Owner::Operator;
+        it.next = format!("Git does not work, and it is tried again by itself: {problem}");
+    }
+    Some(found)
 }
 
 /// `INSTALLED 1.1; node b2 deferred: offline 3 h; catches up on return`.

@@ -95,7 +95,12 @@ impl Brain {
         match self.store.commit(write).await {
             Ok(position) => {
                 drop(state);
-                self.head.send_replace(position);
+                self.head.send_if_modified(|head| {
+                    // Another write may have told a later one already.
+                    let newer = *head < position;
+                    *head = position.max(*head);
+                    newer
+                });
                 self.bells.ring(sites);
                 Ok(answer)
             }

@@ -85,7 +85,7 @@ impl<'a> Sight<'a> {
     pub(super) fn unhealthy(&self) -> Option<Failure> {
         self.expected().find_map(|it| match &it.health {
             Health::Unhealthy { detail } => {
-                let message = format!("service `{}` is unhealthy: {detail}", it.service);
+                let message = format!("service `{}`: {detail}", it.service);
                 let failure = self.failure(Code::Unhealthy, message);
                 Some(Failure { log: it.log.clone(), ..failure })
             }

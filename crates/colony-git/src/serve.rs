@@ -86,6 +86,9 @@ pub async fn advertise(
     protocol: Option<&str>,
 ) -> Result<Vec<u8>, Error> {
     let protocol = protocol.and_then(clean);
+    if service == Service::UploadPack && is_second(protocol) {
+        return Ok(capabilities());
+    }
     let mut command = command(dir, service, protocol);
     command.arg("--advertise-refs").arg(dir);
     let output = command.output().await.map_err(|it| git::spawn_error(it, DOING))?;
@@ -137,9 +140,24 @@ fn clean(protocol: &str) -> Option<&str> {
     (protocol.len() <= 64 && protocol.bytes().all(known)).then_some(protocol)
 }
 
+fn is_second(protocol: Option<&str>) -> bool {
+    protocol.is_some_and(|it| it.split(':').any(|it| it == "version=2"))
+}
+
+/// What protocol 2 begins with says nothing of the repository, so that no
+/// process has to be started for it: sites ask after every commit. Every git
+/// that speaks the protocol can do all of this.
+fn capabilities() -> Vec<u8> {
+    let agent = concat!("agent=git/colony-", env!("CARGO_PKG_VERSION"));
+    let lines = ["version 2", agent, "ls-refs", "fetch=shallow"];
+    let mut body: String = lines.map(|it| format!("{:04x}{it}\n", it.len() + 5)).concat();
+    body.push_str("0000");
+    body.into_bytes()
+}
+
 /// Protocol 2 has no first line that names the service.
 fn preamble(service: Service, protocol: Option<&str>) -> Vec<u8> {
-    if protocol.is_some_and(|it| it.split(':').any(|it| it == "version=2")) {
+    if is_second(protocol) {
         return Vec::new();
     }
     let line = format!("# service={}\n", service.name());

@@ -103,6 +103,8 @@ impl Poll {
         let sent = self.manager.client().capabilities(self.own.id(), &self.own).await;
         sent.context("could not tell the manager what this device can do")?;
         self.introduced = true;
+        // The question that follows may be held for as long as nothing is new.
+        self.manager.heard(true);
         Ok(())
     }
 
@@ -153,6 +155,9 @@ impl Poll {
         }
         if asks.renew {
             self.manager.renew.wake();
+        }
+        if asks.health {
+            self.manager.health.wake();
         }
         nothing
     }

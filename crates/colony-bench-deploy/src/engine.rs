@@ -20,6 +20,8 @@ use bollard::query_parameters::{
 use bollard::{API_DEFAULT_VERSION, Docker};
 use futures_util::StreamExt;
 
+/// The network of containers that need none of their own; it is made once.
+pub(crate) const NETWORK: &str = "bench";
 const IMAGE: &str = "colony.builtin/hello-server";
 const ANSWER: u64 = 60;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -42,7 +44,7 @@ impl Engine {
         &self,
         name: &str,
         version: &str,
-        network: Option<&str>,
+        network: &str,
     ) -> anyhow::Result<String> {
         let options = CreateContainerOptions { name: Some(name.to_owned()), ..Default::default() };
         let body = body(version, network);
@@ -123,7 +125,7 @@ fn published(it: &ContainerSummary) -> Option<u16> {
     it.ports.iter().flatten().find_map(|it| it.public_port)
 }
 
-fn body(version: &str, network: Option<&str>) -> ContainerCreateBody {
+fn body(version: &str, network: &str) -> ContainerCreateBody {
     let port = "8080/tcp".to_owned();
     let binding = PortBinding { host_ip: Some(String::new()), host_port: Some(String::new()) };
     ContainerCreateBody {
@@ -137,7 +139,7 @@ fn body(version: &str, network: Option<&str>) -> ContainerCreateBody {
         }),
         host_config: Some(HostConfig {
             port_bindings: Some(HashMap::from([(port, Some(vec![binding]))])),
-            network_mode: network.map(str::to_owned),
+            network_mode: Some(network.to_owned()),
             ..HostConfig::default()
         }),
         ..ContainerCreateBody::default()

@@ -18,7 +18,8 @@ pub(crate) const SITE: &str = "bench";
 /// How long a role may take to do what it is waited for.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// What the per-stage table is made of; a dozen lines per deployment.
-const LOGS: &str = "info,colony_central=debug,colony_local=debug,colony_node=debug,colony_runtime=debug";
+const LOGS: &str =
+    "info,colony_central=debug,colony_local=debug,colony_node=debug,colony_runtime=debug";
 
 /// The programs, and where everything is kept.
 #[derive(Debug, Clone)]
@@ -145,8 +146,8 @@ impl Fleet {
             Ok(nodes.iter().filter(online).count() == expected)
         })
         .await?;
-        let roles = [&mut self.central, &mut self.local].into_iter().chain(self.nodes.values_mut());
-        roles.map(|it| it.process()?.check()).collect()
+        let main = [&mut self.central, &mut self.local].into_iter();
+        main.chain(self.nodes.values_mut()).try_for_each(|it| it.process()?.check())
     }
 
     pub(crate) fn socket(&self) -> PathBuf {
@@ -173,7 +174,8 @@ fn contexts(dir: &Path) -> PathBuf {
 
 /// The central orchestrator writes its first operator's token down.
 async fn client(dir: &Path, port: u16) -> anyhow::Result<Client> {
-    let (token, ca) = (dir.join("central/central/admin.token"), dir.join("central/central/ca/ca.pem"));
+    let (token, ca) =
+        (dir.join("central/central/admin.token"), dir.join("central/central/ca/ca.pem"));
     wait("the operator's token", async || Ok(token.exists() && ca.exists())).await?;
     let token = std::fs::read_to_string(token)?.trim().to_owned();
     let (token, ca_pem) = (Some(token), Some(std::fs::read_to_string(ca)?));

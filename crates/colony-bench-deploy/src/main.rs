@@ -23,7 +23,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 
-use engine::Engine;
+use engine::{Engine, NETWORK};
 use fleet::{Fleet, Setup};
 use story::Story;
 use table::Table;
@@ -55,9 +55,11 @@ async fn measure(plan: &Plan, fleet: &mut Fleet) -> anyhow::Result<()> {
     let (mut deploys, mut updates) = (Vec::new(), Vec::new());
     for (name, socket) in &plan.engines {
         let engine = Engine::connect(socket).await?;
+        engine.network_add(NETWORK).await?;
         let measured = deploy::measure(&mut story, &engine, name, plan.repeats).await?;
         deploys.push((name.clone(), measured));
-        updates.push((name.clone(), update::measure(&mut story, &engine, name, few).await?));
+        let measured = update::measure(&mut story, &engine, name, few).await?;
+        updates.push((name.clone(), measured));
     }
     print(&deploy::table(plan.repeats, &deploys));
     for (name, measured) in &deploys {

@@ -85,7 +85,13 @@ impl Clone {
     }
 
     async fn git(&self, words: &[&str]) -> anyhow::Result<()> {
-        let ran = Command::new("git").arg("-C").arg(&self.dir).args(words).output().await?;
+        let mut git = Command::new("git");
+        // What is set for other repositories must not reach this one.
+        let set = std::env::vars_os().map(|it| it.0);
+        for name in set.filter(|it| it.as_encoded_bytes().starts_with(b"GIT_")) {
+            git.env_remove(name);
+        }
+        let ran = git.arg("-C").arg(&self.dir).args(words).output().await?;
         let said = String::from_utf8_lossy(&ran.stderr);
         ensure!(ran.status.success(), "git {}: {said}", words.join(" "));
         Ok(())

@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
 use crate::clock::{self, Samples};
-use crate::engine::Engine;
+use crate::engine::{Engine, NETWORK};
 use crate::story::Story;
 use crate::table::{Table, ratio, time};
 
@@ -51,12 +51,12 @@ pub(crate) async fn measure(
 /// Remove, create and start through the bare engine API.
 async fn bare(engine: &Engine) -> anyhow::Result<Duration> {
     let name = "bench-update";
-    let old = engine.start(name, VERSIONS[0], None).await?;
+    let old = engine.start(name, VERSIONS[0], NETWORK).await?;
     engine.healthy(&old).await?;
     let mut fresh = String::new();
     let change = async {
         engine.remove(&old).await?;
-        fresh = engine.start(name, VERSIONS[1], None).await?;
+        fresh = engine.start(name, VERSIONS[1], NETWORK).await?;
         Ok(())
     };
     let gap = gap(engine, name, VERSIONS[0], VERSIONS[1], change).await?;

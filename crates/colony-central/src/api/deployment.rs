@@ -44,7 +44,7 @@ pub(crate) async fn list(
     Asked(query): Asked<SiteQuery>,
 ) -> Result<Json<Vec<DeploymentView>>, Fault> {
     let site = plan::sites_of(&app, &operator, query.site.as_slice()).await?.pop();
-    let mut views = view::deployments(&app).await?;
+    let mut views = view::deployments(&app, &operator).await?;
     if let Some(site) = site {
         views.retain(|it| it.sites.iter().any(|it| it.site == site));
     }
@@ -58,11 +58,11 @@ pub(crate) async fn list(
         (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
 pub(crate) async fn show(
     State(app): State<App>,
-    _operator: Operator,
+    operator: Operator,
     Path(handle): Path<String>,
 ) -> Result<Json<DeploymentView>, Fault> {
     let handle: DeploymentName = name("name", &handle)?;
-    Ok(Json(view::deployment(&app, &handle).await?))
+    Ok(Json(view::deployment(&app, &operator, &handle).await?))
 }
 
 /// Show the commits of a deployment
@@ -72,11 +72,11 @@ pub(crate) async fn show(
         (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
 pub(crate) async fn history(
     State(app): State<App>,
-    _operator: Operator,
+    operator: Operator,
     Path(handle): Path<String>,
 ) -> Result<Json<HistoryView>, Fault> {
     let handle: DeploymentName = name("name", &handle)?;
-    Ok(Json(view::history(&app, &handle).await?))
+    Ok(Json(view::history(&app, &operator, &handle).await?))
 }
 
 /// Ask why a deployment is not at its end
@@ -86,13 +86,13 @@ pub(crate) async fn history(
         (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
 pub(crate) async fn why(
     State(app): State<App>,
-    _operator: Operator,
+    operator: Operator,
     Path(handle): Path<String>,
     Asked(query): Asked<SiteQuery>,
 ) -> Result<Json<WhyView>, Fault> {
     let handle: DeploymentName = name("name", &handle)?;
     let site: Option<SiteName> = query.site.map(|it| name("site", &it)).transpose()?;
-    Ok(Json(view::why(&app, &handle, site.as_ref()).await?))
+    Ok(Json(view::why(&app, &operator, &handle, site.as_ref()).await?))
 }
 
 /// Go back to an earlier version, or to the last good one

@@ -66,7 +66,7 @@ impl Wanted {
             kind: query.kind.clone(),
         };
         let deployments = match &query.app {
-            Some(application) => Some(of_application(app, application).await?),
+            Some(application) => Some(of_application(app, operator, application).await?),
             None => None,
         };
         Ok(Wanted { filter, deployments, operator: operator.clone() })
@@ -80,8 +80,12 @@ impl Wanted {
     }
 }
 
-async fn of_application(app: &App, application: &str) -> Result<BTreeSet<String>, Fault> {
-    let views = view::deployments(app).await?;
+async fn of_application(
+    app: &App,
+    operator: &Operator,
+    application: &str,
+) -> Result<BTreeSet<String>, Fault> {
+    let views = view::deployments(app, operator).await?;
     let mine = views.into_iter().filter(|it| it.application == application);
     let mut names: BTreeSet<String> = mine.map(|it| it.name.to_string()).collect();
     // A deployment is called like its application unless somebody says otherwise.

@@ -32,7 +32,7 @@ pub(crate) async fn logs(
     Asked(query): Asked<LogsQuery>,
 ) -> Result<Json<LogsView>, Fault> {
     let handle: DeploymentName = name("name", &handle)?;
-    view::deployment(&app, &handle).await?;
+    view::deployment(&app, &operator, &handle).await?;
     let place = place(&app, &operator, &handle, &query).await?;
     let id = uuid::Uuid::now_v7().to_string();
     let lines = query.lines.unwrap_or(LINES).clamp(1, MOST);

@@ -137,7 +137,7 @@ impl Meant<'_> {
     ) -> Result<(DeploymentName, Orders), Fault> {
         let handle: DeploymentName = name("name", self.handle)?;
         let named = plan::sites_of(self.app, self.operator, self.sites).await?;
-        view::deployment(self.app, &handle).await?;
+        view::deployment(self.app, self.operator, &handle).await?;
         let fleet = self.app.brain.read().await?;
         let mut orders = Vec::new();
         for (site, view) in fleet.sites_of(&handle) {

@@ -79,6 +79,15 @@ impl Operator {
         Err(Fault::forbidden(format!("token `{}` is not for site {site}", self.name)))
     }
 
+    /// Refuses who has not this role at every site: a push may touch any.
+    pub(crate) fn must_be_everywhere(&self, role: Role) -> Result<(), Fault> {
+        self.must_be(role)?;
+        if self.sites.is_empty() {
+            return Ok(());
+        }
+        Err(Fault::forbidden(format!("token `{}` is for some sites only", self.name)))
+    }
+
     /// Whether the site is among those the token is for.
     pub(crate) fn sees(&self, site: &SiteName) -> bool {
         self.sites.is_empty() || self.sites.iter().any(|it| it == site.as_str())

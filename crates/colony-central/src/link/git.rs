@@ -52,7 +52,7 @@ impl Reader {
     fn writer(self) -> Result<Operator, Fault> {
         let operator =
             self.0.ok_or_else(|| Fault::forbidden("a site reads the repository, no more"))?;
-        operator.must_be(Role::Operator)?;
+        operator.must_be_everywhere(Role::Operator)?;
         Ok(operator)
     }
 }

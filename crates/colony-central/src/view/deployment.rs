@@ -11,6 +11,7 @@ use colony_store::Change;
 use super::told::Told;
 use super::{Versions, outcome, sentence, unknown_deployment, version_of, versions};
 use crate::app::App;
+use crate::auth::Operator;
 use crate::clock;
 use crate::fault::Fault;
 use crate::repo::{Facts, path};
@@ -19,16 +20,23 @@ use crate::repo::{Facts, path};
 const HISTORY: usize = 100;
 
 /// Every deployment that is somewhere, or is to be.
-pub(crate) async fn deployments(app: &App) -> Result<Vec<DeploymentView>, Fault> {
+pub(crate) async fn deployments(
+    app: &App,
+    operator: &Operator,
+) -> Result<Vec<DeploymentView>, Fault> {
     let names: Vec<DeploymentName> = app.brain.read().await?.deployment_names().cloned().collect();
-    let known = known(app, &names).await?;
+    let known = known(app, operator, &names).await?;
     let fleet = app.brain.read().await?;
     Ok(names.iter().filter_map(|it| build(&fleet, it, &known)).collect())
 }
 
 /// One deployment, also one that is gone.
-pub(crate) async fn deployment(app: &App, name: &DeploymentName) -> Result<DeploymentView, Fault> {
-    let mut known = known(app, std::slice::from_ref(name)).await?;
+pub(crate) async fn deployment(
+    app: &App,
+    operator: &Operator,
+    name: &DeploymentName,
+) -> Result<DeploymentView, Fault> {
+    let mut known = known(app, operator, std::slice::from_ref(name)).await?;
     let gone = {
         let fleet = app.brain.read().await?;
         fleet.sites_of(name).next().is_none()
@@ -42,6 +50,8 @@ pub(crate) async fn deployment(app: &App, name: &DeploymentName) -> Result<Deplo
 
 /// What is needed beside the fleet.
 struct Known {
+    /// Nothing is shown of sites the token is not for.
+    operator: Operator,
     versions: Versions,
     /// What waits for Git, by path.
     queued: BTreeMap<String, Facts>,
@@ -52,11 +62,12 @@ struct Known {
     now: Wall,
 }
 
-async fn known(app: &App, names: &[DeploymentName]) -> Result<Known, Fault> {
+async fn known(app: &App, operator: &Operator, names: &[DeploymentName]) -> Result<Known, Fault> {
     let versions = versions(app, names).await?;
     let open = app.brain.store().changes_open().await?;
     let (queued, git) = (queued(&open), app.repo.problem());
-    Ok(Known { versions, queued, application: None, git, now: clock::wall() })
+    let operator = operator.clone();
+    Ok(Known { operator, versions, queued, application: None, git, now: clock::wall() })
 }
 
 fn queued(open: &[Change]) -> BTreeMap<String, Facts> {
@@ -66,13 +77,14 @@ fn queued(open: &[Change]) -> BTreeMap<String, Facts> {
 }
 
 fn build(fleet: &Fleet, name: &DeploymentName, known: &Known) -> Option<DeploymentView> {
-    let live: Vec<(&SiteName, &SiteView)> = fleet.sites_of(name).collect();
+    let seen = |site: &SiteName| known.operator.sees(site);
+    let live: Vec<(&SiteName, &SiteView)> = fleet.sites_of(name).filter(|it| seen(it.0)).collect();
     let leaving = live.iter().all(|(_, view)| view.deployments_named(name).all(|it| it.withdrawn));
     let mut sites: Vec<(DeploymentSite, Outcome)> =
         live.iter().map(|(site, view)| one(fleet, (site, view), name, known)).collect();
     if leaving {
         let there: BTreeSet<&SiteName> = live.iter().map(|it| it.0).collect();
-        let gone = fleet.sites().filter(|(site, _)| !there.contains(site));
+        let gone = fleet.sites().filter(|it| seen(it.0) && !there.contains(it.0));
         sites.extend(gone.filter_map(|(site, view)| archived(site, view, name)));
     }
     if sites.is_empty() {
@@ -172,8 +184,15 @@ async fn last_application(app: &App, name: &DeploymentName) -> Result<Option<Str
 }
 
 /// The commits of a deployment, the newest first.
-pub(crate) async fn history(app: &App, name: &DeploymentName) -> Result<HistoryView, Fault> {
-    let sites: Vec<SiteName> = app.brain.read().await?.sites().map(|it| it.0.clone()).collect();
+pub(crate) async fn history(
+    app: &App,
+    operator: &Operator,
+    name: &DeploymentName,
+) -> Result<HistoryView, Fault> {
+    let sites: Vec<SiteName> = {
+        let fleet = app.brain.read().await?;
+        fleet.sites().map(|it| it.0.clone()).filter(|it| operator.sees(it)).collect()
+    };
     let handle = name.clone();
     let commits = app
         .repo

@@ -16,7 +16,7 @@ use crate::health;
 /// What `colony status` shows.
 pub(crate) async fn status(app: &App, operator: &Operator) -> Result<StatusView, Fault> {
     let sites = sites(app, operator).await?;
-    let deployments = deployments(app).await?;
+    let deployments = deployments(app, operator).await?;
     let reasons = health::reasons(app).await;
     let at = clock::wall();
     Ok(StatusView {

@@ -8,16 +8,18 @@ use colony_core::time::{Spoken, Wall};
 
 use super::{deployment, unknown_deployment, unknown_site};
 use crate::app::App;
+use crate::auth::Operator;
 use crate::clock;
 use crate::fault::Fault;
 
 /// Why a deployment is not at its end, at one site or at all where it is.
 pub(crate) async fn why(
     app: &App,
+    operator: &Operator,
     name: &DeploymentName,
     site: Option<&SiteName>,
 ) -> Result<WhyView, Fault> {
-    let view = deployment(app, name).await?;
+    let view = deployment(app, operator, name).await?;
     let fleet = app.brain.read().await?;
     if let Some(site) = site {
         fleet.site(site).ok_or_else(|| unknown_site(&fleet, site))?;

@@ -9,6 +9,7 @@ mod git_http;
 mod join;
 mod openapi;
 mod order;
+mod scope;
 mod story;
 mod stream;
 mod support;

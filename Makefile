@@ -31,6 +31,7 @@ prove: ## 1,000 stories, and a dozen bugs that must be caught
 
 bench: ## what a step costs
 	cargo run --release -p colony-bench
+	cargo bench -p colony-store
 
 bench-deploy: ## what a deployment costs, from end to end
 	@scripts/bench-deploy

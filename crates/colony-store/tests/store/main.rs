@@ -4,5 +4,4 @@ mod central;
 mod database;
 mod local;
 mod postgres;
-mod rate;
 mod sample;

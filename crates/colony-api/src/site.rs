@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use colony_core::event::Event;
-use colony_core::id::{GitRevision, NodeName};
+use colony_core::id::{DeploymentId, GitRevision, NodeName};
 use colony_core::site::Command;
 
 use crate::view::LogLine;
@@ -64,10 +64,39 @@ pub struct NodeHealth {
     /// Such as `podman 4.3.1`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<String>,
+    /// Whether it says that it can do its job; absent if it has not said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready: Option<bool>,
+    /// Why it cannot.
     #[serde(default)]
     pub reasons: Vec<String>,
+    /// What it fetches at this moment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub progress: Vec<PullHealth>,
+}
+
+/// How far the images of a deployment are on a node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PullHealth {
+    #[schema(value_type = String)]
+    pub deployment: DeploymentId,
+    pub done_bytes: u64,
+    /// What is known of so far; it grows while parts are announced.
+    pub total_bytes: u64,
+}
+
+/// `pulling 34 of 120 MB`
+impl std::fmt::Display for PullHealth {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (unit, size) = match self.total_bytes {
+            0 => return f.write_str("pulling images"),
+            1..1_000_000 => ("kB", 1_000),
+            _ => ("MB", 1_000_000),
+        };
+        let done = self.done_bytes.min(self.total_bytes) / size;
+        write!(f, "pulling {done} of {} {unit}", self.total_bytes.div_ceil(size))
+    }
 }
 
 /// `GET /api/v1/sites/{site}/hints`: what the LO already has, as query.
@@ -164,6 +193,24 @@ pub struct SiteJoined {
     pub git: GitAccess,
 }
 
+/// `POST /colony/v1/renew` at CO, with the certificate that is still good.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SiteRenewRequest {
+    /// A certificate request in PEM.
+    pub csr: String,
+}
+
+/// The next certificate of the same site.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SiteRenewed {
+    /// The client certificate and its chain, in PEM.
+    pub chain: String,
+    /// The roots of the fleet, in PEM.
+    pub roots: String,
+}
+
 /// Where the deployments repository is, and how to get in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -184,4 +231,25 @@ pub enum GitAuth {
     Ssh,
     /// A token of the machine's configuration.
     Token,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_said_in_a_unit_that_fits() {
+        check(0, 0, "pulling images");
+        check(34_900_000, 119_000_001, "pulling 34 of 120 MB");
+        check(120_000_001, 120_000_000, "pulling 120 of 120 MB");
+        check(0, 1, "pulling 0 of 1 kB");
+        check(340_000, 900_000, "pulling 340 of 900 kB");
+    }
+
+    #[track_caller]
+    fn check(done_bytes: u64, total_bytes: u64, expected: &str) {
+        let deployment = DeploymentId::from_bytes([1; 16]);
+        let pull = PullHealth { deployment, done_bytes, total_bytes };
+        assert_eq!(pull.to_string(), expected);
+    }
 }

@@ -1,16 +1,18 @@
 //! The link to the central orchestrator: one kept-alive client, as this site.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use anyhow::Context;
 use bytes::Bytes;
 use http::Method;
 use serde::de::DeserializeOwned;
+use tokio::sync::watch;
 
 use colony_api::path::INCARNATION_HEADER;
 use colony_api::problem::{Fenced, Kind};
+use colony_api::site::{SiteRenewRequest, SiteRenewed};
 use colony_core::event::Incarnation;
 use colony_margo::Problem;
 use colony_wfm::{Answer, Credentials, Link, SpiffeId, Trust, tls};
@@ -28,7 +30,10 @@ pub(crate) struct Central(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    links: Vec<Link>,
+    member: Membership,
+    links: RwLock<Vec<Link>>,
+    /// TLS as this site, as of its newest certificate.
+    tls: watch::Sender<Arc<rustls::ClientConfig>>,
     /// The address that answered last.
     current: AtomicUsize,
     prefix: String,
@@ -60,16 +65,36 @@ impl CentralError {
 impl Central {
     pub(crate) fn new(member: &Membership, own: &Credentials) -> anyhow::Result<Central> {
         let tls = tls(member, own)?;
-        let link = |url: &String| {
-            let link = Link::new(url, Arc::clone(&tls));
-            link.with_context(|| format!("`{url}` is no address of a central orchestrator"))
-        };
         Ok(Central(Arc::new(Shared {
-            links: member.central.iter().map(link).collect::<anyhow::Result<_>>()?,
+            links: RwLock::new(links(member, &tls)?),
+            tls: watch::Sender::new(tls),
             current: AtomicUsize::new(0),
             prefix: format!("/api/v1/sites/{}", member.site),
             incarnation: member.incarnation.to_string(),
+            member: member.clone(),
         })))
+    }
+
+    /// Shows another certificate from the next connection on.
+    pub(crate) fn replace(&self, own: &Credentials) -> anyhow::Result<()> {
+        let tls = tls(&self.0.member, own)?;
+        let links = links(&self.0.member, &tls)?;
+        *self.0.links.write().unwrap_or_else(PoisonError::into_inner) = links;
+        self.0.tls.send_replace(tls);
+        Ok(())
+    }
+
+    /// TLS as this site, also towards the repository that CO hosts.
+    pub(crate) fn tls(&self) -> watch::Receiver<Arc<rustls::ClientConfig>> {
+        self.0.tls.subscribe()
+    }
+
+    /// The next certificate of this site, for the key of the request.
+    pub(crate) async fn renew(&self, csr: String) -> Result<SiteRenewed, CentralError> {
+        let body = serde_json::to_vec(&SiteRenewRequest { csr });
+        let body = Bytes::from(body.map_err(CentralError::Unreadable)?);
+        let answer = self.send_to(Method::POST, "/colony/v1/renew", body, None).await?;
+        serde_json::from_slice(&answer.body).map_err(CentralError::Unreadable)
     }
 
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CentralError> {
@@ -116,8 +141,18 @@ impl Central {
         body: Bytes,
         wait: Option<Duration>,
     ) -> Result<Answer, CentralError> {
+        let path = format!("{}{path}", self.0.prefix);
+        self.send_to(method, &path, body, wait).await
+    }
+
+    async fn send_to(
+        &self,
+        method: Method,
+        path: &str,
+        body: Bytes,
+        wait: Option<Duration>,
+    ) -> Result<Answer, CentralError> {
         let shared = &*self.0;
-        let path = format!("{}{path}", shared.prefix);
         let mut headers = vec![(INCARNATION_HEADER, shared.incarnation.as_str())];
         if !body.is_empty() {
             headers.push(("content-type", "application/json"));
@@ -125,7 +160,7 @@ impl Central {
         let prefer = wait.map(|it| format!("wait={}", it.as_secs()));
         headers.extend(prefer.as_deref().map(|it| ("prefer", it)));
         let timeout = TIMEOUT + wait.unwrap_or_default();
-        let answer = shared.try_all(&method, &path, &headers, &body, timeout).await?;
+        let answer = shared.try_all(&method, path, &headers, &body, timeout).await?;
         check(answer)
     }
 }
@@ -141,10 +176,10 @@ impl Shared {
     ) -> Result<Answer, CentralError> {
         let first = self.current.load(Ordering::Relaxed);
         let mut last = anyhow::anyhow!("no address is known");
-        for turn in 0..self.links.len() {
-            let at = (first + turn) % self.links.len();
-            let sent =
-                self.links[at].send(method.clone(), path, headers, body.clone(), LIMIT, timeout);
+        let links = self.links.read().unwrap_or_else(PoisonError::into_inner).clone();
+        for turn in 0..links.len() {
+            let at = (first + turn) % links.len();
+            let sent = links[at].send(method.clone(), path, headers, body.clone(), LIMIT, timeout);
             match sent.await {
                 Ok(answer) => {
                     self.current.store(at, Ordering::Relaxed);
@@ -157,11 +192,16 @@ impl Shared {
     }
 }
 
+fn links(member: &Membership, tls: &Arc<rustls::ClientConfig>) -> anyhow::Result<Vec<Link>> {
+    let link = |url: &String| {
+        let link = Link::new(url, Arc::clone(tls));
+        link.with_context(|| format!("`{url}` is no address of a central orchestrator"))
+    };
+    member.central.iter().map(link).collect()
+}
+
 /// TLS as this site towards CO, and towards the repository it hosts.
-pub(crate) fn tls(
-    member: &Membership,
-    own: &Credentials,
-) -> anyhow::Result<Arc<rustls::ClientConfig>> {
+fn tls(member: &Membership, own: &Credentials) -> anyhow::Result<Arc<rustls::ClientConfig>> {
     let expect = SpiffeId::central(&member.domain).context("the fleet has no usable name")?;
     let trust = Trust::Roots { pem: &own.roots_pem, expect };
     tls::client_config(Some(own), trust).context("could not use the identity of the site")

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use tokio::sync::watch;
 use tracing::{debug, info, warn};
 
 use colony_core::id::{GitRevision, SiteName};
 use colony_core::site::{Commit, Input, Refused};
 use colony_core::time::Mono;
-use colony_git::{Remote, Watch};
+use colony_git::{Auth, Remote, Watch};
 use colony_task::Reconcile;
 
 use crate::brain::{Brain, Denied};
@@ -30,6 +31,19 @@ pub(crate) struct Source {
     pub dir: PathBuf,
     pub remote: Remote,
     pub branch: String,
+    /// Where the site shows its certificate: TLS as of the newest one.
+    pub tls: Option<watch::Receiver<Arc<rustls::ClientConfig>>>,
+}
+
+impl Source {
+    /// Takes a certificate that was renewed; whether there was one.
+    fn renew(&mut self) -> bool {
+        let Some(tls) = self.tls.as_mut().filter(|it| it.has_changed().unwrap_or(false)) else {
+            return false;
+        };
+        self.remote.auth = Auth::Mtls { tls: Arc::clone(&tls.borrow_and_update()) };
+        true
+    }
 }
 
 /// The work that keeps the site at the head of its branch.
@@ -48,10 +62,13 @@ impl Follow {
     }
 
     async fn watch(&mut self) -> anyhow::Result<Arc<Watch>> {
+        if self.source.renew() {
+            self.watch = None;
+        }
         if let Some(watch) = &self.watch {
             return Ok(Arc::clone(watch));
         }
-        let Source { dir, remote, branch } = self.source.clone();
+        let Source { dir, remote, branch, .. } = self.source.clone();
         let open = move || Watch::open(&dir, remote, &branch);
         let watch = tokio::task::spawn_blocking(open).await?.context("could not open the clone")?;
         let watch = Arc::new(watch);

@@ -86,6 +86,11 @@ impl Home {
         found.with_context(|| format!("the identity in {} is missing", self.fleet().display()))
     }
 
+    /// Keeps the next certificate of the same identity.
+    pub(crate) fn renewed(&self, credentials: &Credentials) -> anyhow::Result<()> {
+        credentials.save(&self.fleet()).context("could not keep the renewed certificate")
+    }
+
     /// The key to join with: kept before it is used, so that a join whose
     /// answer was lost can be repeated with the same one.
     pub(crate) fn join_key(&self) -> anyhow::Result<PrivateKey> {

@@ -27,6 +27,7 @@ mod prune;
 mod server;
 mod start;
 mod uplink;
+mod vitals;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

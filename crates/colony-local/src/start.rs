@@ -13,10 +13,10 @@ use colony_core::id::SiteName;
 use colony_git::{Auth, Remote};
 use colony_store::LocalStore;
 use colony_task::{Reconcile, Signal, Tasks};
-use colony_wfm::{Authority, Credentials, Peer, TlsListener};
+use colony_wfm::{Authority, Peer, TlsListener};
 
 use crate::brain::{Brain, Origin, Writer};
-use crate::central::{self, Central};
+use crate::central::Central;
 use crate::git::{Follow, Source};
 use crate::health::Health;
 use crate::home::{Home, Membership};
@@ -27,7 +27,8 @@ use crate::orders::Orders;
 use crate::own::Own;
 use crate::prune::Prune;
 use crate::server::{self, App, GRACE};
-use crate::uplink::{About, Forward, Listen, Report, Seeding};
+use crate::uplink::{About, Forward, Listen, Renew, Report, Seeding};
+use crate::vitals::Vitals;
 use crate::{Config, address, join};
 
 /// A local orchestrator that has joined and listens, ready to be run.
@@ -50,6 +51,7 @@ struct Parts {
     central: Central,
     source: Source,
     own: Own,
+    home: Home,
     listener: TlsListener,
     operators: UnixListener,
 }
@@ -71,10 +73,12 @@ pub async fn start(config: Config) -> anyhow::Result<Local> {
     let origin = Origin { site, incarnation, timing: config.timing };
     let (brain, writer) = Brain::open(store.clone(), origin).await?;
     let central = Central::new(&member, &credentials)?;
-    let source = source(&home, &config, &member, &credentials)?;
+    let source = source(&home, &config, &member, &central)?;
     let health = Health::default();
-    let parts = Parts { brain, writer, store, health, central, source, own, listener, operators };
-    Ok(Local { member, addr, urls, socket: home.socket(), parts })
+    let socket = home.socket();
+    let parts =
+        Parts { brain, writer, store, health, central, source, own, home, listener, operators };
+    Ok(Local { member, addr, urls, socket, parts })
 }
 
 /// The port is taken before the certificate is made: it may name the port's host.
@@ -94,23 +98,28 @@ fn source(
     home: &Home,
     config: &Config,
     member: &Membership,
-    credentials: &Credentials,
+    central: &Central,
 ) -> anyhow::Result<Source> {
     let dir = home.clone_dir();
     if let Some(git) = &config.git {
-        return Ok(Source { dir, remote: git.remote.clone(), branch: git.branch.clone() });
+        let (remote, branch) = (git.remote.clone(), git.branch.clone());
+        return Ok(Source { dir, remote, branch, tls: None });
     }
-    let auth = match member.git.auth {
-        GitAuth::Mtls => Auth::Mtls { tls: central::tls(member, credentials)? },
-        GitAuth::None => Auth::None,
-        GitAuth::Ssh => Auth::Ssh,
+    let (auth, tls) = match member.git.auth {
+        GitAuth::Mtls => {
+            let own = central.tls();
+            let tls = Arc::clone(&own.borrow());
+            (Auth::Mtls { tls }, Some(own))
+        }
+        GitAuth::None => (Auth::None, None),
+        GitAuth::Ssh => (Auth::Ssh, None),
         GitAuth::Token => anyhow::bail!(
             "the deployments repository {} wants a token: set `git.url` and `git.token-file` here",
             member.git.url
         ),
     };
     let remote = Remote { url: member.git.url.clone(), auth };
-    Ok(Source { dir, remote, branch: member.git.branch.clone() })
+    Ok(Source { dir, remote, branch: member.git.branch.clone(), tls })
 }
 
 impl Local {
@@ -148,10 +157,11 @@ impl Local {
 
 impl Parts {
     fn spawn(self, member: Membership, urls: Vec<String>, stop: &CancellationToken) -> Tasks {
-        let Parts { brain, writer, store, health, central, source, own, listener, operators } =
-            self;
+        let Parts { brain, writer, store, health, central, source, .. } = self;
+        let (own, home, listener, operators) = (self.own, self.home, self.listener, self.operators);
         let incarnation = member.incarnation;
-        let (logs, orders) = (Logs::default(), Orders::new(brain.clone(), store.clone()));
+        let (logs, vitals) = (Logs::default(), Vitals::default());
+        let orders = Orders::new(brain.clone(), store.clone());
         let mut tasks = Tasks::new(stop.clone());
         tasks.spawn("the site's writer", writer.run(stop.clone()));
 
@@ -166,21 +176,26 @@ impl Parts {
         let (b, h, c) = (brain.clone(), health.clone(), central.clone());
         let listen = Listen::new(b, h, c, orders.clone(), logs.clone());
         spawn(&mut tasks, listen, Signal::default());
+        let (b, h, c) = (brain.clone(), health.clone(), central.clone());
+        let renew = Renew { brain: b, health: h, central: c, home };
+        spawn(&mut tasks, renew, Signal::default());
         let (about, nodes) = (about(&own, urls.clone()), brain.wakes().nodes.clone());
-        let (b, h) = (brain.clone(), health.clone());
-        spawn(&mut tasks, Report { brain: b, health: h, central, about }, nodes);
+        let (b, h, v) = (brain.clone(), health.clone(), vitals.clone());
+        let report = Report { brain: b, health: h, central, vitals: v, about, last: None };
+        spawn(&mut tasks, report, nodes);
         let prune = Prune { store: store.clone(), health: health.clone(), incarnation };
         spawn(&mut tasks, prune, Signal::default());
 
         let door = Door::new(brain.clone(), store.clone(), own.authority.clone(), member.clone());
         let door = Arc::new(door);
-        let gate =
-            Arc::new(Gate::new(brain.clone(), logs.clone(), Arc::clone(&door), stop.clone()));
+        let (b, l, v) = (brain.clone(), logs.clone(), vitals.clone());
+        let gate = Arc::new(Gate::new(b, l, v, Arc::clone(&door), stop.clone()));
         tasks.spawn("certificate", own.renew(listener.reloader(), stop.clone()));
         let app = App { brain: brain.clone(), health: health.clone(), door, gate };
         tasks.spawn("the port for nodes", serve(listener, app, stop.clone()));
         let stop = stop.clone();
-        let desk = operator::Desk { brain, store, health, logs, orders, member, urls, stop };
+        let desk =
+            operator::Desk { brain, store, health, logs, vitals, orders, member, urls, stop };
         tasks.spawn("the operators' socket", operator::serve(operators, desk));
         tasks
     }

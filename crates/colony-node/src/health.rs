@@ -17,11 +17,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use colony_runtime::Runtime;
-
-use crate::brain::Brain;
 use crate::manager::Manager;
 use crate::metrics;
+use crate::vitals::Vitals;
 
 /// More than these at once wait.
 const CONNECTIONS: usize = 16;
@@ -48,19 +46,17 @@ impl Listener {
 
 #[derive(Clone)]
 struct Page {
-    brain: Arc<Brain>,
+    vitals: Vitals,
     manager: Arc<Manager>,
-    runtime: Runtime,
 }
 
 pub(crate) async fn run(
     listener: Listener,
-    brain: Arc<Brain>,
+    vitals: Vitals,
     manager: Arc<Manager>,
-    runtime: Runtime,
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
-    let page = Page { brain, manager, runtime };
+    let page = Page { vitals, manager };
     let mut open = JoinSet::new();
     loop {
         tokio::select! {
@@ -108,19 +104,15 @@ impl Page {
     }
 
     async fn reasons(&self) -> Vec<String> {
-        let mut reasons = Vec::new();
-        if let Err(error) = self.runtime.ping().await {
-            reasons.push(format!("the container engine does not answer: {error}"));
-        }
+        let mut reasons = self.vitals.reasons().await;
         if !self.manager.is_heard() {
             reasons.push("the manager does not answer; the last accepted state is kept".to_owned());
         }
-        reasons.extend(self.brain.disk_problem().map(|it| format!("could not store: {it}")));
         reasons
     }
 
     async fn metrics(&self) -> String {
-        let engine = self.runtime.ping().await.is_ok();
-        metrics::render(&self.brain, &self.manager, engine)
+        let engine = self.vitals.engine().await.is_ok();
+        metrics::render(&self.vitals.brain, &self.manager, engine)
     }
 }

@@ -1,11 +1,12 @@
 //! The execution node: the shell around `colony_core::node`.
 //!
-//! Four tasks share one `Brain` (the core, its journal and its clock): `poll`
+//! Five tasks share one `Brain` (the core, its journal and its clock): `poll`
 //! asks the manager for the manifest and thereby shows that the node lives,
 //! `act` does what the core wants and looks at the engine, `report` tells the
-//! manager until it has taken it, `health` answers `/healthz`, `/readyz` and
-//! `/metrics` on the machine itself. Every step is on disk before anything
-//! follows from it; from disk alone the node boots its last accepted state.
+//! manager until it has taken it, `relay` tells it how the node is, `health`
+//! answers `/healthz`, `/readyz` and `/metrics` on the machine itself. Every
+//! step is on disk before anything follows from it; from disk alone the node
+//! boots its last accepted state.
 
 mod act;
 mod actions;
@@ -19,8 +20,10 @@ mod journal;
 mod manager;
 mod metrics;
 mod poll;
+mod relay;
 mod renew;
 mod report;
+mod vitals;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -39,6 +42,7 @@ pub use identity::Identity;
 
 use brain::Brain;
 use manager::Manager;
+use vitals::Vitals;
 
 /// How a node is set up.
 #[derive(Debug, Clone)]
@@ -122,8 +126,10 @@ impl Node {
         let poll = poll::Poll::new(brain.clone(), manager.clone(), runtime.clone(), own);
         tasks.spawn("poll", poll.run(stop.clone()));
         tasks.spawn("renew", renew::run(manager.clone(), config.data.clone(), stop.clone()));
+        let vitals = Vitals { brain, runtime };
+        tasks.spawn("relay", relay::run(vitals.clone(), manager.clone(), stop.clone()));
         if let Some(listener) = health {
-            tasks.spawn("health", health::run(listener, brain, manager, runtime, stop));
+            tasks.spawn("health", health::run(listener, vitals, manager, stop));
         }
         let ended = tasks.join().await;
         drop(service);

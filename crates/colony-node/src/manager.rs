@@ -26,6 +26,8 @@ pub(crate) struct Manager {
     heard: AtomicBool,
     /// The certificate should be renewed.
     pub(crate) renew: Signal,
+    /// It wants to know how the node is.
+    pub(crate) health: Signal,
     credentials: RwLock<Credentials>,
 }
 
@@ -38,6 +40,7 @@ impl Manager {
             current: AtomicUsize::new(0),
             heard: AtomicBool::new(false),
             renew: Signal::default(),
+            health: Signal::default(),
             credentials: RwLock::new(identity.credentials.clone()),
         })
     }

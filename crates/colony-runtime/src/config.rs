@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use colony_margo::{ApplicationDeployment, Component, DeviceId};
+use colony_margo::{ApplicationDeployment, Component, DeploymentId, DeviceId};
 
 use crate::source::Source;
 
@@ -81,6 +81,8 @@ pub struct Facts {
 /// How far the fetching of an image is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullProgress {
+    /// For whom it is fetched.
+    pub deployment: DeploymentId,
     pub image: String,
     pub done_bytes: u64,
     /// What is known of so far: it grows while layers are announced.

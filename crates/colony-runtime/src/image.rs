@@ -9,13 +9,14 @@ use bollard::query_parameters::{CreateImageOptions, ImportImageOptions};
 use bytes::Bytes;
 use colony_core::attempt::Failure;
 use colony_core::code::Code;
-use colony_margo::Digest;
+use colony_margo::{DeploymentId, Digest};
 use futures_util::StreamExt;
 use futures_util::stream::iter;
 
 use crate::compose::{Project, PullPolicy, Service};
 use crate::engine::Image;
 use crate::load;
+use crate::pulls::Shown;
 use crate::registry::{Manifest, Place, oci_architecture};
 use crate::runtime::Inner;
 use crate::trouble::Trouble;
@@ -31,18 +32,28 @@ const TOGETHER: usize = 2;
 
 impl Inner {
     /// Has every image of the project at hand.
-    pub(crate) async fn images(&self, project: &Project) -> Result<(), Failure> {
+    pub(crate) async fn images(
+        &self,
+        project: &Project,
+        deployment: &DeploymentId,
+    ) -> Result<(), Failure> {
         let wanted: BTreeMap<&str, &Service> =
             project.services.values().map(|it| (it.image.as_str(), it)).collect();
         // Gathered first: a future over a borrowing iterator cannot be sent.
-        let wanted: Vec<_> = wanted.into_values().map(|it| self.image(it, Use::Prepare)).collect();
+        let fetch = |it| self.image(it, Use::Prepare, deployment);
+        let wanted: Vec<_> = wanted.into_values().map(fetch).collect();
         let all = iter(wanted);
         let all: Vec<Result<Image, Failure>> = all.buffered(TOGETHER).collect().await;
         all.into_iter().collect::<Result<Vec<Image>, Failure>>().map(|_| ())
     }
 
     /// The image of a service, fetched if it has to be.
-    pub(crate) async fn image(&self, service: &Service, purpose: Use) -> Result<Image, Failure> {
+    pub(crate) async fn image(
+        &self,
+        service: &Service,
+        purpose: Use,
+        deployment: &DeploymentId,
+    ) -> Result<Image, Failure> {
         let name = service.image.as_str();
         let found = self.image_at_hand(name).await?;
         let refresh = purpose == Use::Prepare && service.pull_policy == PullPolicy::Always;
@@ -57,10 +68,10 @@ impl Inner {
         self.check_disk()?;
         self.pulled_note(name, found.as_ref()).await?;
         let place = Place::read(Reference::read(name).name);
-        let _progress = self.pulls.begin(name);
+        let shown = self.pulls.begin(deployment, name);
         match place.filter(Place::is_builtin) {
-            Some(place) => self.image_load(name, &place).await?,
-            None => self.image_pull(name, service.platform.as_deref()).await?,
+            Some(place) => self.image_load(name, &place, &shown).await?,
+            None => self.image_pull(name, service.platform.as_deref(), &shown).await?,
         }
         let gone = || Trouble::Odd("it is not there after it was fetched".to_owned());
         self.image_at_hand(name).await?.ok_or_else(|| gone().not_pulled(name))
@@ -80,7 +91,12 @@ impl Inner {
         Err(Failure::new(Code::DiskFull, message))
     }
 
-    async fn image_pull(&self, name: &str, platform: Option<&str>) -> Result<(), Failure> {
+    async fn image_pull(
+        &self,
+        name: &str,
+        platform: Option<&str>,
+        shown: &Shown<'_>,
+    ) -> Result<(), Failure> {
         let reference = Reference::read(name);
         let options = CreateImageOptions {
             from_image: Some(reference.name.to_owned()),
@@ -93,7 +109,7 @@ impl Inner {
         loop {
             let step = tokio::time::timeout(STALL, steps.next()).await;
             match step.map_err(|_| Trouble::Slow.not_pulled(name))? {
-                Some(Ok(step)) => self.pulls.note(name, &step),
+                Some(Ok(step)) => shown.note(&step),
                 Some(Err(error)) => return Err(Trouble::from(error).not_pulled(name)),
                 None => return Ok(()),
             }
@@ -112,7 +128,12 @@ impl Inner {
     }
 
     /// Fetches an image through the manager and gives it to the engine.
-    async fn image_load(&self, name: &str, place: &Place) -> Result<(), Failure> {
+    async fn image_load(
+        &self,
+        name: &str,
+        place: &Place,
+        shown: &Shown<'_>,
+    ) -> Result<(), Failure> {
         let manifest = self.image_manifest(name, place).await?;
         let odd = |why: &str| Failure::new(Code::ImageMissing, format!("the image `{name}` {why}"));
         let config = manifest.config.as_ref().ok_or_else(|| odd("has no configuration"))?;
@@ -121,7 +142,7 @@ impl Inner {
         let mut layers = Vec::new();
         for layer in &manifest.layers {
             layers.push(self.registry.blob(place, layer, LAYER_LIMIT).await?);
-            self.pulls.set(name, layers.iter().map(|it| it.len() as u64).sum(), total);
+            shown.set(layers.iter().map(|it| it.len() as u64).sum(), total);
         }
         let tag = name.to_owned();
         let packed = tokio::task::spawn_blocking(move || load::packed(&tag, &config, &layers));

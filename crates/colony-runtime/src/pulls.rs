@@ -1,35 +1,65 @@
-//! How far the fetching of images is.
+//! How far the fetching of images is, for each deployment that waits for them.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bollard::models::CreateImageInfo;
+use colony_margo::DeploymentId;
+use tokio::sync::Notify;
 
 use crate::config::PullProgress;
 
+/// Who fetches, and which image.
+type Key = (DeploymentId, String);
 /// Bytes done and bytes known of, by layer.
 type Layers = BTreeMap<String, (u64, u64)>;
 
 /// What is being fetched.
 #[derive(Debug, Default)]
 pub(crate) struct Pulls {
-    by_image: Mutex<BTreeMap<String, Layers>>,
+    open: Mutex<BTreeMap<Key, Layers>>,
+    begun: Notify,
 }
 
-/// Ends what is shown of a pull, however the pull ends.
+/// A pull under way. Ends what is shown of it, however it ends.
 #[derive(Debug)]
 pub(crate) struct Shown<'a> {
     pulls: &'a Pulls,
-    image: String,
+    key: Key,
 }
 
 impl Pulls {
-    pub(crate) fn begin(&self, image: &str) -> Shown<'_> {
-        self.lock().insert(image.to_owned(), BTreeMap::new());
-        Shown { pulls: self, image: image.to_owned() }
+    /// The components of a deployment may share an image; then the first that
+    /// has it ends what is shown.
+    pub(crate) fn begin(&self, deployment: &DeploymentId, image: &str) -> Shown<'_> {
+        let key = (deployment.clone(), image.to_owned());
+        self.lock().insert(key.clone(), BTreeMap::new());
+        self.begun.notify_one();
+        Shown { pulls: self, key }
     }
 
-    pub(crate) fn note(&self, image: &str, step: &CreateImageInfo) {
+    pub(crate) async fn begun(&self) {
+        self.begun.notified().await;
+    }
+
+    pub(crate) fn shown(&self) -> Vec<PullProgress> {
+        let sum = |layers: &Layers, part: fn(&(u64, u64)) -> u64| layers.values().map(part).sum();
+        let each = |((deployment, image), layers): (&Key, &Layers)| PullProgress {
+            deployment: deployment.clone(),
+            image: image.clone(),
+            done_bytes: sum(layers, |it| it.0),
+            total_bytes: sum(layers, |it| it.1),
+        };
+        self.lock().iter().map(each).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Layers>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shown<'_> {
+    pub(crate) fn note(&self, step: &CreateImageInfo) {
         let (Some(layer), Some(detail)) = (&step.id, &step.progress_detail) else { return };
         // Docker tells of unpacking in the same way, and begins again at zero.
         if step.status.as_deref() != Some("Downloading") {
@@ -39,35 +69,23 @@ impl Pulls {
         let (Some(done), Some(total)) = (number(detail.current), number(detail.total)) else {
             return;
         };
-        if let Some(layers) = self.lock().get_mut(image) {
-            layers.insert(layer.clone(), (done, total));
+        self.insert(layer, done, total);
+    }
+
+    pub(crate) fn set(&self, done: u64, total: u64) {
+        self.insert("", done, total);
+    }
+
+    fn insert(&self, layer: &str, done: u64, total: u64) {
+        if let Some(layers) = self.pulls.lock().get_mut(&self.key) {
+            layers.insert(layer.to_owned(), (done, total));
         }
-    }
-
-    pub(crate) fn set(&self, image: &str, done: u64, total: u64) {
-        if let Some(layers) = self.lock().get_mut(image) {
-            layers.insert(String::new(), (done, total));
-        }
-    }
-
-    pub(crate) fn shown(&self) -> Vec<PullProgress> {
-        let sum = |layers: &Layers, part: fn(&(u64, u64)) -> u64| layers.values().map(part).sum();
-        let each = |(image, layers): (&String, &Layers)| PullProgress {
-            image: image.clone(),
-            done_bytes: sum(layers, |it| it.0),
-            total_bytes: sum(layers, |it| it.1),
-        };
-        self.lock().iter().map(each).collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Layers>> {
-        self.by_image.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Shown<'_> {
     fn drop(&mut self) {
-        self.pulls.lock().remove(&self.image);
+        self.pulls.lock().remove(&self.key);
     }
 }
 
@@ -77,16 +95,35 @@ mod tests {
 
     #[test]
     fn progress_is_the_sum_of_layers_and_ends_with_the_pull() {
-        let pulls = Pulls::default();
-        let shown = pulls.begin("a");
-        pulls.note("a", &step("Downloading", "l1", 10, 100));
-        pulls.note("a", &step("Downloading", "l2", 5, 50));
-        pulls.note("a", &step("Downloading", "l1", 100, 100));
-        pulls.note("a", &step("Extracting", "l1", 1, 100));
-        let expected = PullProgress { image: "a".to_owned(), done_bytes: 105, total_bytes: 150 };
-        assert_eq!(pulls.shown(), [expected]);
+        let (pulls, [one, two]) = (Pulls::default(), [1, 2].map(id));
+        let shown = pulls.begin(&one, "a");
+        let other = pulls.begin(&two, "a");
+        shown.note(&step("Downloading", "l1", 10, 100));
+        shown.note(&step("Downloading", "l2", 5, 50));
+        shown.note(&step("Downloading", "l1", 100, 100));
+        shown.note(&step("Extracting", "l1", 1, 100));
+        other.set(1, 2);
+        assert_eq!(pulls.shown(), [pull(&one, 105, 150), pull(&two, 1, 2)]);
         drop(shown);
+        assert_eq!(pulls.shown(), [pull(&two, 1, 2)]);
+        drop(other);
         assert_eq!(pulls.shown(), []);
+    }
+
+    #[tokio::test]
+    async fn a_pull_that_began_before_somebody_waited_counts() {
+        let pulls = Pulls::default();
+        drop(pulls.begin(&id(1), "a"));
+        pulls.begun().await;
+    }
+
+    fn id(byte: u8) -> DeploymentId {
+        DeploymentId::from_bytes([byte; 16])
+    }
+
+    fn pull(deployment: &DeploymentId, done_bytes: u64, total_bytes: u64) -> PullProgress {
+        let (deployment, image) = (deployment.clone(), "a".to_owned());
+        PullProgress { deployment, image, done_bytes, total_bytes }
     }
 
     fn step(status: &str, layer: &str, current: i64, total: i64) -> CreateImageInfo {

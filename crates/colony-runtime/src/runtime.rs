@@ -149,6 +149,12 @@ impl Runtime {
     pub fn progress(&self) -> Vec<PullProgress> {
         self.inner.pulls.shown()
     }
+
+    /// Resolves when the fetching of an image begins; one that began since the
+    /// last time counts. For one waiter.
+    pub async fn pulling(&self) {
+        self.inner.pulls.begun().await;
+    }
 }
 
 impl Inner {
@@ -175,7 +181,7 @@ impl Inner {
     /// are not expected to run.
     async fn prepare(&self, job: &Job) -> Result<Prepared, Failure> {
         let project = self.project(job).await?;
-        self.images(&project).await?;
+        self.images(&project, &job.deployment).await?;
         let one_shots = project.one_shots();
         let lasting = project.services.keys().filter(|it| !one_shots.contains(it.as_str()));
         Ok(Prepared { services: lasting.cloned().collect() })

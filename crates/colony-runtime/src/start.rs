@@ -131,7 +131,7 @@ impl Inner {
         service: &Service,
         order: usize,
     ) -> Result<String, Failure> {
-        let image = self.image(service, Use::Start).await?;
+        let image = self.image(service, Use::Start, &stage.job.deployment).await?;
         let check = Check::of(service.healthcheck.as_ref(), image.check());
         let healthcheck = ask::config(self.engine.kind, check.as_ref());
         let care = Care::new(order, service.stop_grace_period, check);

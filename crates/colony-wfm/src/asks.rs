@@ -32,6 +32,8 @@ pub struct Asks {
     pub logs: Vec<LogRequest>,
     /// Renew the certificate.
     pub renew: bool,
+    /// Tell again how the node is.
+    pub health: bool,
 }
 
 /// A wish for the end of a log.
@@ -131,7 +133,7 @@ mod tests {
         let mut logs: Vec<_> = (0..50).map(|it| request(format!("{it:064}"))).collect();
         logs.insert(0, request("../ä".into()));
         let deployments = (0..=255).map(id_of).collect();
-        let asks = Asks { capabilities: true, deployments, logs, renew: true };
+        let asks = Asks { capabilities: true, deployments, logs, renew: true, health: true };
 
         let header = asks.to_header();
 
@@ -139,7 +141,7 @@ mod tests {
         let read = Asks::from_header(header.as_bytes());
         assert_eq!((read.deployments.len(), read.logs.len()), (MAX_DEPLOYMENTS, MAX_LOGS));
         assert_eq!(read.logs.first(), asks.logs.get(1));
-        assert!(read.capabilities && read.renew);
+        assert!(read.capabilities && read.renew && read.health);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use http::{HeaderMap, Method, StatusCode, header};
 use serde::Serialize;
 
 use crate::asks::{self, Asks, LogAnswer};
+use crate::health::NodeReport;
 use crate::join::{Joined, RenewRequest};
 use crate::link::{Answer, Link, LinkError};
 
@@ -136,6 +137,11 @@ impl Client {
         }
         let path = format!("/colony/v1/logs/{request}");
         self.tell(Method::POST, &path, &answer.clone().bounded()).await.map(drop)
+    }
+
+    /// Tells how the node is and what it fetches.
+    pub async fn health(&self, report: &NodeReport) -> Result<(), ClientError> {
+        self.tell(Method::POST, "/colony/v1/health", &report.clone().bounded()).await.map(drop)
     }
 
     /// Asks for another certificate of the same identity.

@@ -78,6 +78,7 @@ async fn relayed_health_says_where_nodes_join_and_survives_a_restart() {
             engine: Some("podman 4.3.1".to_owned()),
             ready: Some(true),
             reasons: Vec::new(),
+            progress: Vec::new(),
         }],
     };
     let body = serde_json::to_string(&report).expect("JSON");

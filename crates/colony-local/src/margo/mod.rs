@@ -16,11 +16,12 @@ use colony_core::time::Now;
 use colony_margo::{
     Capabilities, DeploymentId, DeploymentStatus, DeviceId, Digest, Problem, ProblemType,
 };
-use colony_wfm::{Asks, Have, Held, Joined, LogAnswer, Manager, SpiffeId};
+use colony_wfm::{Asks, Have, Held, Joined, LogAnswer, Manager, NodeReport, SpiffeId};
 
 use crate::brain::{Brain, Denied};
 use crate::logs::Logs;
 use crate::problem;
+use crate::vitals::Vitals;
 use asked::Asked;
 pub(crate) use door::Door;
 use shelf::Shelf;
@@ -30,6 +31,7 @@ use shelf::Shelf;
 pub(crate) struct Gate {
     brain: Brain,
     logs: Logs,
+    vitals: Vitals,
     door: Arc<Door>,
     stop: CancellationToken,
     shelf: Shelf,
@@ -37,8 +39,15 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    pub(crate) fn new(brain: Brain, logs: Logs, door: Arc<Door>, stop: CancellationToken) -> Gate {
-        Gate { brain, logs, door, stop, shelf: Shelf::default(), asked: Asked::default() }
+    pub(crate) fn new(
+        brain: Brain,
+        logs: Logs,
+        vitals: Vitals,
+        door: Arc<Door>,
+        stop: CancellationToken,
+    ) -> Gate {
+        let (shelf, asked) = (Shelf::default(), Asked::default());
+        Gate { brain, logs, vitals, door, stop, shelf, asked }
     }
 
     /// A request arrived: its sender lives. A replaced orchestrator does not
@@ -82,6 +91,7 @@ impl Gate {
             deployments: open.deployments,
             logs: self.logs.open_for(node, now.mono),
             renew: false,
+            health: !self.vitals.has(node),
         };
         self.asked.due(node, asks, now.mono)
     }
@@ -202,6 +212,15 @@ impl Manager for Gate {
         self.hear(&node, None).await?;
         // A request nobody waits for any more is no fault of the node.
         self.logs.answered(&node, request, answer);
+        Ok(())
+    }
+
+    async fn health(&self, client: &str, report: NodeReport) -> Result<(), Problem> {
+        let node = name(client)?;
+        self.hear(&node, None).await?;
+        if self.vitals.put(&node, report) {
+            self.brain.wakes().nodes.wake();
+        }
         Ok(())
     }
 

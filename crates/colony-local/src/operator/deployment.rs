@@ -18,11 +18,14 @@ use colony_wfm::Refusal;
 
 use super::{Desk, outcome};
 use crate::problem;
+use crate::vitals::Vitals;
 
 pub(super) async fn deployment_list(
     State(desk): State<Desk>,
 ) -> Result<Json<Vec<DeploymentView>>, Refusal> {
-    let all = |site: &Site, now: Now| site.deployments().map(|it| view(site, it, now)).collect();
+    let show =
+        |site: &Site, it: &Deployment, now| with_pulls(view(site, it, now), site, &desk.vitals);
+    let all = |site: &Site, now: Now| site.deployments().map(|it| show(site, it, now)).collect();
     Ok(Json(desk.brain.read(all).await.map_err(problem::denied)?))
 }
 
@@ -31,10 +34,23 @@ pub(super) async fn deployment_show(
     Path(name): Path<String>,
 ) -> Result<Json<DeploymentView>, Refusal> {
     let id = desk.deployment_id(&name).await?;
-    let one = |site: &Site, now: Now| site.deployment(&id).map(|it| view(site, it, now));
+    let show =
+        |site: &Site, it: &Deployment, now| with_pulls(view(site, it, now), site, &desk.vitals);
+    let one = |site: &Site, now: Now| site.deployment(&id).map(|it| show(site, it, now));
     let found = desk.brain.read(one).await.map_err(problem::denied)?;
     let gone = || colony_api::problem::Kind::NotFound.problem(format!("`{name}` has just left"));
     Ok(Json(found.ok_or_else(gone)?))
+}
+
+/// Fetching is no step of the site: only the node knows how far it is.
+fn with_pulls(mut view: DeploymentView, site: &Site, vitals: &Vitals) -> DeploymentView {
+    for at in &mut view.sites {
+        let Some(id) = &at.id else { continue };
+        for it in at.placements.iter_mut().filter(|it| it.state.is_in_flight()) {
+            it.progress = vitals.pull(site, &it.node, id).map(|it| it.to_string());
+        }
+    }
+    view
 }
 
 pub(super) fn view(site: &Site, deployment: &Deployment, now: Now) -> DeploymentView {

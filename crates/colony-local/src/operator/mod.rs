@@ -31,6 +31,7 @@ use crate::home::Membership;
 use crate::logs::Logs;
 use crate::orders::Orders;
 use crate::server::{self, GRACE};
+use crate::vitals::Vitals;
 use caller::Caller;
 
 const BODY_LIMIT: usize = 64 * 1024;
@@ -42,6 +43,7 @@ pub(crate) struct Desk {
     pub store: LocalStore,
     pub health: Health,
     pub logs: Logs,
+    pub vitals: Vitals,
     pub orders: Orders,
     pub member: Membership,
     pub urls: Vec<String>,

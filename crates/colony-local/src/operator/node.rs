@@ -14,9 +14,12 @@ use colony_wfm::Refusal;
 use super::{Desk, outcome};
 use crate::problem;
 use crate::uplink::engine;
+use crate::vitals::Vitals;
 
 pub(super) async fn node_list(State(desk): State<Desk>) -> Result<Json<Vec<NodeView>>, Refusal> {
-    let all = |site: &Site, now: Now| site.members().map(|it| view(site, it, now)).collect();
+    let vitals = &desk.vitals;
+    let all =
+        |site: &Site, now: Now| site.members().map(|it| view(site, it, vitals, now)).collect();
     Ok(Json(desk.brain.read(all).await.map_err(problem::denied)?))
 }
 
@@ -26,14 +29,16 @@ pub(super) async fn node_show(
 ) -> Result<Json<NodeView>, Refusal> {
     desk.own(&site)?;
     let name = desk.node_named(&node)?;
-    let one = |site: &Site, now: Now| site.member(&name).map(|it| view(site, it, now));
+    let one =
+        |site: &Site, now: Now| site.member(&name).map(|it| view(site, it, &desk.vitals, now));
     let found = desk.brain.read(one).await.map_err(problem::denied)?;
     let gone = || colony_api::problem::Kind::NotFound.problem(format!("`{node}` has just left"));
     Ok(Json(found.ok_or_else(gone)?))
 }
 
-fn view(site: &Site, member: &Member, now: Now) -> NodeView {
+fn view(site: &Site, member: &Member, vitals: &Vitals, now: Now) -> NodeView {
     let heard = member.presence() != Presence::Joined;
+    let (ready, said) = vitals.readiness(site, &member.name);
     let reasons = why::node(site, &member.name, now).map(|it| it.to_string());
     let labels = member.capabilities().map(|it| it.labels()).into_iter().flatten();
     let label = |(key, value): (&String, &serde_json::Value)| {
@@ -47,8 +52,8 @@ fn view(site: &Site, member: &Member, now: Now) -> NodeView {
         since: if heard { member.last_heard() } else { member.joined },
         last_heard: heard.then(|| member.last_heard()),
         cordoned: member.is_cordoned(),
-        ready: None,
-        reasons: reasons.into_iter().collect(),
+        ready,
+        reasons: reasons.into_iter().chain(said).collect(),
         engine: engine(member),
         labels: labels.map(label).collect(),
         capabilities: member.capabilities().and_then(|it| serde_json::to_value(it).ok()),

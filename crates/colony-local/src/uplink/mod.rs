@@ -5,11 +5,13 @@
 
 mod events;
 mod hints;
+mod renew;
 mod report;
 mod seed;
 
 pub(crate) use events::Forward;
 pub(crate) use hints::Listen;
+pub(crate) use renew::Renew;
 pub(crate) use report::{About, Report, engine};
 pub(crate) use seed::Seeding;
 

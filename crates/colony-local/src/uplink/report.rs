@@ -1,22 +1,27 @@
-//! Tells CO how the site and its nodes are: on a change, and now and then.
+//! Tells CO how the site and its nodes are: on a change, but at most once a
+//! second, and now and then.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::Method;
+use tokio::time::Instant;
 
 use colony_api::site::{NodeHealth, NodesReport};
 use colony_core::event::Presence;
 use colony_core::site::{Member, Site};
-use colony_core::time::{Now, Wall};
+use colony_core::time::Now;
 use colony_task::Reconcile;
 
 use crate::brain::Brain;
 use crate::central::Central;
 use crate::health::Health;
 use crate::uplink::heed;
+use crate::vitals::Vitals;
 
 const PERIOD: Duration = Duration::from_secs(30);
+/// The shortest time between two reports.
+const PACE: Duration = Duration::from_secs(1);
 
 /// What does not change while the role runs.
 #[derive(Debug, Clone)]
@@ -32,13 +37,21 @@ pub(crate) struct Report {
     pub brain: Brain,
     pub health: Health,
     pub central: Central,
+    pub vitals: Vitals,
     pub about: About,
+    pub last: Option<Instant>,
 }
 
 impl Report {
+    /// How long it is too early for the next one.
+    fn early(&self) -> Duration {
+        let next = self.last.map(|it| it + PACE);
+        next.map_or(Duration::ZERO, |it| it.saturating_duration_since(Instant::now()))
+    }
+
     async fn build(&self) -> anyhow::Result<NodesReport> {
         let readiness = self.health.readiness(&self.brain).await;
-        let nodes = self.brain.read(nodes).await?;
+        let nodes = self.brain.read(|site, now| nodes(site, &self.vitals, now)).await?;
         let About { urls, ca, ca_pem, domain } = self.about.clone();
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let (ready, reasons) = (readiness.ready, readiness.reasons);
@@ -46,19 +59,22 @@ impl Report {
     }
 }
 
-fn nodes(site: &Site, now: Now) -> Vec<NodeHealth> {
-    site.members().map(|it| node(it, now.wall)).collect()
+fn nodes(site: &Site, vitals: &Vitals, now: Now) -> Vec<NodeHealth> {
+    vitals.forget(site);
+    site.members().map(|it| node(site, it, vitals, now)).collect()
 }
 
-fn node(member: &Member, now: Wall) -> NodeHealth {
+fn node(site: &Site, member: &Member, vitals: &Vitals, now: Now) -> NodeHealth {
     let heard = member.presence() != Presence::Joined;
-    let ago = now.since(member.last_heard()).as_millis();
+    let (ready, reasons) = vitals.readiness(site, &member.name);
+    let ago = now.wall.since(member.last_heard()).as_millis();
     NodeHealth {
         name: member.name.clone(),
         last_heard_ms_ago: heard.then(|| u64::try_from(ago).unwrap_or(u64::MAX)),
         engine: engine(member),
-        ready: None,
-        reasons: Vec::new(),
+        ready,
+        reasons,
+        progress: vitals.pulls(site, &member.name),
     }
 }
 
@@ -74,6 +90,11 @@ impl Reconcile for Report {
     const NAME: &'static str = "report";
 
     async fn reconcile(&mut self) -> anyhow::Result<Duration> {
+        let early = self.early();
+        if !early.is_zero() {
+            return Ok(early);
+        }
+        self.last = Some(Instant::now());
         let report = self.build().await?;
         let body = Bytes::from(serde_json::to_vec(&report)?);
         let told = self.central.tell(Method::PUT, "/nodes", body).await;

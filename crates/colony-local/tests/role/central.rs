@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -20,13 +20,13 @@ use tokio::sync::watch;
 use colony_api::problem::{Fenced, Kind};
 use colony_api::site::{
     BatchAnswer, EventBatch, GitAccess, GitAuth, Hints, HintsQuery, NodesReport, SiteJoinRequest,
-    SiteJoined,
+    SiteJoined, SiteRenewRequest, SiteRenewed,
 };
 use colony_core::event::{Event, Log};
 use colony_core::site::Seed;
 use colony_wfm::{
-    Authority, Claims, ClientAuth, Credentials, LogAnswer, Peer, PrivateKey, Refusal, SpiffeId,
-    TlsListener, TokenKind, TokenSigner, tls, token,
+    Authority, Claims, ClientAuth, Credentials, LogAnswer, Peer, PrivateKey, Refusal, Reloader,
+    SpiffeId, TlsListener, TokenKind, TokenSigner, tls, token,
 };
 
 use crate::{now, soon};
@@ -38,6 +38,12 @@ pub(crate) struct Central(Arc<Inner>);
 
 struct Inner {
     authority: Authority,
+    /// Who signs after a renewal: nothing from before is trusted any more.
+    next: Authority,
+    reloader: Reloader,
+    /// How many seconds ago the certificates of joining sites began.
+    age: AtomicI64,
+    renewals: watch::Sender<u32>,
     signer: TokenSigner,
     git: String,
     pub_addr: SocketAddr,
@@ -55,21 +61,15 @@ struct Inner {
 impl Central {
     pub(crate) async fn start(git: &std::path::Path) -> Central {
         let authority = Authority::create(FLEET, now()).expect("a CA");
-        let key = PrivateKey::generate().expect("a key");
-        let id = SpiffeId::central(FLEET).expect("an id");
-        let hosts = ["127.0.0.1".to_owned()];
-        let csr = key.csr().expect("a request");
-        let chain = authority.sign(&csr, &id, &hosts, now(), Duration::from_secs(3_600));
-        let own = Credentials {
-            chain_pem: chain.expect("a certificate"),
-            key_pem: key.to_pem(),
-            roots_pem: authority.root_pem().to_owned(),
-        };
-        let config = tls::server_config(&own, ClientAuth::Optional).expect("TLS");
+        let config = config(&authority);
         let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let listener = TlsListener::bind(anywhere, config).await.expect("a port");
         let central = Central(Arc::new(Inner {
             authority,
+            next: Authority::create(FLEET, now()).expect("a CA"),
+            reloader: listener.reloader(),
+            age: AtomicI64::new(0),
+            renewals: watch::Sender::default(),
             signer: TokenSigner::generate().expect("a key"),
             git: git.display().to_string(),
             pub_addr: listener.local_addr(),
@@ -131,6 +131,17 @@ impl Central {
         self.0.alive.store(true, Ordering::SeqCst);
     }
 
+    /// Sites get certificates that are past half of their life.
+    pub(crate) fn set_old(&self) {
+        self.0.age.store(3_000, Ordering::SeqCst);
+    }
+
+    /// Waits until a site's certificate was renewed.
+    pub(crate) async fn renewed(&self) {
+        let mut renewals = self.0.renewals.subscribe();
+        soon("a renewal", renewals.wait_for(|it| *it > 0)).await.expect("a renewal");
+    }
+
     pub(crate) fn hint(&self, change: impl FnOnce(&mut Hints)) {
         self.0.hints.send_modify(change);
     }
@@ -161,6 +172,20 @@ impl Central {
     }
 }
 
+fn config(authority: &Authority) -> Arc<rustls::ServerConfig> {
+    let key = PrivateKey::generate().expect("a key");
+    let id = SpiffeId::central(FLEET).expect("an id");
+    let hosts = ["127.0.0.1".to_owned()];
+    let csr = key.csr().expect("a request");
+    let chain = authority.sign(&csr, &id, &hosts, now(), Duration::from_secs(3_600));
+    let own = Credentials {
+        chain_pem: chain.expect("a certificate"),
+        key_pem: key.to_pem(),
+        roots_pem: authority.root_pem().to_owned(),
+    };
+    tls::server_config(&own, ClientAuth::Optional).expect("TLS")
+}
+
 fn router(central: Central) -> Router {
     Router::new()
         .route("/api/v1/sites/{site}/events", post(events))
@@ -168,6 +193,7 @@ fn router(central: Central) -> Router {
         .route("/api/v1/sites/{site}/hints", get(hints))
         .route("/api/v1/sites/{site}/seed", get(|| async { Json(Seed::default()) }))
         .route("/api/v1/sites/{site}/logs/{id}", post(logs))
+        .route("/colony/v1/renew", post(renew))
         .layer(middleware::from_fn_with_state(central.clone(), site_only))
         .route("/colony/v1/join", post(join))
         .layer(middleware::from_fn_with_state(central.clone(), present))
@@ -212,7 +238,8 @@ async fn join(
     }
     let id = SpiffeId::site_client(FLEET, &claims.site).expect("an id");
     let life = Duration::from_secs(3_600);
-    let chain = inner.authority.sign(&request.csr, &id, &[], now(), life).expect("signed");
+    let from = now() - inner.age.load(Ordering::SeqCst);
+    let chain = inner.authority.sign(&request.csr, &id, &[], from, life).expect("signed");
     let git = GitAccess { url: inner.git.clone(), branch: "main".to_owned(), auth: GitAuth::None };
     Ok(Json(SiteJoined {
         chain,
@@ -223,6 +250,19 @@ async fn join(
         token_public: inner.signer.public(),
         git,
     }))
+}
+
+async fn renew(
+    State(central): State<Central>,
+    Json(request): Json<SiteRenewRequest>,
+) -> Json<SiteRenewed> {
+    let inner = &*central.0;
+    let id = SpiffeId::site_client(FLEET, "plant").expect("an id");
+    let life = Duration::from_secs(3_600);
+    let chain = inner.next.sign(&request.csr, &id, &[], now(), life).expect("signed");
+    inner.reloader.set(config(&inner.next));
+    inner.renewals.send_modify(|it| *it += 1);
+    Json(SiteRenewed { chain, roots: inner.next.root_pem().to_owned() })
 }
 
 async fn events(

@@ -8,14 +8,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use colony_api::client::Client as Operator;
 use colony_api::request::{EventQuery, Hold, LogsQuery};
-use colony_api::site::SiteLogRequest;
+use colony_api::site::{NodeHealth, NodesReport, SiteLogRequest};
 use colony_api::view::Outcome;
 use colony_core::event::{Body, Event, Transition};
 use colony_core::site::{Action, Command};
 use colony_core::state::State;
 use colony_margo::Digest;
 use colony_testkit::{App, deployment_id};
-use colony_wfm::{Asks, ClientError, LogAnswer, LogLine, Poll, PrivateKey};
+use colony_wfm::{Asks, ClientError, LogAnswer, LogLine, NodeReport, Poll, PrivateKey, PullView};
 
 use plant::{Node, Plant};
 
@@ -197,6 +197,76 @@ async fn a_replaced_orchestrator_freezes() {
 }
 
 #[tokio::test]
+async fn how_a_node_is_comes_to_the_central_one_and_is_asked_for_after_a_restart() {
+    let plant = Plant::new().await;
+    let role = plant.first_start().await;
+    let node = plant.node("a").await;
+    plant.deploy(&App::new("hello", "1.0.0"));
+    let (_, etag) = node.manifest(1).await;
+    let pull = |done_bytes| PullView {
+        deployment: deployment_id("hello"),
+        done_bytes,
+        total_bytes: 120_000_000,
+    };
+    let pulling =
+        |done| NodeReport { ready: true, progress: vec![pull(done)], ..NodeReport::default() };
+    let said = |it: &NodesReport, is: fn(&NodeHealth) -> bool| it.nodes.first().is_some_and(is);
+    plant.central.reported(|it| said(it, |it| it.ready.is_none())).await;
+
+    node.client.health(&pulling(34_000_000)).await.expect("it is taken");
+    node.client.health(&pulling(35_000_000)).await.expect("it is taken");
+    let told = plant.central.reported(|it| said(it, |it| it.progress.len() == 1)).await;
+    assert_eq!(told.nodes[0].ready, Some(true));
+    let operator = Operator::unix(&role.socket).expect("a socket");
+    plant.central.event(|it| moved_to(it, State::Installing)).await;
+    let view = operator.deployment_show("hello").await.expect("it is shown");
+    let progress = view.sites[0].placements[0].progress.as_deref();
+    assert_eq!(progress, Some("pulling 35 of 120 MB"));
+
+    let reasons = vec!["the container engine does not answer".to_owned()];
+    let sick = NodeReport { ready: false, reasons: reasons.clone(), progress: Vec::new() };
+    node.client.health(&sick).await.expect("it is taken");
+    let told = plant.central.reported(|it| said(it, |it| it.ready == Some(false))).await;
+    assert_eq!((&told.nodes[0].reasons, told.nodes[0].progress.len()), (&reasons, 0));
+    let view = operator.node_show("plant", "a").await.expect("it is shown");
+    assert_eq!((view.ready, &view.reasons), (Some(false), &reasons));
+
+    role.stop().await;
+    let role = plant.start(None).await;
+    soon("the question", asked(&node, &etag, |it| it.health)).await;
+    node.client.health(&sick).await.expect("it is taken");
+    let operator = Operator::unix(&role.socket).expect("a socket");
+    let view = operator.node_show("plant", "a").await.expect("it is shown");
+    assert_eq!(view.ready, Some(false));
+    role.stop().await;
+}
+
+#[tokio::test]
+async fn the_certificate_in_the_fleet_is_renewed_at_half_of_its_life_and_used_at_once() {
+    let plant = Plant::new().await;
+    plant.central.set_old();
+    let role = plant.first_start().await;
+    plant.central.renewed().await;
+
+    // From here on, CO takes nothing but the certificate it gave.
+    plant.deploy(&App::new("hello", "1.0.0"));
+    plant.node("a").await.manifest(1).await;
+    plant.central.event(|it| moved_to(it, State::Installing)).await;
+    let kept = plant.fleet_identity();
+    let (from, _) = kept.validity().expect("a certificate");
+    assert!(from > now() - 1_000, "the renewed one is kept");
+    role.stop().await;
+
+    let role = plant.start(None).await;
+    let operator = Operator::unix(&role.socket).expect("a socket");
+    let hold = Hold::default();
+    operator.site_hold("plant", &hold).await.expect("it is held");
+    plant.central.event(|it| matches!(it.body, Body::Held { .. })).await;
+    assert_eq!(plant.fleet_identity(), kept, "a young one stays");
+    role.stop().await;
+}
+
+#[tokio::test]
 async fn logs_come_from_the_node_to_whoever_asked() {
     let plant = Plant::new().await;
     let role = plant.first_start().await;
@@ -214,14 +284,14 @@ async fn logs_come_from_the_node_to_whoever_asked() {
     };
 
     plant.central.hint(|it| it.logs.push(request));
-    let asks = asked(&node, &etag).await;
+    let asks = asked(&node, &etag, |it| !it.logs.is_empty()).await;
     node.client.logs(&asks.logs[0].id, &answer).await.expect("it is taken");
     assert_eq!(plant.central.logs().await, ("log-1".to_owned(), answer.clone()));
 
     let operator = Operator::unix(&role.socket).expect("a socket");
     let asking =
         tokio::spawn(async move { operator.deployment_logs("hello", &LogsQuery::default()).await });
-    let asks = asked(&node, &etag).await;
+    let asks = asked(&node, &etag, |it| !it.logs.is_empty()).await;
     node.client.logs(&asks.logs[0].id, &answer).await.expect("it is taken");
     let view = asking.await.expect("it ends").expect("lines");
     assert_eq!((view.node.as_str(), view.lines[0].text.as_str()), ("a", "started"));
@@ -300,15 +370,14 @@ async fn check_start(plant: &Plant, token: Option<String>, expected: &str) {
     }
 }
 
-/// Polls until the node is asked for logs.
-async fn asked(node: &Node, etag: &str) -> Asks {
+/// Polls until the node is asked for something.
+async fn asked(node: &Node, etag: &str, is: impl Fn(&Asks) -> bool) -> Asks {
     loop {
         match node.client.manifest(Some(etag), None, Duration::from_secs(10)).await {
-            Ok(Poll::Unchanged { asks } | Poll::Manifest { asks, .. }) if !asks.logs.is_empty() => {
-                return asks;
-            }
+            Ok(Poll::Unchanged { asks } | Poll::Manifest { asks, .. }) if is(&asks) => return asks,
             Ok(_) => {}
-            Err(error) => panic!("{error:?}"),
+            // The role may be about to start, or to read Git.
+            Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
         }
     }
 }

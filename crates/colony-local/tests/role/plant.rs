@@ -58,6 +58,12 @@ impl Plant {
         config
     }
 
+    /// Who the site is in the fleet, as it is kept.
+    pub(crate) fn fleet_identity(&self) -> Credentials {
+        let kept = Credentials::load(&self.dir.path().join("local/fleet"));
+        kept.expect("it is readable").expect("it is there")
+    }
+
     /// Starts the orchestrator, with a token the first time.
     pub(crate) async fn start(&self, token: Option<String>) -> Running {
         let config = self.config(token);

@@ -21,6 +21,7 @@ use axum::routing::{get, post, put};
 use colony_margo::{Capabilities, DeploymentStatus, DeviceId, Digest, Problem};
 
 use crate::asks::{Asks, LogAnswer};
+use crate::health::NodeReport;
 use crate::identity::SpiffeId;
 use crate::join::Joined;
 pub use refusal::Refusal;
@@ -64,6 +65,11 @@ pub trait Manager: Send + Sync + 'static {
     /// Takes the answer to a wish for logs.
     async fn logs(&self, client: &str, request: &str, answer: LogAnswer) -> Result<(), Problem>;
 
+    /// Takes what a node says of itself; passing news that may be ignored.
+    async fn health(&self, _client: &str, _report: NodeReport) -> Result<(), Problem> {
+        Ok(())
+    }
+
     /// Signs another certificate for the client.
     async fn renew(&self, client: &str, csr: &str) -> Result<Joined, Problem>;
 }
@@ -98,6 +104,7 @@ pub fn router(manager: Arc<dyn Manager>) -> Router {
             put(report::capabilities_put).delete(report::capabilities_delete),
         )
         .route("/colony/v1/logs/{request}", post(report::logs))
+        .route("/colony/v1/health", post(report::health))
         .route("/colony/v1/renew", post(report::renew))
         .method_not_allowed_fallback(refusal::method_not_allowed)
         .layer(axum::middleware::from_fn(caller::cap_age))

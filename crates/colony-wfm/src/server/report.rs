@@ -1,4 +1,4 @@
-//! What clients report and ask: capabilities, status, logs, renewal.
+//! What clients report and ask: capabilities, status, logs, health, renewal.
 
 use std::sync::Arc;
 
@@ -13,12 +13,14 @@ use super::caller::Caller;
 use super::refusal::At;
 use super::{Manager, Refusal, body};
 use crate::asks::{LogAnswer, is_request_id};
+use crate::health::NodeReport;
 use crate::join::{Joined, RenewRequest};
 
 const MAX_CAPABILITIES: usize = 256 * 1024;
 const MAX_STATUS: usize = 512 * 1024;
 /// JSON may write a byte with six.
 const MAX_LOGS: usize = 2 << 20;
+const MAX_HEALTH: usize = 128 * 1024;
 const MAX_RENEW: usize = 32 * 1024;
 
 pub(super) async fn capabilities_put(
@@ -77,6 +79,16 @@ pub(super) async fn logs(
     }
     let answer: LogAnswer = body::json(body, MAX_LOGS).await?;
     manager.logs(&client, &request, answer.bounded()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(super) async fn health(
+    State(manager): State<Arc<dyn Manager>>,
+    Caller(client): Caller,
+    body: Body,
+) -> Result<StatusCode, Refusal> {
+    let report: NodeReport = body::json(body, MAX_HEALTH).await?;
+    manager.health(&client, report.bounded()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

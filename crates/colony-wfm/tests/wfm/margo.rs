@@ -9,8 +9,8 @@ use colony_margo::{
     Capabilities, DeploymentStatus, Digest, ManifestVersion, State, StateManifest, bundle,
 };
 use colony_wfm::{
-    Client, ClientAuth, ClientError, Credentials, LogAnswer, LogLine, Peer, Poll, PrivateKey,
-    router,
+    Client, ClientAuth, ClientError, Credentials, LogAnswer, LogLine, NodeReport, Peer, Poll,
+    PrivateKey, PullView, router,
 };
 use http::Method;
 use serde_json::json;
@@ -70,6 +70,7 @@ async fn strangers_are_told_that_they_are_not_authorized() {
             (Method::POST, "/api/v1/deployments/x/status"),
             (Method::POST, "/colony/v1/renew"),
             (Method::POST, "/colony/v1/logs/1"),
+            (Method::POST, "/colony/v1/health"),
             (Method::GET, "/api/v1/bundles/x"),
             (Method::GET, "/api/v1/deployments/x/y"),
         ] {
@@ -186,6 +187,28 @@ async fn foreign_problems_are_understood() {
     assert_eq!(error.to_string(), "manager answers 502 badgate");
     let error = client.status(&status("x", State::Pending)).await.unwrap_err();
     assert_eq!(error.to_string(), "manager answers 404 Not Found");
+}
+
+#[tokio::test]
+async fn how_a_node_is_reaches_its_manager_within_limits() {
+    let world = World::start("x").await;
+    let pull = |done_bytes| PullView {
+        deployment: ID.parse().unwrap(),
+        done_bytes,
+        total_bytes: 120_000_000,
+    };
+    let reasons = vec!["the engine does not answer".to_owned(); 40];
+    let report = NodeReport { ready: false, reasons, progress: vec![pull(1), pull(2)] };
+    world.client("n1").health(&report).await.unwrap();
+    let heard = world.manager.heard();
+    assert!(heard[0].starts_with("n1 ready false [\"the engine"), "{heard:?}");
+    assert!(heard[0].ends_with("pulls 1") && heard[0].matches("engine").count() == 16);
+    let path = "/colony/v1/health";
+    check(&world, "POST", path, "{}", "400 invalid-request").await;
+    check(&world, "POST", path, r#"{"ready":true,"later":1}"#, "204").await;
+    let large = json!({"ready": true, "reasons": ["x".repeat(200 * 1024)]}).to_string();
+    check(&world, "POST", path, &large, "413 blank").await;
+    check(&world, "GET", path, "", "405 blank").await;
 }
 
 #[tokio::test]

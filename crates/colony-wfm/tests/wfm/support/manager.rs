@@ -7,7 +7,7 @@ use colony_margo::problem::TryLater;
 use colony_margo::{
     Capabilities, DeploymentStatus, DeviceId, Digest, Problem, ProblemType, bundle, canonical,
 };
-use colony_wfm::{Asks, Authority, Have, Held, Joined, LogAnswer, Manager, SpiffeId};
+use colony_wfm::{Asks, Authority, Have, Held, Joined, LogAnswer, Manager, NodeReport, SpiffeId};
 use serde_json::json;
 use tokio::sync::{Notify, watch};
 
@@ -174,6 +174,12 @@ impl Manager for Fake {
 
     async fn logs(&self, client: &str, request: &str, answer: LogAnswer) -> Result<(), Problem> {
         self.hear(format!("{client} logs {request}: {} lines", answer.lines.len()));
+        Ok(())
+    }
+
+    async fn health(&self, client: &str, report: NodeReport) -> Result<(), Problem> {
+        let NodeReport { ready, reasons, progress } = report;
+        self.hear(format!("{client} ready {ready} {reasons:?} pulls {}", progress.len()));
         Ok(())
     }
 

@@ -1,0 +1,77 @@
+//! How the nodes are, in their own words: readiness, and images on their way.
+//!
+//! Passing news, for as long as the node is heard: kept in memory alone, and
+//! asked for again after a start.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use colony_api::site::PullHealth;
+use colony_core::id::{DeploymentId, NodeName};
+use colony_core::site::Site;
+use colony_wfm::{NodeReport, PullView};
+
+/// What each node said last; cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Vitals(Arc<Mutex<BTreeMap<NodeName, NodeReport>>>);
+
+impl Vitals {
+    /// Takes a report; `true` if it says something else than the last.
+    pub(crate) fn put(&self, node: &NodeName, report: NodeReport) -> bool {
+        let mut reports = self.lock();
+        if reports.get(node) == Some(&report) {
+            return false;
+        }
+        reports.insert(node.clone(), report);
+        true
+    }
+
+    /// Whether the node has said anything.
+    pub(crate) fn has(&self, node: &NodeName) -> bool {
+        self.lock().contains_key(node)
+    }
+
+    /// Whether the node can do its job, and why not; nothing is known of one
+    /// that is not heard.
+    pub(crate) fn readiness(&self, site: &Site, node: &NodeName) -> (Option<bool>, Vec<String>) {
+        match self.of(site, node) {
+            Some(it) => (Some(it.ready), it.reasons),
+            None => (None, Vec::new()),
+        }
+    }
+
+    /// What the node fetches.
+    pub(crate) fn pulls(&self, site: &Site, node: &NodeName) -> Vec<PullHealth> {
+        let progress = self.of(site, node).map(|it| it.progress).unwrap_or_default();
+        progress.into_iter().map(pull).collect()
+    }
+
+    /// What the node fetches for a deployment.
+    pub(crate) fn pull(
+        &self,
+        site: &Site,
+        node: &NodeName,
+        deployment: &DeploymentId,
+    ) -> Option<PullHealth> {
+        self.pulls(site, node).into_iter().find(|it| it.deployment == *deployment)
+    }
+
+    /// Forgets nodes that have left.
+    pub(crate) fn forget(&self, site: &Site) {
+        self.lock().retain(|node, _| site.member(node).is_some());
+    }
+
+    fn of(&self, site: &Site, node: &NodeName) -> Option<NodeReport> {
+        site.member(node).filter(|it| it.is_online())?;
+        self.lock().get(node).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<NodeName, NodeReport>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn pull(it: PullView) -> PullHealth {
+    let PullView { deployment, done_bytes, total_bytes } = it;
+    PullHealth { deployment, done_bytes, total_bytes }
+}

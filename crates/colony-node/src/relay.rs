@@ -1,0 +1,154 @@
+//! Tells the manager how the node is: whether it can do its job, when that
+//! changes, and how far images are, once a second while they are fetched.
+//!
+//! Nothing of it is kept or repeated: a manager that has forgotten asks, and
+//! one that does not know the call is left alone for a while.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tracing::debug;
+
+use colony_runtime::PullProgress;
+use colony_wfm::{ClientError, NodeReport, PullView};
+
+use crate::manager::Manager;
+use crate::vitals::Vitals;
+
+/// How often the node looks at itself.
+const LOOK: Duration = Duration::from_secs(5);
+/// The shortest time between two reports, and how long a pull may take
+/// without being spoken of.
+const PACE: Duration = Duration::from_secs(1);
+/// How long a manager is left alone that does not know the call.
+const SILENCE: Duration = Duration::from_secs(600);
+
+pub(crate) async fn run(
+    vitals: Vitals,
+    manager: Arc<Manager>,
+    stop: CancellationToken,
+) -> anyhow::Result<()> {
+    let mut relay = Relay { vitals, manager, told: Told::default() };
+    loop {
+        let pause = tokio::select! {
+            () = stop.cancelled() => return Ok(()),
+            pause = relay.look() => pause,
+        };
+        tokio::select! {
+            () = stop.cancelled() => return Ok(()),
+            () = relay.pause(pause) => {}
+        }
+    }
+}
+
+struct Relay {
+    vitals: Vitals,
+    manager: Arc<Manager>,
+    told: Told,
+}
+
+/// What the manager knows, and when it may be spoken to again.
+#[derive(Debug, Default)]
+struct Told {
+    last: Option<NodeReport>,
+    next: Option<Instant>,
+}
+
+impl Relay {
+    /// Says what is new. Returns how long to wait before the next look.
+    async fn look(&mut self) -> Duration {
+        let left = self.told.left(Instant::now());
+        if !left.is_zero() {
+            return left;
+        }
+        let report = self.report().await;
+        let pause = if report.progress.is_empty() { LOOK } else { PACE };
+        if self.told.last.as_ref() != Some(&report) {
+            let sent = self.manager.client().health(&report).await;
+            self.told.note(sent, report, Instant::now());
+        }
+        pause
+    }
+
+    async fn pause(&mut self, pause: Duration) {
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = self.manager.health.woken() => self.told.last = None,
+            // Most images are there in a moment and not worth a word.
+            () = self.vitals.runtime.pulling() => tokio::time::sleep(PACE).await,
+        }
+    }
+
+    async fn report(&self) -> NodeReport {
+        let reasons = self.vitals.reasons().await;
+        let progress = self.vitals.runtime.progress().into_iter().map(pull).collect();
+        NodeReport { ready: reasons.is_empty(), reasons, progress }.bounded()
+    }
+}
+
+impl Told {
+    fn left(&self, now: Instant) -> Duration {
+        self.next.map_or(Duration::ZERO, |it| it.saturating_duration_since(now))
+    }
+
+    fn note(&mut self, sent: Result<(), ClientError>, report: NodeReport, now: Instant) {
+        let pause = match sent {
+            Ok(()) => {
+                self.last = Some(report);
+                PACE
+            }
+            Err(error) if is_unknown(&error) => {
+                debug!("the manager does not take the health of nodes: {error}");
+                SILENCE
+            }
+            Err(error) => {
+                // Whether the manager is there is the poll's to say.
+                debug!("could not tell the manager how the node is: {error}");
+                LOOK
+            }
+        };
+        self.next = Some(now + pause);
+    }
+}
+
+fn pull(it: PullProgress) -> PullView {
+    let PullProgress { deployment, done_bytes, total_bytes, .. } = it;
+    PullView { deployment, done_bytes, total_bytes }
+}
+
+/// A manager of another make.
+fn is_unknown(error: &ClientError) -> bool {
+    matches!(error, ClientError::Problem { problem, .. } if matches!(problem.status, 404 | 405 | 501))
+}
+
+#[cfg(test)]
+mod tests {
+    use colony_margo::Problem;
+
+    use super::*;
+
+    #[test]
+    fn the_answer_says_when_to_speak_again_and_whether_it_is_known() {
+        check(None, 1, true);
+        check(Some(404), 600, false);
+        check(Some(405), 600, false);
+        check(Some(503), 5, false);
+        check(Some(403), 5, false);
+    }
+
+    #[track_caller]
+    fn check(status: Option<u16>, seconds: u64, known: bool) {
+        let (mut told, now) = (Told::default(), Instant::now());
+        assert_eq!(told.left(now), Duration::ZERO);
+        let sent = status.map_or(Ok(()), |it| {
+            let problem = Box::new(Problem::about_blank(it));
+            Err(ClientError::Problem { problem, retry_after: None })
+        });
+        let report = NodeReport { ready: true, ..NodeReport::default() };
+        told.note(sent, report.clone(), now);
+        assert_eq!(told.left(now), Duration::from_secs(seconds), "{status:?}");
+        assert_eq!(told.last, known.then_some(report), "{status:?}");
+    }
+}

@@ -1,0 +1,93 @@
+//! What a node says of itself besides the state of its deployments: whether it
+//! can do its job, and how far the fetching of images is.
+//!
+//! Passing news, told when they change and kept nowhere; a manager that does
+//! not know of them loses nothing.
+
+use std::collections::BTreeMap;
+
+use colony_margo::DeploymentId;
+use serde::{Deserialize, Serialize};
+
+const MAX_REASONS: usize = 16;
+const MAX_REASON: usize = 512;
+const MAX_PROGRESS: usize = 256;
+
+/// `POST /colony/v1/health`: how a node is at this moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeReport {
+    /// It can do its job.
+    pub ready: bool,
+    /// Why it cannot.
+    #[serde(default)]
+    pub reasons: Vec<String>,
+    /// What is being fetched, each deployment once.
+    #[serde(default)]
+    pub progress: Vec<PullView>,
+}
+
+/// How far the images of a deployment are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PullView {
+    pub deployment: DeploymentId,
+    pub done_bytes: u64,
+    /// What is known of so far; it grows while parts are announced.
+    pub total_bytes: u64,
+}
+
+impl NodeReport {
+    /// The report within its limits.
+    #[must_use]
+    pub fn bounded(mut self) -> NodeReport {
+        self.reasons.truncate(MAX_REASONS);
+        let short = |it: String| it.chars().take(MAX_REASON).collect();
+        self.reasons = self.reasons.into_iter().map(short).collect();
+        let mut sums: BTreeMap<DeploymentId, PullView> = BTreeMap::new();
+        for pull in self.progress {
+            match sums.get_mut(&pull.deployment) {
+                Some(sum) => sum.add(&pull),
+                None => drop(sums.insert(pull.deployment.clone(), pull)),
+            }
+        }
+        self.progress = sums.into_values().take(MAX_PROGRESS).collect();
+        self
+    }
+}
+
+impl PullView {
+    fn add(&mut self, other: &PullView) {
+        self.done_bytes = self.done_bytes.saturating_add(other.done_bytes);
+        self.total_bytes = self.total_bytes.saturating_add(other.total_bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pulls_of_a_deployment_are_one_and_everything_has_an_end() {
+        let progress = vec![pull(2, 1, 10), pull(1, 3, 4), pull(2, u64::MAX, 5)];
+        let reasons = (0..50).map(|it| format!("{it} {}", "ä".repeat(600))).collect();
+        let report = NodeReport { ready: false, reasons, progress }.bounded();
+        assert_eq!(report.progress, [pull(1, 3, 4), pull(2, u64::MAX, 15)]);
+        assert_eq!(report.reasons.len(), MAX_REASONS);
+        assert!(report.reasons.iter().all(|it| it.chars().count() == MAX_REASON));
+        let many = (0..=255).flat_map(|it| [pull(it, 1, 1), other(it)]).collect();
+        let report = NodeReport { progress: many, ..NodeReport::default() }.bounded();
+        assert_eq!(report.progress.len(), MAX_PROGRESS);
+        assert_eq!(report.clone().bounded(), report);
+    }
+
+    fn pull(byte: u8, done_bytes: u64, total_bytes: u64) -> PullView {
+        PullView { deployment: DeploymentId::from_bytes([byte; 16]), done_bytes, total_bytes }
+    }
+
+    fn other(byte: u8) -> PullView {
+        let mut bytes = [byte; 16];
+        bytes[0] = byte.wrapping_add(1);
+        PullView { deployment: DeploymentId::from_bytes(bytes), done_bytes: 0, total_bytes: 0 }
+    }
+}

@@ -21,7 +21,10 @@ fn git_down() {
     let open = fleet.see("second", |it| it["outcome"] == "in-progress");
     assert_eq!(open["sites"][0]["standing"], "PENDING", "{open:#}");
     let why = || fleet.colony(["why", "second"]).ok();
-    wait("a reason", || Some(()).filter(|()| why().out.contains("fleet.git")));
+    wait("a reason", || {
+        Some(why())
+            .filter(|it| it.out.contains("tried again by itself") && it.out.contains("fleet.git"))
+    });
     assert_eq!(committed(&fleet, "second"), 0);
     assert_eq!(fleet.get("/healthz").0, 200);
     assert_eq!(fleet.containers(), containers);

@@ -14,7 +14,9 @@ fn image_that_does_not_exist() {
 
     let said = fleet.colony(["deploy", "pump", "--version", "1.1", "--watch", "--yes"]);
 
-    said.ends(3).says("ROLLED BACK to 1.0").says("image-missing").says("/nothing:1");
+    said.ends(3)
+        .says("ROLLED BACK to 1.0: home/n1 image-missing (could not fetch the image")
+        .says("/nothing:1");
     // What runs was never touched: the image is looked for first.
     assert_eq!(fleet.containers(), containers);
     fleet.colony(["quarantine", "list"]).ok().says("1.1");

@@ -2,7 +2,7 @@
 //! their own, a real engine, registry, Git and database. What is wrong ends in
 //! the right state with a sentence, and holds up nothing else.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are tests")]
 
 // Engines and a registry as the runtime's own tests start them.
 #[path = "../../../colony-runtime/tests/kit/mod.rs"]

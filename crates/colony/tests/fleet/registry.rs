@@ -16,7 +16,12 @@ fn registry_down() {
         it["sites"][0]["placements"][0]["failure"]["code"] == "registry-unavailable"
     });
     assert_eq!(failed["sites"][0]["quarantine"], Value::Null, "{failed:#}");
-    fleet.colony(["why", "pump"]).ok().says(&shop.gate.address).says("check the registry");
+    fleet
+        .colony(["why", "pump"])
+        .ok()
+        .says("registry-unavailable could not fetch")
+        .says(&shop.gate.address)
+        .says("check the registry");
     fleet.hello_installs();
     shop.gate.reopen();
     let view = fleet.see("pump", |it| it["outcome"] == "installed");

@@ -46,7 +46,7 @@ fn deploy(fleet: &Fleet, what: &str, code: i32) {
 }
 
 /// Every site's log, checked link by link, through a core that knew nothing.
-fn replayed(page: &Value) -> Core {
+pub(crate) fn replayed(page: &Value) -> Core {
     let of_site = |it: &Value| serde_json::from_value::<Event>(it["body"].clone()).ok();
     let mut logs: BTreeMap<SiteName, Vec<Event>> = BTreeMap::new();
     for event in page["events"].as_array().unwrap().iter().filter_map(of_site) {

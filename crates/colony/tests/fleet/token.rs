@@ -12,7 +12,7 @@ fn expired_token() {
 
     fleet.joining_node("home/late", "late", &invitation);
 
-    refused(&mut fleet, "home/late", "expired");
+    refused(&mut fleet, "home/late", "token expired");
     assert_eq!(fleet.json(["node", "list"]).as_array().unwrap().len(), 1);
     fleet.hello_installs();
     fleet.node("home", "late2");
@@ -30,9 +30,13 @@ fn reused_token() {
     wait("the site", || Some(()).filter(|()| fleet.colony(invite).code == 0));
 
     fleet.joining_node("home/n3", "n3", &invitation);
-    refused(&mut fleet, "home/n3", "used");
+    refused(&mut fleet, "home/n3", "token was used before; ask for a new one");
     fleet.local("thief", &site);
-    refused(&mut fleet, "thief", "used");
+    refused(
+        &mut fleet,
+        "thief",
+        "token was used before; each token lets in once, ask for a new one",
+    );
 
     // Those who joined first are in, and stay in.
     assert_eq!(fleet.json(["node", "list"]).as_array().unwrap().len(), 2);

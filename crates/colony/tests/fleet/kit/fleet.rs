@@ -130,6 +130,7 @@ impl Fleet {
         let code = output.status.code().unwrap_or(-1);
         let command = format!("colony {}", arguments.join(" "));
         let said = Said { command, code, out: text(output.stdout), err: text(output.stderr) };
+        println!("$ {}\n{}{}", said.command, said.out, said.err);
         assert_ne!(said.code, 124, "it did not end: {said:?}");
         said
     }

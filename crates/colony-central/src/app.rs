@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use colony_api::site::{GitAccess, LogAnswer, NodesReport, SiteLogRequest};
-use colony_core::id::SiteName;
+use colony_api::site::{GitAccess, LogAnswer, NodesReport, PullHealth, SiteLogRequest};
+use colony_core::id::{DeploymentId, NodeName, SiteName};
 use colony_core::time::Wall;
 use colony_store::Write;
 use colony_task::Signal;
@@ -97,10 +97,31 @@ impl Reports {
         self.lock().get(site).cloned()
     }
 
-    /// Takes a report; `true` if it differs in more than ages.
+    /// What a node fetches for a deployment.
+    pub(crate) fn pull(
+        &self,
+        site: &SiteName,
+        node: &NodeName,
+        deployment: &DeploymentId,
+    ) -> Option<PullHealth> {
+        let reports = self.lock();
+        let node = reports.get(site)?.1.nodes.iter().find(|it| it.name == *node)?;
+        node.progress.iter().find(|it| it.deployment == *deployment).cloned()
+    }
+
+    /// The nodes of a site that say that they cannot do their job, and why.
+    pub(crate) fn unready(&self, site: &SiteName) -> Vec<(NodeName, Vec<String>)> {
+        let reports = self.lock();
+        let nodes = reports.get(site).into_iter().flat_map(|it| &it.1.nodes);
+        let unready = nodes.filter(|it| it.ready == Some(false));
+        unready.map(|it| (it.name.clone(), it.reasons.clone())).collect()
+    }
+
+    /// Takes a report; `true` if it differs in something that is kept.
     pub(crate) fn put(&self, site: &SiteName, at: Wall, report: NodesReport) -> bool {
         let mut reports = self.lock();
-        let same = reports.get(site).is_some_and(|it| ageless(&it.1) == ageless(&report));
+        let kept = |it: &NodesReport| ageless(lasting(it.clone()));
+        let same = reports.get(site).is_some_and(|it| kept(&it.1) == kept(&report));
         reports.insert(site.clone(), (at, report));
         !same
     }
@@ -110,8 +131,15 @@ impl Reports {
     }
 }
 
-fn ageless(report: &NodesReport) -> NodesReport {
-    let mut report = report.clone();
+/// What of a report outlives this process: not what nodes say of the moment.
+pub(crate) fn lasting(mut report: NodesReport) -> NodesReport {
+    for node in &mut report.nodes {
+        (node.ready, node.reasons, node.progress) = (None, Vec::new(), Vec::new());
+    }
+    report
+}
+
+fn ageless(mut report: NodesReport) -> NodesReport {
     report.nodes.iter_mut().for_each(|it| it.last_heard_ms_ago = None);
     report
 }

@@ -129,6 +129,7 @@ fn operators() -> Router<App> {
         token::make,
         token::remove,
         link::join::join,
+        link::renew::renew,
         link::events::take,
         link::nodes::report,
         link::hints::hints,

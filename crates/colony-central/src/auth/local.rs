@@ -12,7 +12,8 @@ use crate::app::App;
 use crate::clock;
 use crate::fault::Fault;
 
-/// Who asks, and which of the site's orchestrators it is.
+/// Who asks, and which of the site's orchestrators it is. A path that names a
+/// site must name the one of the certificate.
 #[derive(Debug, Clone)]
 pub(crate) struct Local {
     pub site: SiteName,
@@ -29,8 +30,7 @@ impl FromRequestParts<App> for Local {
         let site = site_of(parts, app).ok_or_else(|| {
             Fault::unknown_caller("this needs the client certificate of a site's orchestrator")
         })?;
-        if named.as_deref() != Some(site.as_str()) {
-            let named = named.unwrap_or_default();
+        if let Some(named) = named.filter(|it| it != site.as_str()) {
             return Err(Fault::forbidden(format!("site {site} does not speak for `{named}`")));
         }
         let local = Local { site, incarnation: incarnation(&parts.headers)? };

@@ -93,7 +93,7 @@ fn refused(refusal: &JoinRefusal) -> Fault {
     }
 }
 
-fn unsigned(error: &IdentityError) -> Fault {
+pub(super) fn unsigned(error: &IdentityError) -> Fault {
     tracing::info!("a certificate request was refused: {error}");
     Fault::field("csr", error.to_string())
 }

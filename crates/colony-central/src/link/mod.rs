@@ -9,6 +9,7 @@ pub(crate) mod hints;
 pub(crate) mod join;
 pub(crate) mod logs;
 pub(crate) mod nodes;
+pub(crate) mod renew;
 pub(crate) mod seed;
 
 use axum::Router;
@@ -27,6 +28,7 @@ pub(crate) fn routes() -> Router<App> {
     let report = DefaultBodyLimit::max(REPORT_BYTES);
     Router::new()
         .route("/colony/v1/join", post(join::join))
+        .route("/colony/v1/renew", post(renew::renew))
         .route("/api/v1/sites/{site}/events", post(events::take).layer(batch))
         .route("/api/v1/sites/{site}/nodes", put(nodes::report).layer(report))
         .route("/api/v1/sites/{site}/hints", get(hints::hints))

@@ -6,7 +6,7 @@ use colony_api::site::NodesReport;
 use colony_core::id::SiteName;
 use serde::{Deserialize, Serialize};
 
-use crate::app::{App, Reports};
+use crate::app::{App, Reports, lasting};
 use crate::auth::Local;
 use crate::clock;
 use crate::extract::Sent;
@@ -33,7 +33,7 @@ pub(crate) async fn report(
     Sent(report): Sent<NodesReport>,
 ) -> Result<StatusCode, Fault> {
     let at = clock::wall();
-    let kept = Kept { at, report: report.clone() };
+    let kept = Kept { at, report: lasting(report.clone()) };
     if app.reports.put(&local.site, at, report) {
         let value = serde_json::to_value(&kept).map_err(anyhow::Error::from)?;
         app.brain.store().note_put(&format!("{PREFIX}{}", local.site), &value).await?;

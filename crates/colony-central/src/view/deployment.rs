@@ -27,7 +27,8 @@ pub(crate) async fn deployments(
     let names: Vec<DeploymentName> = app.brain.read().await?.deployment_names().cloned().collect();
     let known = known(app, operator, &names).await?;
     let fleet = app.brain.read().await?;
-    Ok(names.iter().filter_map(|it| build(&fleet, it, &known)).collect())
+    let shown = names.iter().filter_map(|it| build(&fleet, it, &known));
+    Ok(shown.map(|it| with_pulls(app, it)).collect())
 }
 
 /// One deployment, also one that is gone.
@@ -45,7 +46,19 @@ pub(crate) async fn deployment(
         known.application = last_application(app, name).await?;
     }
     let fleet = app.brain.read().await?;
-    build(&fleet, name, &known).ok_or_else(|| unknown_deployment(&fleet, name))
+    let shown = build(&fleet, name, &known).map(|it| with_pulls(app, it));
+    shown.ok_or_else(|| unknown_deployment(&fleet, name))
+}
+
+/// How far images are is no event: the site's last report says it.
+fn with_pulls(app: &App, mut view: DeploymentView) -> DeploymentView {
+    for at in view.sites.iter_mut().filter(|it| it.silent_since.is_none()) {
+        let Some(id) = &at.id else { continue };
+        for it in at.placements.iter_mut().filter(|it| it.state.is_in_flight()) {
+            it.progress = app.reports.pull(&at.site, &it.node, id).map(|it| it.to_string());
+        }
+    }
+    view
 }
 
 /// What is needed beside the fleet.

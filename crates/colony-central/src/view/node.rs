@@ -8,9 +8,10 @@ use colony_core::fleet::{self, Fleet};
 use colony_core::id::{DeploymentName, NodeName, SiteName};
 use colony_margo::Json;
 
-use super::{Versions, unknown_site, version_of, versions};
+use super::{Versions, silent, unknown_site, version_of, versions};
 use crate::app::App;
 use crate::auth::Operator;
+use crate::clock;
 use crate::fault::Fault;
 
 /// The nodes of one site, or of all the operator sees.
@@ -68,6 +69,8 @@ fn build(
     let heard = health
         .and_then(|(at, it)| it.last_heard_ms_ago.map(|ago| at.before(Duration::from_millis(ago))));
     let health = health.map(|it| it.1);
+    // What a node said of a moment says nothing once nobody hears it.
+    let current = health.filter(|_| node.is_online() && silent(view, clock::wall()).is_none());
     Some(NodeView {
         site: site.clone(),
         name: name.clone(),
@@ -75,8 +78,8 @@ fn build(
         since: node.since,
         last_heard: heard,
         cordoned: node.cordoned,
-        ready: health.and_then(|it| it.ready),
-        reasons: health.map(|it| it.reasons.clone()).unwrap_or_default(),
+        ready: current.and_then(|it| it.ready),
+        reasons: current.map(|it| it.reasons.clone()).unwrap_or_default(),
         engine: health.and_then(|it| it.engine.clone()),
         labels: labels(node),
         capabilities: node.capabilities.as_ref().and_then(|it| serde_json::to_value(it).ok()),

@@ -3,6 +3,7 @@
 use colony_api::view::{
     Attention, DeploymentSummary, DeploymentView, Outcome, Role, SitePresence, SiteView, StatusView,
 };
+use colony_core::id::NodeName;
 use colony_core::state::State;
 use colony_core::time::{Spoken, Wall};
 
@@ -19,6 +20,8 @@ pub(crate) async fn status(app: &App, operator: &Operator) -> Result<StatusView,
     let deployments = deployments(app, operator).await?;
     let reasons = health::reasons(app).await;
     let at = clock::wall();
+    let mut attention = attention(&sites, &deployments, at);
+    attention.extend(sites.iter().flat_map(|it| of_nodes(app, it)));
     Ok(StatusView {
         role: Role::Central,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -27,7 +30,7 @@ pub(crate) async fn status(app: &App, operator: &Operator) -> Result<StatusView,
         reasons,
         commit: app.repo.head().borrow().clone(),
         at,
-        attention: attention(&sites, &deployments, at),
+        attention,
         deployments: deployments.iter().map(summary).collect(),
         sites,
     })
@@ -67,6 +70,19 @@ fn of_deployment(view: &DeploymentView) -> Option<Attention> {
         }
     };
     Some(Attention { subject: name.to_string(), sentence: view.sentence.clone(), act })
+}
+
+/// Nodes that say themselves that they cannot do their job.
+fn of_nodes(app: &App, site: &SiteView) -> Vec<Attention> {
+    if site.presence != SitePresence::Online {
+        return Vec::new();
+    }
+    let said = |(node, reasons): (NodeName, Vec<String>)| Attention {
+        subject: format!("{}/{node}", site.name),
+        sentence: format!("not ready: {}", reasons.join("; ")),
+        act: None,
+    };
+    app.reports.unready(&site.name).into_iter().map(said).collect()
 }
 
 fn of_site(site: &SiteView, now: Wall) -> Vec<Attention> {

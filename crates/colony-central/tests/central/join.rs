@@ -1,6 +1,8 @@
 //! Who may take a site, once.
 
 use colony_api::request::{Invite, SiteAdd};
+use colony_api::site::SiteRenewed;
+use colony_wfm::{Answer, Credentials, Link, SpiffeId, Trust, tls};
 use http::Method;
 
 use crate::support::{Hub, Lo};
@@ -68,6 +70,41 @@ async fn a_site_speaks_for_itself_alone() {
 }
 
 #[tokio::test]
+async fn a_certificate_is_renewed_for_who_shows_one_and_was_not_replaced() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&[]).await;
+    let csr = lo.key.csr().expect("a request");
+    let good = serde_json::json!({ "csr": csr }).to_string();
+
+    assert_eq!(renew(&lo, &[("colony-incarnation", "0")], r#"{"csr":"x"}"#).await.status, 422);
+    assert_eq!(renew(&lo, &[], &good).await.status, 400);
+    assert_eq!(hub.send(Method::POST, "/colony/v1/renew", &good).await.status, 401);
+    let answer = renew(&lo, &[("colony-incarnation", "0")], &good).await;
+    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+    let renewed: SiteRenewed = serde_json::from_slice(&answer.body).expect("a certificate");
+    let own = |chain_pem: &str| Credentials {
+        chain_pem: chain_pem.to_owned(),
+        key_pem: lo.key.to_pem(),
+        roots_pem: renewed.roots.clone(),
+    };
+    let (old, fresh) = (own(&lo.joined.chain), own(&renewed.chain));
+    assert_eq!(fresh.id().expect("an id"), old.id().expect("an id"));
+    fresh.save(dir.path()).expect("it is for the same key");
+    let expect = SpiffeId::central(&lo.joined.domain).expect("an id");
+    let trust = Trust::Roots { pem: &renewed.roots, expect };
+    let tls = tls::client_config(Some(&fresh), trust).expect("TLS");
+    lo.link = Link::new(&hub.url, tls).expect("a link");
+    lo.seed().await;
+
+    let token = invite(&hub, true).await;
+    Lo::join(&hub, &token, false).await.expect("it replaces");
+    let answer = renew(&lo, &[("colony-incarnation", "0")], &good).await;
+    assert!(answer.status == 409 && String::from_utf8_lossy(&answer.body).contains("/fenced"));
+    hub.stop().await;
+}
+
+#[tokio::test]
 async fn another_past_than_the_stored_one_is_refused() {
     let dir = tempfile::tempdir().expect("a folder");
     let hub = Hub::start(dir.path()).await;
@@ -83,6 +120,10 @@ async fn another_past_than_the_stored_one_is_refused() {
     assert_eq!(answer.status, 409);
     assert!(String::from_utf8_lossy(&answer.body).contains("/diverged"));
     hub.stop().await;
+}
+
+async fn renew(lo: &Lo, headers: &[(&str, &str)], body: &str) -> Answer {
+    lo.send(Method::POST, "/colony/v1/renew", headers, body).await
 }
 
 async fn invite(hub: &Hub, replace: bool) -> String {

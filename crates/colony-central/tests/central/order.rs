@@ -1,11 +1,12 @@
 //! Orders travel down with the hints, logs come up; both are told.
 
 use colony_api::request::{Hold, LogsQuery, Release};
-use colony_api::site::{LogAnswer, NodeHealth, NodesReport};
+use colony_api::site::{LogAnswer, NodeHealth, NodesReport, PullHealth};
 use colony_api::view::{InviteKind, LogLine};
+use colony_core::state::State;
 use http::Method;
 
-use crate::support::Hub;
+use crate::support::{Hub, Lo};
 
 #[tokio::test]
 async fn a_hold_is_executed_once_and_acknowledged() {
@@ -99,4 +100,68 @@ async fn relayed_health_says_where_nodes_join_and_survives_a_restart() {
     let metrics = hub.send(Method::GET, "/metrics", "").await;
     assert!(String::from_utf8_lossy(&metrics.body).contains("colony_central_nodes 1"));
     hub.stop().await;
+}
+
+#[tokio::test]
+async fn what_nodes_say_of_the_moment_is_shown_and_not_kept() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a"]).await;
+    hub.deploy("1.0").await;
+    let head = lo.plant.site.git().map(ToString::to_string).unwrap_or_default();
+    assert!(lo.hints(&format!("head={head}")).await.is_some());
+    lo.pull().await;
+    lo.push().await;
+    let events = hub.head().await;
+    let id = lo.plant.site.placements().next().expect("a placement").id.deployment.clone();
+    let pull =
+        |done_bytes| PullHealth { deployment: id.clone(), done_bytes, total_bytes: 120_000_000 };
+
+    tell(&lo, NodeHealth { ready: Some(true), progress: vec![pull(34_000_000)], ..node() }).await;
+    let shown = hub.show().await;
+    let placement = &shown.sites[0].placements[0];
+    assert_eq!(placement.state, State::Installing);
+    assert_eq!(placement.progress.as_deref(), Some("pulling 34 of 120 MB"));
+    assert_eq!(hub.client.node_show("home", "a").await.expect("a node").ready, Some(true));
+
+    let reasons = vec!["the container engine does not answer".to_owned()];
+    tell(&lo, NodeHealth { ready: Some(false), reasons: reasons.clone(), ..node() }).await;
+    assert_eq!(hub.show().await.sites[0].placements[0].progress, None);
+    let shown = hub.client.node_show("home", "a").await.expect("a node");
+    assert_eq!((shown.ready, &shown.reasons), (Some(false), &reasons));
+    let status = hub.client.status().await.expect("a status");
+    let said = status.attention.iter().find(|it| it.subject == "home/a").expect("attention");
+    assert_eq!(said.sentence, "not ready: the container engine does not answer");
+    assert_eq!(hub.head().await, events, "none of it is an event");
+
+    hub.stop().await;
+    let hub = Hub::start(dir.path()).await;
+    assert_eq!(hub.client.node_show("home", "a").await.expect("a node").ready, None);
+    hub.stop().await;
+}
+
+fn node() -> NodeHealth {
+    NodeHealth {
+        name: "a".parse().expect("a name"),
+        last_heard_ms_ago: Some(5),
+        engine: None,
+        ready: None,
+        reasons: Vec::new(),
+        progress: Vec::new(),
+    }
+}
+
+async fn tell(lo: &Lo, node: NodeHealth) {
+    let report = NodesReport {
+        ready: true,
+        reasons: Vec::new(),
+        version: "0.1.0".to_owned(),
+        urls: Vec::new(),
+        ca: "sha256:00".to_owned(),
+        ca_pem: String::new(),
+        domain: "site-home.00".to_owned(),
+        nodes: vec![node],
+    };
+    let body = serde_json::to_string(&report).expect("JSON");
+    assert_eq!(lo.call(Method::PUT, "nodes", &body).await.status, 204);
 }

@@ -174,6 +174,7 @@ pub(crate) struct Lo {
     pub(crate) plant: Plant,
     pub(crate) link: Link,
     pub(crate) tls: std::sync::Arc<rustls::ClientConfig>,
+    pub(crate) key: PrivateKey,
     pub(crate) joined: SiteJoined,
     /// Holds the clone.
     _dir: tempfile::TempDir,
@@ -211,7 +212,8 @@ impl Lo {
         let watch = watch.await.expect("no panic").expect("a clone");
         let link = Link::new(&hub.url, tls.clone()).expect("a link");
         let plant = Plant::unseeded(joined.incarnation);
-        Ok(Lo { plant, link, tls, joined, _dir: dir, watch: watch.into(), sent: 0, reports: 1_000 })
+        let watch = watch.into();
+        Ok(Lo { plant, link, tls, key, joined, _dir: dir, watch, sent: 0, reports: 1_000 })
     }
 
     pub(crate) async fn seed(&self) -> Seed {
@@ -224,8 +226,18 @@ impl Lo {
         let incarnation = self.joined.incarnation.to_string();
         let headers = [("colony-incarnation", incarnation.as_str()), ("prefer", "wait=20")];
         let path = format!("/api/v1/sites/{}/{what}", self.joined.site);
+        self.send(method, &path, &headers, body).await
+    }
+
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
         let body = Bytes::copy_from_slice(body.as_bytes());
-        let sent = self.link.send(method, &path, &headers, body, 1 << 24, Duration::from_secs(30));
+        let sent = self.link.send(method, path, headers, body, 1 << 24, Duration::from_secs(30));
         sent.await.expect("an answer")
     }
 

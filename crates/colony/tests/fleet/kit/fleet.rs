@@ -8,7 +8,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::process::Process;
-use super::{Said, free_port, wait};
+use super::{Said, free_port, wait, wait_or_not};
 use crate::engines::Engine;
 
 /// The parts end before what they stand on.
@@ -146,7 +146,7 @@ impl Fleet {
     #[track_caller]
     pub(crate) fn see(&self, name: &str, like: impl Fn(&Value) -> bool) -> Value {
         let mut last = Value::Null;
-        let found = wait_or("the deployment", || {
+        let found = wait_or_not(|| {
             let said = self.colony(["deployment", "show", name, "-o", "json"]);
             last = if said.code == 0 { said.json() } else { Value::String(said.err) };
             like(&last).then(|| last.clone())
@@ -184,14 +184,4 @@ impl Fleet {
     pub(crate) fn path(&self) -> &Path {
         self.dir.path()
     }
-}
-
-/// Like `wait`, for those who have more to tell.
-fn wait_or<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> Option<T> {
-    let end = super::now() + super::PATIENCE;
-    wait(what, || match look() {
-        None if super::now() > end - std::time::Duration::from_secs(5) => Some(None),
-        None => None,
-        found => Some(found),
-    })
 }

@@ -25,15 +25,20 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Looks again and again until there is something to see.
 #[track_caller]
-pub(crate) fn wait<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn wait<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+    wait_or_not(look).unwrap_or_else(|| panic!("waited in vain for {what}"))
+}
+
+/// The same, for those who have more to tell if it never comes.
+fn wait_or_not<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let end = now() + PATIENCE;
-    loop {
+    while now() < end {
         if let Some(found) = look() {
-            return found;
+            return Some(found);
         }
-        assert!(now() < end, "waited in vain for {what}");
         std::thread::sleep(Duration::from_millis(50));
     }
+    None
 }
 
 /// A port of this machine that nobody uses. Below those the system gives to

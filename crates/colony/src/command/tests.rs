@@ -38,6 +38,34 @@ async fn watching_tells_each_change_once_and_ends_with_the_code() {
 }
 
 #[tokio::test]
+async fn watching_looks_by_itself_while_images_are_fetched() {
+    let pulling = |progress: &str| {
+        let placement = sample::placement("laptop", "INSTALLING", "1.0");
+        let placement = sample::with(placement, json!({"progress": progress}));
+        let site = sample::site("home", "INSTALLING", json!([placement]));
+        sample::hello("in-progress", "1.0", json!([site]))
+    };
+    let done = json!([sample::placement("laptop", "INSTALLED", "1.0")]);
+    let done = sample::hello("installed", "1.0", json!([sample::site("home", "INSTALLED", done)]));
+    let stages = [
+        pulling("pulling images"),
+        pulling("pulling 3 of 120 MB"),
+        pulling("pulling 34 of 120 MB"),
+        done,
+    ];
+    check(
+        "deploy hello --watch",
+        &stages,
+        "hello  home/laptop  INSTALLING 1.0  commit 3f2a1c9  pulling images\n\
+         hello  home/laptop  INSTALLING 1.0  commit 3f2a1c9  pulling 3 of 120 MB\n\
+         hello  home/laptop  INSTALLED 1.0  commit 3f2a1c9\n\
+         exit 0",
+        "hello 1.0: create 1\n",
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn a_rollback_is_exit_3_with_what_to_type_next() {
     check(
         "deploy hello --watch",
@@ -89,7 +117,7 @@ async fn what_the_server_refuses_is_a_sentence() {
 }
 
 /// Runs a command against the stages of a deployment: each look at it shows
-/// the next one, and each change of stage is an event.
+/// the next one, and each change of stage is an event, but for progress.
 async fn check(line: &str, stages: &[DeploymentView], stdout: &str, stderr: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let socket = folder.path().join("api.sock");
@@ -139,8 +167,10 @@ impl Story {
         let mut stages = self.stages.lock().expect("a lock");
         let view = stages.front().cloned();
         if stages.len() > 1 {
-            stages.pop_front();
-            let _ = self.told.send(());
+            let (before, after) = (stages.pop_front(), stages.front().cloned());
+            if before == after || before.map(bare) != after.map(bare) {
+                let _ = self.told.send(());
+            }
         }
         axum::Json(view).into_response()
     }
@@ -154,6 +184,13 @@ impl Story {
         let body = Body::from_stream(futures_util::stream::unfold(events, message));
         ([(header::CONTENT_TYPE, "text/event-stream")], body).into_response()
     }
+}
+
+/// Without what is no event.
+fn bare(mut view: DeploymentView) -> DeploymentView {
+    let placements = view.sites.iter_mut().flat_map(|it| &mut it.placements);
+    placements.for_each(|it| it.progress = None);
+    view
 }
 
 fn event() -> Value {

@@ -1,7 +1,8 @@
 //! Shows a deployment until it has reached an end.
 //!
 //! Follows the server's events and looks again when one of the deployment
-//! arrives; nothing is polled. Whoever stops watching stops nothing else.
+//! arrives. Only how far images are is no event: while something is being
+//! installed, it looks once a second. Whoever stops watching stops nothing else.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use std::time::Duration;
 use colony_api::request::EventQuery;
 use colony_api::view::{DeploymentView, Outcome};
 use colony_api::{Client, EventStream, Signal};
+use colony_core::state::State;
 
 use crate::command::INTERRUPTED;
 use crate::command::follow::interrupted;
@@ -39,7 +41,7 @@ pub(super) async fn watch(
             return screen.finish(name, goal, out);
         }
         tokio::select! {
-            changed = wait(&mut events, &mut screen, out) => changed?,
+            changed = wait(client, name, &mut events, &mut screen, out) => changed?,
             () = &mut stop => {
                 out.note(&end::left_running(screen.view.as_ref(), name))?;
                 return Ok(INTERRUPTED);
@@ -49,10 +51,21 @@ pub(super) async fn watch(
 }
 
 /// Waits for the next change, with the screen kept fresh meanwhile.
-async fn wait(events: &mut EventStream, screen: &mut Screen, out: &mut Out) -> anyhow::Result<()> {
+async fn wait(
+    client: &Client,
+    name: &str,
+    events: &mut EventStream,
+    screen: &mut Screen,
+    out: &mut Out,
+) -> anyhow::Result<()> {
     loop {
         match tokio::time::timeout(TICK, events.next()).await {
-            Err(_) => screen.draw(out)?,
+            Err(_) => {
+                screen.tick(client, name, out).await?;
+                if screen.is_end() {
+                    return Ok(());
+                }
+            }
             Ok(Ok(Signal::Event(_))) => break,
             Ok(Ok(Signal::Reset | Signal::Resumed)) => return Ok(()),
             Ok(Ok(Signal::Lost(why))) => {
@@ -85,6 +98,17 @@ impl Screen {
         self.draw(out)
     }
 
+    /// What only a look can tell. A server that does not answer is the
+    /// stream's to speak of.
+    async fn tick(&mut self, client: &Client, name: &str, out: &mut Out) -> anyhow::Result<()> {
+        if self.view.as_ref().is_some_and(installs)
+            && let Ok(view) = client.deployment_show(name).await
+        {
+            self.view = Some(view);
+        }
+        self.draw(out)
+    }
+
     fn outcome(&self) -> Outcome {
         match &self.view {
             _ if self.gone => Outcome::Deleted,
@@ -104,7 +128,7 @@ impl Screen {
         if out.is_live() {
             return out.draw(&self.live.frame(&lines, &look));
         }
-        // Ages move all the time: a line is told again when its news are others.
+        // Ages and amounts move all the time: a line is told again when its news are others.
         for (_, line) in lines {
             if self.printed.insert(news(&line)) {
                 tell(out, &line)?;
@@ -131,14 +155,20 @@ impl Screen {
     }
 }
 
+/// Images may be on their way.
+fn installs(view: &DeploymentView) -> bool {
+    let mut placements = view.sites.iter().flat_map(|it| &it.placements);
+    placements.any(|it| matches!(it.state, State::Installing | State::Updating))
+}
+
 /// Lines are data only where a person asked for them.
 fn tell(out: &mut Out, line: &str) -> anyhow::Result<()> {
     if out.is_for_people() { out.data(line) } else { out.note(line) }
 }
 
-/// The line without its ages: digits before a unit of time.
+/// The line without its ages and amounts: digits before a unit, or before `of`.
 fn news(line: &str) -> String {
-    const UNITS: [&str; 4] = ["s", "min", "h", "d"];
+    const UNITS: [&str; 7] = ["s", "min", "h", "d", "of", "kB", "MB"];
     let bare = |it: &str| it.trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned();
     let words: Vec<String> = line.split(' ').map(bare).collect();
     let is_age = |at: usize| {

@@ -17,6 +17,7 @@ mod image;
 mod names;
 mod parameters;
 mod registry;
+mod relay;
 mod replay;
 mod restart;
 mod token;

@@ -1,15 +1,19 @@
-//! A way to a server that can be shut: nobody answers at its address then.
+//! A way to a server that can be shut, and nobody answers at its address then,
+//! or be so narrow that everything takes its time.
 
-use std::io;
+use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 #[derive(Debug)]
 pub(crate) struct Gate {
     /// `127.0.0.1:<port>`
     pub(crate) address: String,
     target: String,
+    narrow: Arc<AtomicBool>,
     /// The streams of an open gate.
     open: Option<Arc<Mutex<Vec<TcpStream>>>>,
 }
@@ -17,7 +21,8 @@ pub(crate) struct Gate {
 impl Gate {
     pub(crate) fn open(target: &str) -> Gate {
         let address = format!("127.0.0.1:{}", super::free_port());
-        let mut gate = Gate { address, target: target.to_owned(), open: None };
+        let (target, narrow) = (target.to_owned(), Arc::default());
+        let mut gate = Gate { address, target, narrow, open: None };
         gate.reopen();
         gate
     }
@@ -26,16 +31,21 @@ impl Gate {
         let listener = TcpListener::bind(&self.address).unwrap();
         let streams = Arc::new(Mutex::new(Vec::new()));
         self.open = Some(Arc::clone(&streams));
-        let target = self.target.clone();
+        let (target, narrow) = (self.target.clone(), Arc::clone(&self.narrow));
         thread::spawn(move || {
             // Whoever shuts the gate lets go of the streams and knocks once.
             for stream in listener.incoming().flatten() {
                 if Arc::strong_count(&streams) == 1 {
                     return;
                 }
-                let _ = join(&stream, &target, &streams);
+                let _ = join(&stream, &target, &streams, &narrow);
             }
         });
+    }
+
+    /// Some 100 kB pass in a second.
+    pub(crate) fn narrow(&self, narrow: bool) {
+        self.narrow.store(narrow, Ordering::Relaxed);
     }
 
     pub(crate) fn shut(&mut self) {
@@ -58,17 +68,30 @@ impl Drop for Gate {
     }
 }
 
-fn join(client: &TcpStream, target: &str, streams: &Mutex<Vec<TcpStream>>) -> io::Result<()> {
+fn join(
+    client: &TcpStream,
+    target: &str,
+    streams: &Mutex<Vec<TcpStream>>,
+    narrow: &Arc<AtomicBool>,
+) -> io::Result<()> {
     let server = TcpStream::connect(target)?;
     streams.lock().unwrap().extend([client.try_clone()?, server.try_clone()?]);
-    pass(client.try_clone()?, server.try_clone()?);
-    pass(server, client.try_clone()?);
+    pass(client.try_clone()?, server.try_clone()?, Arc::clone(narrow));
+    pass(server, client.try_clone()?, Arc::clone(narrow));
     Ok(())
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream) {
+fn pass(mut from: TcpStream, mut to: TcpStream, narrow: Arc<AtomicBool>) {
     thread::spawn(move || {
-        let _ = io::copy(&mut from, &mut to);
+        let mut piece = [0; 10_000];
+        while let Ok(size @ 1..) = from.read(&mut piece) {
+            if to.write_all(&piece[..size]).is_err() {
+                break;
+            }
+            if narrow.load(Ordering::Relaxed) {
+                thread::sleep(Duration::from_millis(100));
+            }
+        }
         let _ = to.shutdown(Shutdown::Write);
     });
 }

@@ -73,7 +73,7 @@ impl From<colony_store::Error> for Fault {
         }
         let error = anyhow::Error::from(error);
         tracing::warn!("the database failed a request: {error:#}");
-        Fault::later("the database does not do what was asked; nothing was changed", 5)
+        Fault::later("the database does not answer or refuses; nothing was changed", 5)
     }
 }
 

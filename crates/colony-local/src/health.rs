@@ -51,10 +51,13 @@ impl Health {
         self.parts().head.clone()
     }
 
-    pub(crate) fn central_answered(&self) {
-        if self.parts().central.take().is_some() {
+    /// Whether it had not answered before.
+    pub(crate) fn central_answered(&self) -> bool {
+        let back = self.parts().central.take().is_some();
+        if back {
             info!("the central orchestrator answers again");
         }
+        back
     }
 
     pub(crate) fn central_failed(&self, error: &anyhow::Error) {

@@ -25,9 +25,10 @@ pub(crate) fn choose(application: &ApplicationDescription, nodes: &[Known<'_>]) 
         application.profiles.iter().map(|it| judge(it, nodes)).collect();
     let most = judged.iter().map(|it| it.1).max()?;
     let chosen = judged.iter().position(|it| it.1 == most)?;
-    let mut reasons = vec![judged[chosen].2.clone()];
-    let others = judged.iter().enumerate().filter(|it| it.0 != chosen);
-    reasons.extend(others.map(|(_, it)| it.2.clone()));
+    // The chosen one first; what fits everywhere needs no reason.
+    let (before, rest) = judged.split_at(chosen);
+    let ordered = rest.iter().take(1).chain(before).chain(rest.iter().skip(1));
+    let reasons = ordered.filter(|it| it.1 < nodes.len()).map(|it| it.2.clone()).collect();
     Some(Choice { profile: judged[chosen].0.id.clone(), reasons })
 }
 
@@ -61,18 +62,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_profile_that_fits_the_most_nodes_is_chosen_with_a_reason_for_the_others() {
+    fn the_profile_that_fits_the_most_nodes_is_chosen_with_reasons_for_what_does_not_fit() {
         check("amd64 amd64", "big", "profile `small` fits 0 of 2 known nodes: n1 needs");
-        check("arm64 arm64 amd64", "small", "profile `big` fits 1 of 3 known nodes: n1 needs");
+        check("arm64 arm64 amd64", "small", "profile `small` fits 2 of 3 known nodes: n3 needs");
     }
 
     #[test]
     fn without_nodes_the_first_profile_is_taken() {
-        check("", "big", "profile `small` fits 0 of 0 known nodes");
+        check("", "big", "");
     }
 
     #[track_caller]
-    fn check(architectures: &str, profile: &str, other: &str) {
+    fn check(architectures: &str, profile: &str, reason: &str) {
         let application = ApplicationDescription::parse(TEXT.as_bytes()).expect("valid").value;
         let nodes: Vec<(String, Capabilities)> = architectures
             .split_whitespace()
@@ -83,7 +84,9 @@ mod tests {
             nodes.iter().map(|(name, capabilities)| Known { name, capabilities }).collect();
         let choice = choose(&application, &known).expect("a profile");
         assert_eq!(choice.profile, profile);
-        assert!(choice.reasons[1].starts_with(other), "{:?}", choice.reasons);
+        let first = choice.reasons.first().map_or("", String::as_str);
+        assert!(first.starts_with(reason), "{:?}", choice.reasons);
+        assert_eq!(first.is_empty(), reason.is_empty(), "{:?}", choice.reasons);
     }
 
     const TEXT: &str = "

@@ -218,9 +218,9 @@ pub(crate) async fn history(
             Ok(commits)
         })
         .await?;
+    // Planned and not committed yet: there, without a past.
     if commits.is_empty() {
-        let fleet = app.brain.read().await?;
-        return Err(unknown_deployment(&fleet, name));
+        deployment(app, operator, name).await?;
     }
     let blobs = commits.iter().filter_map(|it| it.1.blob.clone()).collect();
     let versions = app.repo.facts(blobs).await?;

@@ -29,7 +29,11 @@ async fn heed<T>(
 ) -> anyhow::Result<T> {
     match answer {
         Ok(answer) => {
-            health.central_answered();
+            if health.central_answered() {
+                // Whoever waits for its next try need not.
+                brain.wakes().events.wake();
+                brain.wakes().nodes.wake();
+            }
             Ok(answer)
         }
         Err(error) => {

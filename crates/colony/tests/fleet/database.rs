@@ -17,7 +17,7 @@ fn database_down() {
     fleet
         .colony(deploy)
         .ends(1)
-        .says("the database does not do what was asked; nothing was changed");
+        .says("the database does not answer or refuses; nothing was changed");
     let (_, reasons) = wait("readyz", || Some(fleet.get("/readyz")).filter(|it| it.0 == 503));
     assert!(reasons.contains("database"), "{reasons}");
     assert_eq!(fleet.get("/healthz").0, 200);

@@ -72,7 +72,7 @@ async fn start(podman: &Path, socket: &Path) -> anyhow::Result<Service> {
     command.args(["system", "service", "--time=0"]).arg(format!("unix://{}", socket.display()));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
     let child = command.spawn().context("could not start podman's service")?;
-    let mut service = Service { child: child };
+    let mut service = Service { child };
     let listening = async {
         while UnixStream::connect(socket).await.is_err() {
             if let Some(status) = service.child.try_wait()? {

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use crate::clock::{self, Samples};
-use crate::engine::{Engine, NETWORK};
+use crate::engine::{Engine, NETWORK, OWN_NETWORK};
 use crate::story::{Story, Times, Wall};
 use crate::table::{Table, ratio, time};
 
@@ -78,13 +78,13 @@ async fn bare(engine: &Engine, measured: &mut Measured) -> anyhow::Result<()> {
 
 async fn bare_with_network(engine: &Engine, measured: &mut Measured) -> anyhow::Result<()> {
     let begun = clock::now();
-    engine.network_add("bench-bare").await?;
+    engine.network_add(OWN_NETWORK).await?;
     measured.network_made.add(clock::now() - begun);
-    let id = engine.start("bench-bare", VERSION, "bench-bare").await?;
+    let id = engine.start("bench-bare", VERSION, OWN_NETWORK).await?;
     engine.healthy(&id).await?;
     measured.network.add(clock::now() - begun);
     engine.remove(&id).await?;
-    engine.network_remove("bench-bare").await
+    engine.network_remove(OWN_NETWORK).await
 }
 
 pub(crate) fn table(repeats: usize, engines: &[(String, Measured)]) -> Table {

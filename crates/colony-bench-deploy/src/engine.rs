@@ -21,7 +21,9 @@ use bollard::{API_DEFAULT_VERSION, Docker};
 use futures_util::StreamExt;
 
 /// The network of containers that need none of their own; it is made once.
-pub(crate) const NETWORK: &str = "bench";
+pub(crate) const NETWORK: &str = "colony-bench";
+/// The network that is made for one container.
+pub(crate) const OWN_NETWORK: &str = "colony-bench-own";
 const IMAGE: &str = "colony.builtin/hello-server";
 const ANSWER: u64 = 60;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -102,6 +104,14 @@ impl Engine {
     pub(crate) async fn network_remove(&self, name: &str) -> anyhow::Result<()> {
         let removed = self.docker.remove_network(name).await;
         removed.context("could not remove the network")
+    }
+
+    /// Removes what a run that was cut off left: podman keeps networks where
+    /// every instance on the machine sees them.
+    pub(crate) async fn clear(&self) {
+        for name in [NETWORK, OWN_NETWORK] {
+            let _ = self.docker.remove_network(name).await;
+        }
     }
 
     /// The published ports of running containers whose name holds `part`, the

@@ -55,11 +55,13 @@ async fn measure(plan: &Plan, fleet: &mut Fleet) -> anyhow::Result<()> {
     let (mut deploys, mut updates) = (Vec::new(), Vec::new());
     for (name, socket) in &plan.engines {
         let engine = Engine::connect(socket).await?;
+        engine.clear().await;
         engine.network_add(NETWORK).await?;
         let measured = deploy::measure(&mut story, &engine, name, plan.repeats).await?;
         deploys.push((name.clone(), measured));
         let measured = update::measure(&mut story, &engine, name, few).await?;
         updates.push((name.clone(), measured));
+        engine.clear().await;
     }
     print(&deploy::table(plan.repeats, &deploys));
     for (name, measured) in &deploys {

@@ -43,11 +43,22 @@ pub(crate) struct Role {
 }
 
 impl Role {
-    fn new(setup: &Setup, program: &Path, name: &str, port: u16, words: &[&str]) -> Role {
+    /// Each role runs a copy of its program of its own: on one machine they
+    /// would share its pages, and on several they do not.
+    fn new(
+        setup: &Setup,
+        program: &Path,
+        name: &str,
+        port: u16,
+        words: &[&str],
+    ) -> anyhow::Result<Role> {
+        let copy = setup.dir.join(format!("{name}.program"));
+        std::fs::copy(program, &copy)
+            .with_context(|| format!("could not copy {}", program.display()))?;
         let data = setup.dir.join(name).display().to_string();
         let own = ["--data", data.as_str()].into_iter().chain(words.iter().copied());
-        Role {
-            program: program.to_owned(),
+        Ok(Role {
+            program: copy,
             arguments: own.map(str::to_owned).collect(),
             environment: vec![
                 ("COLONY_CONTEXTS", contexts(&setup.dir).display().to_string()),
@@ -57,7 +68,7 @@ impl Role {
             log: setup.dir.join(format!("{name}.log")),
             process: None,
             port,
-        }
+        })
     }
 
     pub(crate) fn start(&mut self) -> anyhow::Result<()> {
@@ -96,7 +107,7 @@ impl Fleet {
         let port = free_port()?;
         let listen = format!("127.0.0.1:{port}");
         let words = ["central", "--listen", &listen];
-        let mut central = Role::new(&setup, &setup.colony, "central", port, &words);
+        let mut central = Role::new(&setup, &setup.colony, "central", port, &words)?;
         central.start()?;
         let client = client(&setup.dir, port).await?;
         wait("the central orchestrator", async || Ok(client.status().await.is_ok())).await?;
@@ -105,7 +116,7 @@ impl Fleet {
         let port = free_port()?;
         let listen = format!("127.0.0.1:{port}");
         let words = ["local", "--join", &token, "--listen", &listen];
-        let mut local = Role::new(&setup, &setup.colony, "local", port, &words);
+        let mut local = Role::new(&setup, &setup.colony, "local", port, &words)?;
         local.start()?;
         Ok(Fleet { setup, client, central, local, nodes: BTreeMap::new() })
     }
@@ -117,7 +128,7 @@ impl Fleet {
         let (health, socket) = (format!("127.0.0.1:{port}"), socket.display().to_string());
         let words =
             ["node", "--join", &token, "--name", name, "--engine", &socket, "--health", &health];
-        let mut node = Role::new(&self.setup, &self.setup.node, name, port, &words);
+        let mut node = Role::new(&self.setup, &self.setup.node, name, port, &words)?;
         node.start()?;
         self.nodes.insert(name.to_owned(), node);
         Ok(())

@@ -19,7 +19,7 @@ pub(crate) async fn measure(fleet: &mut Fleet, socket: &Path) -> anyhow::Result<
     let first = fleet.nodes.len();
     tokio::time::sleep(IDLE).await;
     let node = fleet.nodes.values_mut().next().context("there is no node")?;
-    weigh(&mut table, &format!("EN, one of {first}"), node)?;
+    weigh(&mut table, "EN", node)?;
     weigh(&mut table, &format!("LO, {first} nodes"), &mut fleet.local)?;
     weigh(&mut table, &format!("CO, 1 site, {first} nodes"), &mut fleet.central)?;
     for number in first..NODES {
@@ -33,8 +33,9 @@ pub(crate) async fn measure(fleet: &mut Fleet, socket: &Path) -> anyhow::Result<
     Ok(table.note(format!(
         "From `/proc/<pid>/smaps_rollup` after {idle} s without a request, after all \
          deployments above were deleted. PSS counts a page that several processes have mapped by \
-         its share: CO and LO run the same program, and so do the nodes. The nodes are real \
-         processes on one engine, polling over mTLS."
+         its share; every role runs a copy of the program of its own, so that it shares none of \
+         its pages, as on a machine of its own. The nodes are real processes on one engine, \
+         polling over mTLS."
     )))
 }
 

@@ -4,7 +4,7 @@
 //! leaves the port to the engine, so it is another one afterwards. The gap is
 //! from the last answer of one version to the first of the other.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -13,6 +13,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::clock::{self, Samples};
 use crate::engine::{Engine, NETWORK};
+use crate::fleet::wait;
 use crate::story::Story;
 use crate::table::{Table, ratio, time};
 
@@ -73,12 +74,14 @@ async fn gap(
 ) -> anyhow::Result<Duration> {
     let mut port = find(engine, container).await?.context("nothing is published")?;
     let (from, to) = (format!("hello {from}\n"), format!("hello {to}\n"));
+    // The change begins when the old version has answered.
+    wait("an answer", async || Ok(ask(port).await.is_ok_and(|it| it.ends_with(&from)))).await?;
+    let mut last = clock::now();
     let probing = async {
-        let mut last: Option<Instant> = None;
         loop {
             match ask(port).await {
                 Ok(page) if page.ends_with(&to) => break Ok((last, clock::now())),
-                Ok(page) if page.ends_with(&from) => last = Some(clock::now()),
+                Ok(page) if page.ends_with(&from) => last = clock::now(),
                 Ok(_) | Err(_) => port = find(engine, container).await?.unwrap_or(port),
             }
             sleep(PAUSE).await;
@@ -86,7 +89,7 @@ async fn gap(
     };
     let both = async { tokio::try_join!(probing, change) };
     let ((last, first), ()) = timeout(PATIENCE, both).await.context("no answer any more")??;
-    Ok(first - last.context("the old version never answered")?)
+    Ok(first - last)
 }
 
 async fn find(engine: &Engine, container: &str) -> anyhow::Result<Option<u16>> {

@@ -77,7 +77,7 @@ mod tests {
             let component = &parsed.value.profiles[0].components[0];
             let repository = component.properties.repository.to_string();
             assert_eq!(repository, "oci://colony.builtin/hello");
-            check("hello", &component.properties.revision.to_string());
+            check("hello", component.properties.revision.as_ref());
         }
     }
 

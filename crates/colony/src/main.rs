@@ -4,6 +4,15 @@
 //! commands of operators and site engineers. Settings are read here, once,
 //! and passed on as values.
 
+#![cfg_attr(
+    doc,
+    expect(
+        rustdoc::bare_urls,
+        rustdoc::invalid_html_tags,
+        reason = "comments of arguments are help texts, for terminals"
+    )
+)]
+
 #[cfg(feature = "full")]
 mod address;
 #[cfg(feature = "full")]

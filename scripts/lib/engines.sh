@@ -43,6 +43,8 @@ default_ulimits = ["nofile=$(ulimit -Hn | sed 's/unlimited/1048576/'):$(ulimit -
 runtime = "runc"
 cgroup_manager = "cgroupfs"
 events_logger = "file"
+[network]
+network_config_dir = "$dir/networks"
 CONF
   CONTAINERS_CONF="$dir/containers.conf" setsid podman --root "$dir/root" --runroot "$dir/run" \
     system service --time=0 "unix://$dir/podman.sock" >"$dir/podman.log" 2>&1 &

@@ -109,7 +109,8 @@ fn a_push_whose_answer_was_lost_is_found_again() {
 fn a_server_that_is_not_there_is_worth_another_try() {
     let keep = TempDir::new().expect("a folder");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("http://{}/x.git", listener.local_addr().expect("an address"));
+    // Numbers of an address are not a server's answer.
+    let url = format!("http://{}/401/403.git", listener.local_addr().expect("an address"));
     drop(listener);
     let remote = Remote { url, auth: Auth::None };
     let watch = Watch::open(&keep.path().join("a"), remote, "main").expect("opens");

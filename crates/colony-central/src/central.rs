@@ -184,6 +184,7 @@ async fn admin_token(data: &Path, store: &CentralStore) -> anyhow::Result<()> {
         created: clock::wall(),
     };
     store.token_put(&admin).await.context("could not keep the first token")?;
+    colony_fail::hit(colony_fail::Point::CentralAdminStored);
     files::replace(&path, &format!("{token}\n"))
 }
 

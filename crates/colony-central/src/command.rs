@@ -60,5 +60,6 @@ pub(crate) async fn give(
             Ok::<_, Fault>(((), Write { events, ..Write::default() }))
         })
         .await?;
+    colony_fail::hit(colony_fail::Point::CentralOrderStored);
     Ok(event)
 }

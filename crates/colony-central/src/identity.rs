@@ -102,6 +102,7 @@ fn open_authority(dir: &Path, now: i64) -> anyhow::Result<Authority> {
     let authority = Authority::create(&domain, now).context("could not make the authority")?;
     std::fs::create_dir_all(dir).context("could not make the authority's folder")?;
     authority.save(dir).context("could not keep the fleet's authority")?;
+    colony_fail::hit(colony_fail::Point::CentralAuthorityMade);
     Ok(authority)
 }
 

@@ -86,10 +86,12 @@ pub(crate) fn ref_update(
 ) -> Result<bool, Error> {
     let path = git_dir.join(name);
     let lock = Lock::take(&path)?;
+    colony_fail::hit(colony_fail::Point::CentralBranchLocked);
     if current()? != expected {
         return Ok(false);
     }
     lock.commit(&format!("{new}\n"), &path)?;
+    colony_fail::hit(colony_fail::Point::CentralBranchMoved);
     Ok(true)
 }
 

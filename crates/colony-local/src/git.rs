@@ -111,12 +111,14 @@ impl Follow {
         let began = self.brain.now().mono;
         let Some(commit) = self.difference(watch, base).await? else { return Ok(None) };
         let read_ms = self.since(began);
+        colony_fail::hit(colony_fail::Point::LocalGitFetched);
         let (revision, files) = (commit.revision.clone(), commit.files.len());
         match self.brain.step(Input::Commit(commit)).await {
             Ok(()) => {
                 let duration_ms = self.since(began);
                 let revision = revision.short();
                 info!(git.revision = revision, files, read_ms, duration_ms, "took a commit");
+                colony_fail::hit(colony_fail::Point::LocalGitTaken);
             }
             Err(Denied::Refused(refused)) => {
                 warn!(git.revision = revision.short(), "did not take a commit: {refused}");

@@ -77,6 +77,7 @@ impl Home {
         credentials: &Credentials,
     ) -> anyhow::Result<()> {
         credentials.save(&self.fleet()).context("could not keep the identity of the site")?;
+        colony_fail::hit(colony_fail::Point::LocalJoinHalfStored);
         let text = serde_json::to_string_pretty(membership)?;
         write(&self.0.join("site.json"), &text)
     }
@@ -114,6 +115,7 @@ impl Home {
         let domain = format!("site-{site}.{}", &random[..8]);
         let made = Authority::create(&domain, Clock::unix()).context("could not make a CA")?;
         made.save(&dir).context("could not keep the site's CA")?;
+        colony_fail::hit(colony_fail::Point::LocalAuthorityMade);
         Ok(made)
     }
 

@@ -59,6 +59,7 @@ async fn join(
         bail!("this token is for a node: start it with `colony node --join`");
     }
     let key = home.join_key()?;
+    colony_fail::hit(colony_fail::Point::LocalJoinKeyStored);
     let request = SiteJoinRequest {
         token: token.to_owned(),
         csr: key.csr().context("could not make a certificate request")?,
@@ -106,6 +107,7 @@ fn take(
     if !answer.status.is_success() {
         bail!("the central orchestrator refused to let this site in: {}", refusal(answer));
     }
+    colony_fail::hit(colony_fail::Point::LocalJoinAnswered);
     let joined: SiteJoined = serde_json::from_slice(&answer.body)
         .context("could not read the answer of the central orchestrator")?;
     let site: SiteName = joined.site.parse().context("the site has no usable name")?;
@@ -122,6 +124,7 @@ fn take(
     let (chain_pem, roots_pem) = (joined.chain, joined.roots);
     let credentials = Credentials { chain_pem, key_pem: key.to_pem(), roots_pem };
     home.joined(&membership, &credentials)?;
+    colony_fail::hit(colony_fail::Point::LocalJoinStored);
     info!(site = %membership.site, incarnation = membership.incarnation, "joined");
     Ok(membership)
 }

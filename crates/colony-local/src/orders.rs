@@ -24,6 +24,7 @@ impl Orders {
     pub(crate) async fn execute(&self, command: Command) -> Result<(), Denied> {
         let action = command.action.clone();
         self.brain.step(Input::Command(command)).await?;
+        colony_fail::hit(colony_fail::Point::LocalOrderDone);
         match action {
             Action::Retire { node } => self.retired(&node).await,
             // The commit that waited is offered again.

@@ -34,7 +34,9 @@ impl Actions {
         debug!(?action, "begins");
         let (runtime, begun) = (self.runtime.clone(), action.clone());
         let handle = self.set.spawn(async move {
+            colony_fail::hit(colony_fail::Point::NodeActionBegun);
             let result = runtime.perform(&begun, subject).await;
+            colony_fail::hit(colony_fail::Point::NodeActionEnded);
             Some((begun, result))
         });
         self.running.insert(action.deployment().clone(), (action, handle));

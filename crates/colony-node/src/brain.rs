@@ -75,6 +75,7 @@ impl Brain {
     pub(crate) fn step(&self, input: Input) {
         let mut inner = self.lock();
         let step = inner.core.step(input, self.clock.now());
+        colony_fail::hit(colony_fail::Point::NodeStepDecided);
         if let Err(error) = inner.store(&step) {
             return self.fall_back(&mut inner, &error);
         }

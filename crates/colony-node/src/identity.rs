@@ -50,7 +50,9 @@ pub(crate) async fn obtain(config: &Config) -> anyhow::Result<Identity> {
         );
     };
     let identity = join_site(token, config).await?;
+    colony_fail::hit(colony_fail::Point::NodeJoinAnswered);
     save(&dir, &identity)?;
+    colony_fail::hit(colony_fail::Point::NodeJoinStored);
     info!(node = identity.name, site = identity.site, "joined");
     Ok(identity)
 }
@@ -77,6 +79,7 @@ fn save(dir: &Path, identity: &Identity) -> anyhow::Result<()> {
         fs::File::open(dir.join("site.json"))?.sync_all()
     };
     write().with_context(|| format!("could not write to {}", dir.display()))?;
+    colony_fail::hit(colony_fail::Point::NodeJoinHalfStored);
     identity.credentials.save(dir).context("could not store the identity")
 }
 

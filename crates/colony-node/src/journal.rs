@@ -81,7 +81,9 @@ impl Journal {
 
     fn append(&mut self, line: &[u8]) -> io::Result<()> {
         self.file.write_all(line)?;
+        colony_fail::hit(colony_fail::Point::NodeJournalAppended);
         self.file.sync_data()?;
+        colony_fail::hit(colony_fail::Point::NodeJournalSynced);
         self.size += line.len() as u64;
         Ok(())
     }
@@ -97,8 +99,10 @@ impl Journal {
         let mut file = File::create(&fresh)?;
         file.write_all(&line)?;
         file.sync_all()?;
+        colony_fail::hit(colony_fail::Point::NodeJournalRewritten);
         fs::rename(&fresh, &self.path)?;
         self.path.parent().map_or(Ok(()), sync_dir)?;
+        colony_fail::hit(colony_fail::Point::NodeJournalReplaced);
         self.file = OpenOptions::new().append(true).open(&self.path)?;
         (self.size, self.compact) = (line.len() as u64, line.len() as u64);
         Ok(())

@@ -120,6 +120,7 @@ impl Poll {
         }
         let documents = self.fetch(&fetch).await?;
         debug!(documents = documents.len(), "its documents came");
+        colony_fail::hit(colony_fail::Point::NodeManifestFetched);
         let bytes = bytes.to_vec();
         self.brain.step(Input::Manifest { bytes, etag, documents });
         Ok(())

@@ -44,9 +44,11 @@ impl Reconcile for Renew {
         let key = PrivateKey::from_pem(&own.key_pem).context("the node's key cannot be read")?;
         let renewed = self.manager.client().renew(&key.csr()?).await;
         let renewed = renewed.context("could not renew the certificate")?;
+        colony_fail::hit(colony_fail::Point::NodeRenewAnswered);
         let (chain_pem, roots_pem) = (renewed.chain, renewed.roots);
         let fresh = Credentials { chain_pem, key_pem: own.key_pem, roots_pem };
         fresh.save(&self.dir).context("could not store the renewed certificate")?;
+        colony_fail::hit(colony_fail::Point::NodeRenewStored);
         self.manager.replace(fresh)?;
         info!("certificate renewed");
         Ok(LOOK)

@@ -48,6 +48,7 @@ pub(crate) async fn take(
             return Err(diverged(&format!("event {seq} differs from what was stored before")));
         }
     }
+    colony_fail::hit(colony_fail::Point::CentralBatchStored);
     due.iter().for_each(|it| app.forces.done(&it.0));
     tracing::debug!(site = %local.site, events = batch.events.len(), "stored events");
     app.metrics.events.inc_by(batch.events.len() as u64);

@@ -35,8 +35,10 @@ pub(crate) async fn join(
     // A broken request must not spend the token.
     let chain = app.identity.sign_site(&request.csr, site.as_str(), clock::unix(now));
     let chain = chain.map_err(|it| unsigned(&it))?;
+    colony_fail::hit(colony_fail::Point::CentralJoinSigned);
     let replace = request.replace || claims.replace;
     let incarnation = app.brain.write(|fleet| take(fleet, &site, &claims, replace, now)).await?;
+    colony_fail::hit(colony_fail::Point::CentralJoinStored);
     app.metrics.joins.inc();
     tracing::info!(%site, incarnation, "an orchestrator joined");
     Ok(Json(SiteJoined {

@@ -28,6 +28,7 @@ pub(crate) async fn renew(
     let now = clock::unix(clock::wall());
     let chain = app.identity.sign_site(&request.csr, local.site.as_str(), now);
     let chain = chain.map_err(|it| unsigned(&it))?;
+    colony_fail::hit(colony_fail::Point::CentralRenewIssued);
     tracing::info!(site = %local.site, incarnation, "renewed a certificate");
     Ok(Json(SiteRenewed { chain, roots: app.identity.authority.root_pem().to_owned() }))
 }

@@ -41,6 +41,7 @@ pub(crate) async fn apply(
     let now = clock::wall();
     app.forces.add(&plan.forces, &operator.name);
     app.brain.write(|fleet| store(fleet, operator, &plan, now)).await?;
+    colony_fail::hit(colony_fail::Point::CentralChangeQueued);
     app.writer.wake();
     Ok(DeployAnswer { plan: plan.view, accepted: true, event })
 }

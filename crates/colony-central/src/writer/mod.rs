@@ -63,8 +63,10 @@ impl Writer {
             return Ok(false);
         }
         let written = self.push(&changes).await?;
+        colony_fail::hit(colony_fail::Point::CentralGitWritten);
         self.metrics.commits.inc();
         record::record(&self.brain, &changes, &written).await?;
+        colony_fail::hit(colony_fail::Point::CentralGitRecorded);
         Ok(true)
     }
 

@@ -44,6 +44,7 @@ async fn plan_one(brain: &Brain, repo: &Repo, revert: &Revert) -> anyhow::Result
         return Ok(false);
     };
     queue(brain, repo, revert, &path, &good, text.clone()).await?;
+    colony_fail::hit(colony_fail::Point::CentralRevertQueued);
     Ok(true)
 }
 

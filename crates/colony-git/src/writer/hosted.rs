@@ -82,6 +82,7 @@ impl Hosted {
     ) -> Result<bool, Error> {
         let made = repo.objects.take_object_memory().unwrap_or_default();
         durable::objects_write(&self.dir.join("objects"), made.iter())?;
+        colony_fail::hit(colony_fail::Point::CentralObjectsWritten);
         durable::ref_update(&self.dir, BRANCH, head, commit, || self.head())
     }
 

@@ -37,8 +37,10 @@ pub(super) fn write(cache: &Cache, batch: &Batch) -> Result<Written, Error> {
         let Some(tree) = staged.tree else { return staged.written(None, head) };
         let commit = message::commit(&repo, batch, tree, head)?;
         keep(cache, &mut repo)?;
+        colony_fail::hit(colony_fail::Point::CentralPushPrepared);
         match push(cache, head, commit)? {
             Pushed::Done => {
+                colony_fail::hit(colony_fail::Point::CentralPushDone);
                 track(cache, commit)?;
                 return staged.written(Some(commit), Some(commit));
             }

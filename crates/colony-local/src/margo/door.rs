@@ -80,6 +80,7 @@ impl Door {
         if !fresh.map_err(|it| failed(&it))? {
             return Err(token_used());
         }
+        colony_fail::hit(colony_fail::Point::LocalTokenUsed);
         let note = json!({ "key": asked, "node": node.as_str() });
         self.store.note_put(&key, &note).await.map_err(|it| failed(&it))?;
         self.admit(node, &request.csr).await
@@ -130,6 +131,7 @@ impl Door {
     async fn admit(&self, node: NodeName, csr: &str) -> Result<Joined, Problem> {
         let joined = self.issue(&node, csr).await?;
         self.brain.step(Input::Joined(node.clone())).await.map_err(problem::denied)?;
+        colony_fail::hit(colony_fail::Point::LocalNodeAdmitted);
         info!(node = %node, "a node joined");
         Ok(joined)
     }
@@ -146,6 +148,7 @@ impl Door {
         let chain = chain.map_err(|it| refuse(&it))?;
         let issued = identity(node, &chain, Clock::wall());
         self.store.node_put(&issued).await.map_err(|it| failed(&it))?;
+        colony_fail::hit(colony_fail::Point::LocalNodeIssued);
         Ok(Joined {
             chain,
             roots: self.authority.root_pem().to_owned(),

@@ -80,6 +80,7 @@ impl Gate {
             self.shelf.clear(node, version, etag);
         } else {
             self.shelf.show(node, manifest);
+            colony_fail::hit(colony_fail::Point::LocalPollAnswered);
         }
         Ok(Held { bytes, etag, asks: Asks::default() })
     }
@@ -154,6 +155,7 @@ impl Manager for Gate {
             Problem::new(ProblemType::DeploymentNotFound).detail(what)
         };
         let id = DeploymentId::from_str(id).map_err(|_| missing())?;
+        colony_fail::hit(colony_fail::Point::LocalDocumentAnswered);
         if let Some(found) = self.shelf.document(&node, &id, digest) {
             return Ok(found);
         }
@@ -204,7 +206,9 @@ impl Manager for Gate {
             return Err(Problem::new(ProblemType::DeviceNotFound));
         }
         let input = Input::Status { node, status: Box::new(status) };
-        self.brain.step(input).await.map_err(problem::denied)
+        self.brain.step(input).await.map_err(problem::denied)?;
+        colony_fail::hit(colony_fail::Point::LocalReportStored);
+        Ok(())
     }
 
     async fn logs(&self, client: &str, request: &str, answer: LogAnswer) -> Result<(), Problem> {

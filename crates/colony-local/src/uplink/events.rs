@@ -59,11 +59,13 @@ impl Forward {
         let asks = events.is_empty();
         let batch = EventBatch { incarnation: self.incarnation, events };
         let body = Bytes::from(serde_json::to_vec(&batch)?);
+        colony_fail::hit(colony_fail::Point::LocalEventsRead);
         let answer = self.central.post::<BatchAnswer>("/events", body).await;
         if let Err(CentralError::Diverged(said)) = &answer {
             return self.diverged(format!("the central orchestrator has another past: {said}"));
         }
         let answer = heed(&self.brain, &self.health, answer).await?;
+        colony_fail::hit(colony_fail::Point::LocalEventsTaken);
         debug!(next = answer.next_seq, "events were taken");
         self.take(answer.next_seq, asks, head)
     }
@@ -86,6 +88,7 @@ impl Forward {
         self.health.diverged(None);
         self.health.acknowledged(next);
         self.next = Some(next);
+        colony_fail::hit(colony_fail::Point::LocalEventsNoted);
         anyhow::ensure!(moved, "the central orchestrator did not take event {next}");
         Ok(true)
     }

@@ -44,8 +44,10 @@ impl Reconcile for Renew {
         let renewed = self.central.renew(key.csr()?).await;
         let renewed = heed(&self.brain, &self.health, renewed).await;
         let fresh = fresh(own, renewed.context("could not renew the site's certificate")?)?;
+        colony_fail::hit(colony_fail::Point::LocalRenewAnswered);
         self.central.replace(&fresh)?;
         self.home.renewed(&fresh)?;
+        colony_fail::hit(colony_fail::Point::LocalRenewStored);
         info!("renewed the site's certificate in the fleet");
         Ok(LOOK)
     }

@@ -30,6 +30,7 @@ impl Reconcile for Seeding {
         }
         let seed = self.central.get::<Seed>("/seed").await;
         let seed = heed(&self.brain, &self.health, seed).await?;
+        colony_fail::hit(colony_fail::Point::LocalSeedFetched);
         match self.brain.step(Input::Seed(Box::new(seed))).await {
             Ok(()) | Err(Denied::Refused(Refused::AlreadySeeded)) => {}
             Err(error) => bail!(error),

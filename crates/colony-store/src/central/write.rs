@@ -31,7 +31,9 @@ impl CentralStore {
         let encoded = encode(write)?;
         let mut tx = self.db.begin().await?;
         let position = encoded.store(&mut tx).await?;
+        colony_fail::hit(colony_fail::Point::CentralCommitOpen);
         tx.commit().await?;
+        colony_fail::hit(colony_fail::Point::CentralCommitDone);
         Ok(position)
     }
 }

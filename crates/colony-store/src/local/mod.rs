@@ -51,7 +51,10 @@ impl LocalStore {
             tx.execute(query).await?;
         }
         tx.insert(rows.puts).await?;
-        tx.commit().await
+        colony_fail::hit(colony_fail::Point::LocalStepDecided);
+        tx.commit().await?;
+        colony_fail::hit(colony_fail::Point::LocalStepStored);
+        Ok(())
     }
 
     /// True the first time.

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use bollard::Docker;
 use colony_core::attempt::Failure;
+use colony_core::code::Code;
 use colony_core::node::{Action, Container, Prepared};
-use colony_margo::{DeploymentId, Digest};
+use colony_margo::{ComponentName, DeploymentId, Digest};
 use tokio::sync::{Mutex, Notify};
 use tokio_util::sync::CancellationToken;
 
@@ -170,9 +171,13 @@ impl Inner {
             (Action::Clear { deployment, component, keep }, _) => {
                 self.clear(deployment, component, *keep).await?;
             }
+            (Action::Stage { .. }, Some(job)) => self.run_beside(&job).await?,
+            (Action::Unstage { deployment, component }, _) => {
+                self.unstage(deployment, component).await?;
+            }
             (Action::Remove { deployment }, _) => self.remove(deployment).await?,
-            // A job is there for both, or its lack was an error.
-            (Action::Prepare { .. } | Action::Start { .. }, None) => {}
+            // A job is there for these, or its lack was an error.
+            (Action::Prepare { .. } | Action::Start { .. } | Action::Stage { .. }, None) => {}
         }
         Ok(Prepared::default())
     }
@@ -185,6 +190,21 @@ impl Inner {
         let one_shots = project.one_shots();
         let lasting = project.services.keys().filter(|it| !one_shots.contains(it.as_str()));
         Ok(Prepared { services: lasting.cloned().collect() })
+    }
+
+    /// Runs a component beside what is active of it.
+    async fn run_beside(&self, job: &Job) -> Result<(), Failure> {
+        let message = format!("`{}` cannot be staged by this engine", job.component);
+        Err(Failure::new(Code::EngineError, message))
+    }
+
+    /// Nothing is staged, so nothing is there to be removed.
+    async fn unstage(
+        &self,
+        _deployment: &DeploymentId,
+        _component: &ComponentName,
+    ) -> Result<(), Failure> {
+        Ok(())
     }
 
     /// Free and total bytes where images are kept.

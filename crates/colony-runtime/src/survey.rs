@@ -83,6 +83,7 @@ impl Inner {
             deployment: seen.owner.deployment,
             component: seen.owner.component,
             fingerprint: seen.owner.fingerprint,
+            staged: false,
             service: seen.owner.service,
             run: seen.run,
             status: seen.status,

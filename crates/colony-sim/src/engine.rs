@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use colony_core::attempt::Failure;
 use colony_core::code::Code;
-use colony_core::node::{Action, Container, Health, Prepared, Status};
+use colony_core::node::{Action, Container, Health, Prepared, Status, staged};
 use colony_margo::{ComponentName, DeploymentId, Digest};
 
 /// What a revision does when it is run.
@@ -43,10 +43,13 @@ impl Behaviour {
     }
 }
 
+/// Where a container stands; `true` is beside the active one.
+type Place = (DeploymentId, ComponentName, bool);
+
 /// The engine of one device: containers and images outlive the node process.
 #[derive(Debug, Default)]
 pub(crate) struct Engine {
-    boxes: BTreeMap<(DeploymentId, ComponentName), Box>,
+    boxes: BTreeMap<Place, Box>,
     images: BTreeMap<Digest, BTreeSet<String>>,
     runs: u64,
     /// Virtual time until which each fault lasts.
@@ -87,11 +90,18 @@ impl Engine {
                 self.prepare(*fingerprint, subject, now, registry_up)
             }
             Action::Start { deployment, component, fingerprint } => {
-                self.start((deployment.clone(), component.clone()), *fingerprint, subject, now)
+                let place = (deployment.clone(), component.clone(), false);
+                self.start(place, *fingerprint, subject, now)
+            }
+            Action::Stage { deployment, component, fingerprint } => {
+                let place = (deployment.clone(), component.clone(), true);
+                self.start(place, staged(*fingerprint), subject, now)
+            }
+            Action::Unstage { deployment, component } => {
+                self.clear(&(deployment.clone(), component.clone(), true), None, now)
             }
             Action::Clear { deployment, component, keep } => {
-                let key = (deployment.clone(), component.clone());
-                self.clear(&key, *keep, now)
+                self.clear(&(deployment.clone(), component.clone(), false), *keep, now)
             }
             Action::Remove { deployment } => self.remove(deployment, now),
         }
@@ -132,7 +142,7 @@ impl Engine {
 
     fn start(
         &mut self,
-        key: (DeploymentId, ComponentName),
+        key: Place,
         fingerprint: Digest,
         subject: Option<&Subject>,
         now: u64,
@@ -151,12 +161,7 @@ impl Engine {
         Ok(Prepared::default())
     }
 
-    fn clear(
-        &mut self,
-        key: &(DeploymentId, ComponentName),
-        keep: Option<Digest>,
-        now: u64,
-    ) -> Result<Prepared, Failure> {
+    fn clear(&mut self, key: &Place, keep: Option<Digest>, now: u64) -> Result<Prepared, Failure> {
         if now < self.stubborn_until {
             return Err(Failure::new(Code::EngineError, "device or resource busy"));
         }
@@ -179,19 +184,20 @@ impl Engine {
         if now < self.down_until {
             return None;
         }
-        let show = |(key, it): (&(DeploymentId, ComponentName), &Box)| it.show(key, now);
+        let show = |(key, it): (&Place, &Box)| it.show(key, now);
         Some(self.boxes.iter().map(show).collect())
     }
 
     /// Healthy containers, by deployment.
     pub(crate) fn running(&self, now: u64) -> BTreeMap<DeploymentId, String> {
-        let well = self.boxes.iter().filter(|it| it.1.is_well(now));
+        let well = self.boxes.iter().filter(|it| !it.0.2 && it.1.is_well(now));
         well.map(|(key, it)| (key.0.clone(), it.version.clone())).collect()
     }
 
     /// Which run of each deployment is there: changes with every restart.
     pub(crate) fn runs(&self) -> BTreeMap<DeploymentId, (Digest, u64)> {
-        self.boxes.iter().map(|(key, it)| (key.0.clone(), (it.fingerprint, it.run))).collect()
+        let active = self.boxes.iter().filter(|it| !it.0.2);
+        active.map(|(key, it)| (key.0.clone(), (it.fingerprint, it.run))).collect()
     }
 
     pub(crate) fn deployments(&self) -> BTreeSet<DeploymentId> {
@@ -227,12 +233,13 @@ impl Box {
         Behaviour::of(&self.version) == Behaviour::Good && !self.has_ended(now)
     }
 
-    fn show(&self, key: &(DeploymentId, ComponentName), now: u64) -> Container {
+    fn show(&self, key: &Place, now: u64) -> Container {
         let ended = self.has_ended(now);
         Container {
             deployment: key.0.clone(),
             component: key.1.clone(),
             fingerprint: self.fingerprint,
+            staged: key.2,
             service: "web".to_owned(),
             run: self.run.to_string(),
             status: if ended { Status::Exited { code: 1 } } else { Status::Running },

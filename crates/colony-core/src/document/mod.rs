@@ -7,6 +7,7 @@
 
 mod settings;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use colony_margo::yaml::{self, Cursor, Limits};
@@ -38,6 +39,17 @@ pub struct Document {
 pub enum Target {
     Any,
     Node(NodeName),
+}
+
+/// What a node is to do with the document it is sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WirePhase {
+    /// Run it beside what is there, which stays as it is.
+    Stage,
+    /// Run it, and nothing else.
+    #[default]
+    Active,
 }
 
 impl Document {

@@ -3,10 +3,16 @@
 //! Actions are idempotent and stand for a goal, not for a change: doing one
 //! twice, or doing one whose goal is reached, changes nothing. Containers
 //! carry the labels `deployment`, `component`, `fingerprint` and `service`.
+//!
+//! *Staged* containers stand beside the active ones of the same component:
+//! the next revision, waiting to take over. They carry the *staged* fingerprint
+//! (`staged`), so they never look like active ones.
 
 use std::collections::BTreeSet;
 
-use colony_margo::{ComponentName, DeploymentId, Digest};
+use serde_json::json;
+
+use colony_margo::{ComponentName, DeploymentId, Digest, canonical};
 
 /// Something the shell is to do now. At most one per deployment is under way.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,9 +22,15 @@ pub enum Action {
     Prepare { deployment: DeploymentId, component: ComponentName, fingerprint: Digest },
     /// Create and start the services that are missing or have exited.
     Start { deployment: DeploymentId, component: ComponentName, fingerprint: Digest },
-    /// Stop and remove the component's containers that have not this fingerprint.
+    /// Run the component a second time, beside what is active of it. The
+    /// fingerprint is what was prepared; the containers carry `staged` of it.
+    Stage { deployment: DeploymentId, component: ComponentName, fingerprint: Digest },
+    /// Stop and remove everything staged of the component, and only that.
+    Unstage { deployment: DeploymentId, component: ComponentName },
+    /// Stop and remove the component's active containers that have not this
+    /// fingerprint. What is staged stays.
     Clear { deployment: DeploymentId, component: ComponentName, keep: Option<Digest> },
-    /// Stop and remove everything of the deployment.
+    /// Stop and remove everything of the deployment, also what is staged.
     Remove { deployment: DeploymentId },
 }
 
@@ -27,6 +39,8 @@ impl Action {
         match self {
             Action::Prepare { deployment, .. }
             | Action::Start { deployment, .. }
+            | Action::Stage { deployment, .. }
+            | Action::Unstage { deployment, .. }
             | Action::Clear { deployment, .. }
             | Action::Remove { deployment } => deployment,
         }
@@ -35,10 +49,10 @@ impl Action {
     /// What the containers it makes are made from.
     pub fn fingerprint(&self) -> Option<Digest> {
         match self {
-            Action::Prepare { fingerprint, .. } | Action::Start { fingerprint, .. } => {
-                Some(*fingerprint)
-            }
-            Action::Clear { .. } | Action::Remove { .. } => None,
+            Action::Prepare { fingerprint, .. }
+            | Action::Start { fingerprint, .. }
+            | Action::Stage { fingerprint, .. } => Some(*fingerprint),
+            Action::Unstage { .. } | Action::Clear { .. } | Action::Remove { .. } => None,
         }
     }
 
@@ -46,10 +60,17 @@ impl Action {
         match self {
             Action::Prepare { component, .. }
             | Action::Start { component, .. }
+            | Action::Stage { component, .. }
+            | Action::Unstage { component, .. }
             | Action::Clear { component, .. } => Some(component),
             Action::Remove { .. } => None,
         }
     }
+}
+
+/// The fingerprint staged containers carry.
+pub fn staged(fingerprint: Digest) -> Digest {
+    Digest::of(&canonical::to_vec(&json!({ "staged": fingerprint })))
 }
 
 /// What an action found out; only `Prepare` has anything to tell.
@@ -64,7 +85,10 @@ pub struct Prepared {
 pub struct Container {
     pub deployment: DeploymentId,
     pub component: ComponentName,
+    /// What it was made from; of a staged one, `staged` of that.
     pub fingerprint: Digest,
+    /// It waits beside the active ones.
+    pub staged: bool,
     pub service: String,
     /// Differs after every start, such as the id with the time of the start.
     pub run: String,

@@ -49,7 +49,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use colony_margo::{Capabilities, Component, DeploymentId, DeviceId, Digest, ManifestVersion};
 
-pub use engine::{Action, Container, Health, Prepared, Status};
+pub use engine::{Action, Container, Health, Prepared, Status, staged};
 pub use manifest::{Fetch, Rejection};
 pub use plan::{Part, Plan, fingerprint};
 pub use policy::{Backoff, COMPONENT_LIMIT, DEPLOYMENT_LIMIT, Policy};

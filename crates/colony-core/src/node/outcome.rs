@@ -34,8 +34,10 @@ impl Held {
     fn worked(&mut self, action: &Action, found: Prepared, current: bool, scene: &Scene<'_>) {
         match action {
             Action::Prepare { fingerprint, .. } => self.prepared(*fingerprint, found),
-            Action::Start { component, .. } => self.started(component, current, scene),
-            Action::Clear { .. } | Action::Remove { .. } => {}
+            Action::Start { component, .. } | Action::Stage { component, .. } => {
+                self.started(component, current, scene)
+            }
+            Action::Unstage { .. } | Action::Clear { .. } | Action::Remove { .. } => {}
         }
     }
 

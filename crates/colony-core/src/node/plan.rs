@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use colony_margo::{
@@ -17,7 +18,7 @@ use colony_margo::{
 use super::policy::COMPONENT_LIMIT;
 use crate::attempt::Failure;
 use crate::code::Code;
-use crate::document::EXTENSION;
+use crate::document::{EXTENSION, WirePhase};
 
 /// What a document asks for.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +26,8 @@ pub struct Plan {
     pub document: ApplicationDeployment,
     /// The LO's try; foreign managers count none.
     pub attempt: Option<u64>,
+    /// Whether it takes over, or waits beside what is there.
+    pub phase: WirePhase,
     /// In the order of installation.
     pub parts: Vec<Part>,
 }
@@ -57,8 +60,9 @@ impl Plan {
         }
         let own = document.spec.extensions.get(EXTENSION);
         let attempt = own.and_then(|it| it.get("attempt")).and_then(Value::as_u64);
+        let phase = phase(own.and_then(|it| it.get("phase")))?;
         let parts = components.iter().map(|it| Part::of(&document, it)).collect();
-        Ok(Plan { document, attempt, parts })
+        Ok(Plan { document, attempt, phase, parts })
     }
 
     /// Whether this device may run it: Margo has every device ask for itself.
@@ -94,6 +98,15 @@ impl Part {
             waits: component.properties.wait.unwrap_or(true),
             timeout: component.properties.timeout.map(|it| it.duration()),
         }
+    }
+}
+
+/// Absent means active, as with every manager that is not colony.
+fn phase(written: Option<&Value>) -> Result<WirePhase, Failure> {
+    match written {
+        None => Ok(WirePhase::Active),
+        Some(written) => WirePhase::deserialize(written)
+            .map_err(|_| invalid(format!("phase {written} is neither `active` nor `stage`"))),
     }
 }
 

@@ -10,7 +10,7 @@ use super::world::{capabilities, fresh};
 use crate::attempt::Failure;
 use crate::code::Code;
 use crate::node::{
-    Action, Container, Health, Input, Key, Node, Prepared, Row, Status, Step, fingerprint,
+    Action, Container, Health, Input, Key, Node, Prepared, Row, Status, Step, fingerprint, staged,
 };
 use crate::time::{Mono, Now, Wall};
 
@@ -117,10 +117,12 @@ fn container(a: u8, b: u8) -> Container {
     let part = &parsed.spec.profile.components[usize::from(b % 2)];
     let made_from =
         if b.is_multiple_of(7) { Digest::of(b"else") } else { fingerprint(&parsed, part) };
+    let beside = a.is_multiple_of(5);
     Container {
         deployment,
         component: part.name.clone(),
-        fingerprint: made_from,
+        fingerprint: if beside { staged(made_from) } else { made_from },
+        staged: beside,
         service: ["main", "side"][usize::from(a % 2)].to_owned(),
         run: b.to_string(),
         status: [Status::Running, Status::Starting, Status::Exited { code: 1 }, Status::Dead]

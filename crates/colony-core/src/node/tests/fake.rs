@@ -7,9 +7,10 @@ use colony_margo::{ComponentName, DeploymentId, Digest};
 use super::world::World;
 use crate::attempt::Failure;
 use crate::code::Code;
-use crate::node::{Action, Health, Prepared, Status};
+use crate::node::{Action, Health, Prepared, Status, staged};
 
-pub(super) type Place = (DeploymentId, ComponentName, Digest, String);
+/// The last part says: beside the active ones.
+pub(super) type Place = (DeploymentId, ComponentName, Digest, String, bool);
 
 /// How a revision of a component behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,10 +42,20 @@ impl World {
         let down = self.engine_down.then(|| Failure::new(Code::EngineUnavailable, "no answer"));
         match action {
             Action::Prepare { fingerprint, .. } => self.prepare(title, *fingerprint),
-            Action::Start { .. } => down.map_or_else(|| self.start(action, title), Err),
+            Action::Start { .. } | Action::Stage { .. } => {
+                down.map_or_else(|| self.start(action, title), Err)
+            }
+            Action::Unstage { component, .. } => {
+                self.trace.push(format!("unstage {component}"));
+                if self.removal_fails {
+                    return Err(Failure::new(Code::EngineError, "device is busy"));
+                }
+                self.sweep(action, |it| it.1 != *component || !it.4);
+                Ok(Prepared::default())
+            }
             Action::Clear { component, keep, .. } => {
                 self.trace.push(format!("clear {component}"));
-                self.sweep(action, |it| it.1 != *component || Some(it.2) == *keep);
+                self.sweep(action, |it| it.4 || it.1 != *component || Some(it.2) == *keep);
                 Ok(Prepared::default())
             }
             Action::Remove { deployment } => {
@@ -89,16 +100,20 @@ impl World {
     }
 
     fn start(&mut self, action: &Action, title: &str) -> Result<Prepared, Failure> {
-        let Action::Start { deployment, component, fingerprint } = action else {
+        let (Some(component), Some(fingerprint)) = (action.component(), action.fingerprint())
+        else {
             unreachable!("only starts are started")
         };
-        self.trace.push(format!("start {title}"));
-        assert!(self.images.contains(fingerprint), "{title} was not prepared");
+        let beside = matches!(action, Action::Stage { .. });
+        self.trace.push(format!("{} {title}", if beside { "stage" } else { "start" }));
+        assert!(self.images.contains(&fingerprint), "{title} was not prepared");
         let behaviour = self.behaviour(title);
         if behaviour == Behaviour::NoStart {
             return Err(Failure::new(Code::PortInUse, "port 80 is taken"));
         }
-        let place = (deployment.clone(), component.clone(), *fingerprint, "main".to_owned());
+        let fingerprint = if beside { staged(fingerprint) } else { fingerprint };
+        let deployment = action.deployment().clone();
+        let place = (deployment, component.clone(), fingerprint, "main".to_owned(), beside);
         let runs = self.engine.get(&place).is_some_and(|it| it.status == Status::Running);
         if !runs {
             self.runs += 1;

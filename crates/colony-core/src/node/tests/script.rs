@@ -152,7 +152,7 @@ fn become_(world: &mut World, title: &str, state: &str) {
 /// A container of a deployment that no manifest names.
 fn stranger(world: &mut World, name: &str) {
     let component = "web".parse().expect("a name");
-    let place = (id_of(name), component, Digest::of(b"stranger"), "main".to_owned());
+    let place = (id_of(name), component, Digest::of(b"stranger"), "main".to_owned(), false);
     let title = "web@0".to_owned();
     let fake = Fake { title, run: 0, status: Status::Running, health: Health::None };
     world.engine.insert(place, fake);

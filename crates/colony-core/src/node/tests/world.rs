@@ -202,6 +202,7 @@ impl World {
             deployment: place.0.clone(),
             component: place.1.clone(),
             fingerprint: place.2,
+            staged: place.4,
             service: place.3.clone(),
             run: fake.run.to_string(),
             status: fake.status,

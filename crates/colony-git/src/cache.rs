@@ -11,7 +11,7 @@ use gix::{ObjectId, Repository, ThreadSafeRepository};
 
 use crate::durable::io;
 use crate::error::Error;
-use crate::{Remote, fetch, repo};
+use crate::{Remote, fetch, pack, repo};
 
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n";
 
@@ -25,6 +25,8 @@ pub(crate) struct Cache {
     /// Fetches since it was opened: each may have brought a pack.
     fetches: AtomicUsize,
     suspect: AtomicBool,
+    /// What brings packs and what packs them up take turns.
+    packing: Mutex<()>,
 }
 
 impl Cache {
@@ -38,6 +40,7 @@ impl Cache {
             repo: RwLock::new(repo),
             fetches: AtomicUsize::new(0),
             suspect: AtomicBool::new(false),
+            packing: Mutex::new(()),
         };
         if cache.head().is_err() {
             cache.suspect.store(true, Ordering::Relaxed);
@@ -80,6 +83,7 @@ impl Cache {
 
     /// Asks the remote where it stands, and fetches what is missing.
     pub(crate) fn fetch(&self) -> Result<Option<ObjectId>, Error> {
+        let _turn = self.packing.lock().unwrap_or_else(PoisonError::into_inner);
         if self.suspect.swap(false, Ordering::Relaxed) {
             self.renew()?;
         }
@@ -88,6 +92,29 @@ impl Cache {
         }
         let remote = self.remote();
         fetch::fetch(&self.repo(), &remote, &self.source, &self.tracking())
+    }
+
+    /// Packs up if many fetches have brought a pack each. `keep` may be a commit of a history
+    /// that was rewritten since.
+    pub(crate) fn pack_up(&self, keep: Option<ObjectId>) -> Result<(), Error> {
+        let _turn = self.packing.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(head) = self.head()? else { return Ok(()) };
+        let tips: Vec<ObjectId> = [head].into_iter().chain(keep).collect();
+        if pack::pack_up(&self.dir, &self.repo(), &tips)? {
+            self.reopen()?;
+        }
+        Ok(())
+    }
+
+    /// Removes what a process that died left behind; nobody else may write to the copy.
+    pub(crate) fn sweep(&self) -> Result<(), Error> {
+        let _turn = self.packing.lock().unwrap_or_else(PoisonError::into_inner);
+        pack::sweep(&self.dir)
+    }
+
+    /// How many packs there are, and their bytes.
+    pub(crate) fn footprint(&self) -> Result<(usize, u64), Error> {
+        pack::footprint(&self.dir)
     }
 
     /// Passes a result on; a failure to read makes the next fetch start from nothing.

@@ -14,6 +14,7 @@ mod durable;
 mod error;
 mod fetch;
 mod git;
+mod pack;
 mod path;
 mod reader;
 mod remote;

@@ -39,6 +39,7 @@ impl Watch {
     /// Opens the copy in `dir`, or makes an empty one. Asks nobody yet.
     pub fn open(dir: &Path, remote: Remote, branch: &str) -> Result<Watch, Error> {
         let cache = Cache::open(dir, remote, path::branch_ref(branch)?)?;
+        cache.sweep()?;
         Ok(Watch { cache, trees: AtomicU64::new(0), blobs: AtomicU64::new(0) })
     }
 
@@ -66,6 +67,20 @@ impl Watch {
         base: Option<&GitRevision>,
     ) -> Result<Option<Commit>, Error> {
         self.cache.checked(self.read(site, base))
+    }
+
+    /// Packs the copy up if it has many packs. Asks nobody; worth a call after every fetch.
+    ///
+    /// `base` is what the next difference is taken to: it stays, also if the branch left it.
+    pub fn maintain(&self, base: Option<&GitRevision>) -> Result<(), Error> {
+        let repo = self.cache.repo();
+        let base = base.and_then(|it| known(&repo, it));
+        self.cache.checked(self.cache.pack_up(base))
+    }
+
+    /// How many packs the copy has, and their bytes.
+    pub fn footprint(&self) -> Result<(usize, u64), Error> {
+        self.cache.footprint()
     }
 
     pub fn stats(&self) -> Stats {

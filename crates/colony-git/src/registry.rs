@@ -49,7 +49,14 @@ pub fn packages(dir: &Path, remote: &Remote, branch: Option<&str>) -> Result<Pac
     let source = branch.map_or_else(|| Ok("HEAD".to_owned()), path::branch_ref)?;
     let cache = Cache::open(dir, remote.clone(), source)?;
     match cache.fetch()? {
-        Some(head) => cache.checked(read(&cache.repo(), head)),
+        Some(head) => {
+            let found = cache.checked(read(&cache.repo(), head))?;
+            // Many packs are slower to read, not wrong.
+            if let Err(error) = cache.pack_up(None) {
+                tracing::warn!(dir = %dir.display(), "could not pack a registry's copy up: {error}");
+            }
+            Ok(found)
+        }
         None => Ok(Packages::default()),
     }
 }

@@ -142,6 +142,17 @@ impl Follow {
         let read = move || watch.commit(&site, base.as_ref());
         tokio::task::spawn_blocking(read).await?.context("could not read the clone")
     }
+
+    /// Keeps the clone small. Many packs are slower to read, not wrong: no reason to stop.
+    async fn tidy(&self, watch: &Arc<Watch>) -> anyhow::Result<()> {
+        let base = self.brain.read(|site, _| site.git().cloned()).await?;
+        let watch = Arc::clone(watch);
+        let packed = tokio::task::spawn_blocking(move || watch.maintain(base.as_ref())).await?;
+        if let Err(error) = packed {
+            warn!("could not pack the clone up: {:#}", anyhow::Error::new(error));
+        }
+        Ok(())
+    }
 }
 
 impl Reconcile for Follow {
@@ -154,6 +165,7 @@ impl Reconcile for Follow {
         let watch = self.watch().await?;
         let answered = self.fetch(&watch).await?;
         self.take(&watch).await?;
+        self.tidy(&watch).await?;
         Ok(if answered { PERIOD } else { RETRY })
     }
 }

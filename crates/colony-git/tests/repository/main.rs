@@ -3,6 +3,7 @@
 mod hosted;
 mod http;
 mod kit;
+mod packing;
 mod registry;
 mod remote;
 mod server;

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use gix::{ObjectId, Repository, ThreadSafeRepository};
 
@@ -20,7 +20,8 @@ pub(crate) struct Cache {
     dir: PathBuf,
     /// What is followed at the remote: a branch by its full name, or `HEAD`.
     source: String,
-    remote: Mutex<Remote>,
+    /// Where it is, with the connections there.
+    remote: Mutex<(Remote, Arc<fetch::Lines>)>,
     repo: RwLock<ThreadSafeRepository>,
     /// Fetches since it was opened: each may have brought a pack.
     fetches: AtomicUsize,
@@ -36,7 +37,7 @@ impl Cache {
         let cache = Cache {
             dir: dir.to_owned(),
             source,
-            remote: Mutex::new(remote),
+            remote: Mutex::new((remote, Arc::default())),
             repo: RwLock::new(repo),
             fetches: AtomicUsize::new(0),
             suspect: AtomicBool::new(false),
@@ -61,11 +62,11 @@ impl Cache {
     }
 
     pub(crate) fn remote(&self) -> Remote {
-        self.remote.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.remote.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
     }
 
     pub(crate) fn set_remote(&self, remote: Remote) {
-        *self.remote.lock().unwrap_or_else(PoisonError::into_inner) = remote;
+        *self.remote.lock().unwrap_or_else(PoisonError::into_inner) = (remote, Arc::default());
     }
 
     /// Our name of what is followed.
@@ -90,8 +91,8 @@ impl Cache {
         if self.fetches.fetch_add(1, Ordering::Relaxed) >= repo::SPARE_PACKS {
             self.reopen()?;
         }
-        let remote = self.remote();
-        fetch::fetch(&self.repo(), &remote, &self.source, &self.tracking())
+        let (remote, lines) = self.remote.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        fetch::fetch(&self.repo(), &remote, &lines, &self.source, &self.tracking())
     }
 
     /// Packs up if many fetches have brought a pack each. `keep` may be a commit of a history

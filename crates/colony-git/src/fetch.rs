@@ -1,104 +1,136 @@
 //! Fetching with gix: over a path, ssh, or HTTP with a token or a certificate.
 
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
 
 use gix::bstr::ByteSlice;
 use gix::progress::Discard;
-use gix::protocol::transport::client::blocking_io::http;
-use gix::remote::Direction;
+use gix::protocol::transport::client::blocking_io::http::Transport;
 use gix::remote::fetch::Tags;
 use gix::remote::fetch::refmap::Source;
+use gix::remote::{Connection, Direction};
 use gix::{ObjectId, Repository};
+use reqwest::blocking::Client;
 
 use crate::error::{Error, doing};
 use crate::remote::{Address, Kind};
-use crate::{Auth, Remote, repo};
+use crate::{Remote, http, repo};
 
 const DOING: &str = "fetch from the repository";
-const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Connections that outlive a fetch, to one remote.
+#[derive(Debug, Default)]
+pub(crate) struct Lines(Mutex<Option<Client>>);
+
+impl Lines {
+    /// The next fetch connects anew.
+    pub(crate) fn close(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    /// A client, and whether it was used before.
+    fn client(&self, remote: &Remote, address: &Address) -> Result<(Client, bool), Error> {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = &*held {
+            return Ok((client.clone(), true));
+        }
+        let client = http::client(remote, address)?;
+        *held = Some(client.clone());
+        Ok((client, false))
+    }
+}
 
 /// Brings `tracking` to where `source` stands at the remote; `None` if it has no such reference.
 pub(crate) fn fetch(
     repo: &Repository,
     remote: &Remote,
+    lines: &Lines,
     source: &str,
     tracking: &str,
 ) -> Result<Option<ObjectId>, Error> {
     let address = remote.address()?;
-    let head =
-        receive(repo, remote, &address, source, tracking).map_err(|it| failed(&address, &it))?;
+    let wanted = Wanted { repo, source, tracking };
+    let head = match address.kind {
+        Kind::Http => over_http(&wanted, remote, lines, &address)?,
+        Kind::Path(_) | Kind::Ssh => {
+            wanted.connect(&address).map_err(|it| failed(&address, &it))?
+        }
+    };
     match head {
         Some(_) => repo::head(repo, tracking),
         None => forget(repo, tracking).map(|()| None),
     }
 }
 
-fn receive(
-    repo: &Repository,
+/// A connection that was kept may have ended meanwhile: then once more with another.
+fn over_http(
+    wanted: &Wanted<'_>,
     remote: &Remote,
+    lines: &Lines,
     address: &Address,
-    source: &str,
-    tracking: &str,
-) -> gix::Result<Option<ObjectId>> {
-    let spec = format!("+{source}:{tracking}");
-    let remote_at = repo
-        .remote_at(address.url.as_str())?
-        .with_fetch_tags(Tags::None)
-        .with_refspecs([spec.as_bytes().as_bstr()], Direction::Fetch)?;
-    let mut connection = remote_at.connect(Direction::Fetch)?;
-    // Without this, gix asks credential helpers and the terminal.
-    connection.set_credentials(|_| Ok(None));
-    if address.kind == Kind::Http {
-        connection.set_transport_options(Box::new(options(remote, address)));
+) -> Result<Option<ObjectId>, Error> {
+    loop {
+        let (client, used) = lines.client(remote, address)?;
+        let line = http::Line::new(client, address.authorization.clone());
+        match wanted.receive_over(line, address) {
+            Ok(head) => return Ok(head),
+            Err(error) => {
+                lines.close();
+                if !used || refused(&error) {
+                    return Err(failed(address, &error));
+                }
+            }
+        }
     }
-    let prepared = connection.prepare_fetch(Discard, gix::remote::ref_map::Options::default())?;
-    let mapped = prepared.ref_map().mappings.iter().find_map(|it| id_of(&it.remote));
-    let Some(head) = mapped else { return Ok(None) };
-    let known = repo.try_find_reference(tracking)?.and_then(|it| it.try_id().map(gix::Id::detach));
-    if known != Some(head) {
-        prepared.receive(Discard, &AtomicBool::new(false))?;
+}
+
+/// What is fetched, and to where.
+struct Wanted<'a> {
+    repo: &'a Repository,
+    source: &'a str,
+    tracking: &'a str,
+}
+
+impl Wanted<'_> {
+    fn remote(&self, address: &Address) -> gix::Result<gix::Remote<'_>> {
+        let spec = format!("+{}:{}", self.source, self.tracking);
+        let remote = self.repo.remote_at(address.url.as_str())?.with_fetch_tags(Tags::None);
+        remote.with_refspecs([spec.as_bytes().as_bstr()], Direction::Fetch)
     }
-    Ok(Some(head))
+
+    fn connect(&self, address: &Address) -> gix::Result<Option<ObjectId>> {
+        let remote = self.remote(address)?;
+        let connection = remote.connect(Direction::Fetch)?;
+        self.receive(connection)
+    }
+
+    fn receive_over(&self, line: http::Line, address: &Address) -> gix::Result<Option<ObjectId>> {
+        let remote = self.remote(address)?;
+        let (url, version) = remote.sanitized_url_and_version(Direction::Fetch)?;
+        let transport = Transport::new_http(line, url, version, false);
+        self.receive(remote.to_connection_with_transport(transport))
+    }
+
+    fn receive<T: gix::protocol::transport::client::blocking_io::Transport>(
+        &self,
+        mut connection: Connection<'_, '_, '_, T>,
+    ) -> gix::Result<Option<ObjectId>> {
+        // Without this, gix asks credential helpers and the terminal.
+        connection.set_credentials(|_| Ok(None));
+        let options = gix::remote::ref_map::Options::default();
+        let prepared = connection.prepare_fetch(Discard, options)?;
+        let mapped = prepared.ref_map().mappings.iter().find_map(|it| id_of(&it.remote));
+        let Some(head) = mapped else { return Ok(None) };
+        let known = self.repo.try_find_reference(self.tracking)?;
+        if known.and_then(|it| it.try_id().map(gix::Id::detach)) != Some(head) {
+            prepared.receive(Discard, &AtomicBool::new(false))?;
+        }
+        Ok(Some(head))
+    }
 }
 
 fn id_of(source: &Source) -> Option<ObjectId> {
     source.as_id().map(ToOwned::to_owned)
-}
-
-fn options(remote: &Remote, address: &Address) -> http::Options {
-    provide_crypto();
-    let tls = match &remote.auth {
-        Auth::Mtls { tls } => Some(Arc::clone(tls)),
-        Auth::None | Auth::Token(_) | Auth::Ssh => None,
-    };
-    let configure = move |client: reqwest::blocking::ClientBuilder| {
-        let client = client.timeout(TIMEOUT);
-        Ok(match &tls {
-            Some(tls) => client.tls_backend_preconfigured(rustls::ClientConfig::clone(tls)),
-            None => client,
-        })
-    };
-    let backend = http::reqwest::Options {
-        configure_client: Some(Box::new(configure)),
-        configure_request: None,
-    };
-    let authorization = address.authorization.iter().map(|it| format!("Authorization: {it}"));
-    http::Options {
-        extra_headers: authorization.collect(),
-        user_agent: Some(concat!("git/colony-", env!("CARGO_PKG_VERSION")).to_owned()),
-        backend: Some(Arc::new(Mutex::new(backend))),
-        ..http::Options::default()
-    }
-}
-
-/// reqwest is built without a provider of its own and panics where there is none.
-fn provide_crypto() {
-    if rustls::crypto::CryptoProvider::get_default().is_none() {
-        // Somebody else may have been quicker.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    }
 }
 
 /// The remote has no such reference any more.

@@ -14,6 +14,7 @@ mod durable;
 mod error;
 mod fetch;
 mod git;
+mod http;
 mod pack;
 mod path;
 mod reader;

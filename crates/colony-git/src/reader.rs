@@ -44,7 +44,7 @@ impl Watch {
     }
 
     /// Another address or other credentials of the same repository.
-    pub fn set_remote(&mut self, remote: Remote) {
+    pub fn set_remote(&self, remote: Remote) {
         self.cache.set_remote(remote);
     }
 

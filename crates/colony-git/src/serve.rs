@@ -1,10 +1,14 @@
 //! Smart HTTP of the hosted repository, without any HTTP.
 //!
-//! Who may read or write is decided by the caller; here, git itself answers, as
-//! a child that lives as long as its answer is read.
+//! Who may read or write is decided by the caller. What sites ask after every
+//! commit is answered in the process (`second`); all else by git itself, as a
+//! child that lives as long as its answer is read.
 
 mod gzip;
+mod line;
 mod reply;
+mod second;
+mod small;
 
 use std::path::Path;
 use std::process::Stdio;
@@ -113,10 +117,27 @@ pub async fn exchange(
         let (found, limit) = (body.len() as u64, BODY_LIMIT as u64);
         return Err(Error::TooLarge { what: "the request".to_owned(), found, limit });
     }
-    let mut command = command(dir, service, protocol.and_then(clean));
+    let protocol = protocol.and_then(clean);
+    if service == Service::UploadPack
+        && is_second(protocol)
+        && let Some(made) = in_process(dir, body.clone()).await
+    {
+        return Ok(Reply::made(made));
+    }
+    let mut command = command(dir, service, protocol);
     command.arg(dir).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().map_err(|it| git::spawn_error(it, DOING))?;
     Reply::new(child, body).ok_or_else(|| Error::Git { doing: DOING, problem: NO_PIPES.to_owned() })
+}
+
+/// The answer, if no child is needed for it. What fails here is git's to judge.
+async fn in_process(dir: &Path, body: Bytes) -> Option<Vec<u8>> {
+    let dir = dir.to_owned();
+    let answer = tokio::task::spawn_blocking(move || second::answer(&dir, &body)).await;
+    answer.ok()?.unwrap_or_else(|error| {
+        tracing::debug!("git answers what could not be answered in the process: {error}");
+        None
+    })
 }
 
 const NO_PIPES: &str = "it has no pipes";
@@ -135,7 +156,7 @@ fn command(dir: &Path, service: Service, protocol: Option<&str>) -> Command {
 }
 
 /// The header is handed to git by its environment: only what a protocol looks like.
-fn clean(protocol: &str) -> Option<&str> {
+pub(crate) fn clean(protocol: &str) -> Option<&str> {
     let known = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'=' | b':' | b'-' | b'.');
     (protocol.len() <= 64 && protocol.bytes().all(known)).then_some(protocol)
 }
@@ -147,7 +168,7 @@ fn is_second(protocol: Option<&str>) -> bool {
 /// What protocol 2 begins with says nothing of the repository, so that no
 /// process has to be started for it: sites ask after every commit. Every git
 /// that speaks the protocol can do all of this.
-fn capabilities() -> Vec<u8> {
+pub(crate) fn capabilities() -> Vec<u8> {
     let agent = concat!("agent=git/colony-", env!("CARGO_PKG_VERSION"));
     let lines = ["version 2", agent, "ls-refs", "fetch=shallow"];
     let mut body: String = lines.map(|it| format!("{:04x}{it}\n", it.len() + 5)).concat();
@@ -156,7 +177,7 @@ fn capabilities() -> Vec<u8> {
 }
 
 /// Protocol 2 has no first line that names the service.
-fn preamble(service: Service, protocol: Option<&str>) -> Vec<u8> {
+pub(crate) fn preamble(service: Service, protocol: Option<&str>) -> Vec<u8> {
     if is_second(protocol) {
         return Vec::new();
     }

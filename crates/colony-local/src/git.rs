@@ -62,10 +62,11 @@ impl Follow {
     }
 
     async fn watch(&mut self) -> anyhow::Result<Arc<Watch>> {
-        if self.source.renew() {
-            self.watch = None;
-        }
+        let renewed = self.source.renew();
         if let Some(watch) = &self.watch {
+            if renewed {
+                watch.set_remote(self.source.remote.clone());
+            }
             return Ok(Arc::clone(watch));
         }
         let Source { dir, remote, branch, .. } = self.source.clone();

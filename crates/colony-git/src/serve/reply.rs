@@ -1,6 +1,6 @@
-//! What git answers, as it comes.
+//! What is answered, as it comes.
 //!
-//! The request is fed, the answer read and the complaints are kept in one poll,
+//! Of git, the request is fed, the answer read and the complaints are kept in one poll,
 //! so that neither side of the child ever waits for us to look at the other.
 
 use std::io;
@@ -15,9 +15,46 @@ use crate::git;
 
 const COMPLAINT_LIMIT: usize = 8 * 1024;
 
-/// The answer of git to one request. Dropping it ends git.
+/// The answer to one request. Dropping it ends git, if that makes it.
 #[derive(Debug)]
-pub struct Reply {
+pub struct Reply(Source);
+
+#[derive(Debug)]
+enum Source {
+    Made(Bytes),
+    Git(Box<Running>),
+}
+
+impl Reply {
+    pub(super) fn made(bytes: Vec<u8>) -> Reply {
+        Reply(Source::Made(Bytes::from(bytes)))
+    }
+
+    pub(super) fn new(child: Child, body: Bytes) -> Option<Reply> {
+        Some(Reply(Source::Git(Box::new(Running::new(child, body)?))))
+    }
+}
+
+impl AsyncRead for Reply {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match &mut self.0 {
+            Source::Made(bytes) => {
+                let part = bytes.split_to(bytes.len().min(buf.remaining()));
+                buf.put_slice(&part);
+                Poll::Ready(Ok(()))
+            }
+            Source::Git(running) => Pin::new(running).poll_read(cx, buf),
+        }
+    }
+}
+
+/// Git at work.
+#[derive(Debug)]
+struct Running {
     child: Child,
     stdin: Option<ChildStdin>,
     body: Bytes,
@@ -26,11 +63,11 @@ pub struct Reply {
     complaint: Vec<u8>,
 }
 
-impl Reply {
-    pub(super) fn new(mut child: Child, body: Bytes) -> Option<Reply> {
+impl Running {
+    fn new(mut child: Child, body: Bytes) -> Option<Running> {
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take()?);
         let stderr = child.stderr.take();
-        Some(Reply { child, stdin, body, stdout, stderr, complaint: Vec::new() })
+        Some(Running { child, stdin, body, stdout, stderr, complaint: Vec::new() })
     }
 
     fn feed(&mut self, cx: &mut Context<'_>) {
@@ -76,7 +113,7 @@ impl Reply {
     }
 }
 
-impl AsyncRead for Reply {
+impl AsyncRead for Running {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

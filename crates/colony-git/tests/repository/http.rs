@@ -1,17 +1,11 @@
 //! The hosted repository over smart HTTP: git, colony's writer and a site's reader.
 
-use std::sync::Arc;
-
 use colony_git::{Auth, Deployments, Error, Remote, Secret, Watch};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
-use rustls::server::WebPkiClientVerifier;
-use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use tempfile::TempDir;
-use tokio_rustls::TlsAcceptor;
 
 use crate::kit::{Person, git, git_try, put, site, told};
 use crate::server::Server;
+use crate::tls::Fleet;
 
 const HELLO: &str = "deployments/home/hello.yaml";
 /// `x-access-token:t0k`
@@ -66,6 +60,66 @@ fn a_site_follows_by_http() {
         base = Some(commit.revision);
     }
     assert_eq!(watch.fetch().expect("nothing new"), base);
+    assert_eq!(server.connections(), 1, "a connection is kept");
+}
+
+#[test]
+fn a_kept_connection_that_ended_is_opened_anew() {
+    let (keep, repo) = hosted();
+    let server = Server::start(&dir(&keep), None, None);
+    let addr = server.addr;
+    let remote = Remote { url: server.url("http"), auth: Auth::None };
+    let watch = Watch::open(&keep.path().join("watch"), remote, "main").expect("opens");
+    watch.fetch().expect("reachable");
+    drop(server);
+    let error = watch.fetch().expect_err("nobody there");
+    assert!(matches!(error, Error::Remote { .. }), "{error:?}");
+    let server = Server::start_at(addr, &dir(&keep), None, None);
+    put(&repo, HELLO, "a: 1\n");
+    assert_eq!(watch.fetch().expect("reachable"), repo.head().expect("readable"));
+    assert_eq!(server.connections(), 1);
+}
+
+/// `--no-tags` asks for nothing that needs a process at the server.
+#[test]
+fn people_who_are_behind_get_what_is_missing() {
+    let (keep, repo) = hosted();
+    let server = Server::start(&dir(&keep), None, None);
+    put(&repo, HELLO, "a: 1\n");
+    let person = Person::of(&server.url("http"));
+    for number in 0..90 {
+        put(&repo, &format!("deployments/s{}/app.yaml", number % 7), &format!("a: {number}\n"));
+        if [0, 3, 89].contains(&number) {
+            git(&person.dir, &["fetch", "-q", "--no-tags", "origin"]);
+            git(&person.dir, &["fsck", "--strict", "--full"]);
+            let head = git(&person.dir, &["rev-parse", "origin/main"]);
+            assert_eq!(repo.head().expect("readable").expect("a head").as_str(), head);
+        }
+    }
+    person.pull().put(HELLO, "a: 2\n").commit("by hand").push();
+    git(&dir(&keep), &["fsck", "--strict", "--full"]);
+}
+
+#[test]
+fn merges_reach_a_site_whole() {
+    let (keep, _repo) = hosted();
+    let server = Server::start(&dir(&keep), None, None);
+    let person = Person::of(&server.url("http"));
+    person.put(HELLO, "a: 1\n").commit("first").push();
+    let remote = Remote { url: server.url("http"), auth: Auth::None };
+    let watch = Watch::open(&keep.path().join("watch"), remote, "main").expect("opens");
+    let base = watch.fetch().expect("reachable");
+    git(&person.dir, &["checkout", "-q", "-b", "side"]);
+    person.put("deployments/home/side.yaml", "a: 1\n").put("a/b/c/d", "deep\n").commit("side");
+    git(&person.dir, &["checkout", "-q", "main"]);
+    person.put("deployments/home/main.yaml", "a: 1\n").commit("main");
+    git(&person.dir, &["merge", "-q", "--no-ff", "-m", "both", "side"]);
+    git(&person.dir, &["mv", "a/b", "deployments/home/moved"]);
+    person.commit("moved").push();
+    watch.fetch().expect("reachable");
+    let commit = watch.commit(&site("home"), base.as_ref()).expect("readable").expect("more");
+    assert_eq!((commit.files.len(), commit.rewritten), (3, false));
+    git(&keep.path().join("watch"), &["fsck", "--strict", "--full"]);
 }
 
 #[test]
@@ -133,63 +187,6 @@ fn a_site_shows_its_certificate() {
     assert!(matches!(error, Error::Remote { .. }), "{error:?}");
     let written = Deployments::remote(&keep.path().join("c"), stranger, "main");
     assert!(matches!(written, Err(Error::Address { .. })));
-}
-
-/// A certificate authority with a server and a client.
-struct Fleet {
-    issuer: CertifiedIssuer<'static, KeyPair>,
-}
-
-impl Fleet {
-    fn new() -> Fleet {
-        let mut params = CertificateParams::default();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().expect("a key");
-        Fleet { issuer: CertifiedIssuer::self_signed(params, key).expect("a CA") }
-    }
-
-    fn roots(&self) -> Arc<RootCertStore> {
-        let mut roots = RootCertStore::empty();
-        roots.add(self.issuer.der().clone()).expect("a root");
-        Arc::new(roots)
-    }
-
-    fn leaf(
-        &self,
-        name: &str,
-    ) -> (rustls::pki_types::CertificateDer<'static>, PrivateKeyDer<'static>) {
-        let key = KeyPair::generate().expect("a key");
-        let params = CertificateParams::new(vec![name.to_owned()]).expect("a name");
-        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
-        let key = PrivatePkcs8KeyDer::from(key.serialize_der());
-        (certificate.der().clone(), PrivateKeyDer::from(key))
-    }
-
-    fn acceptor(&self) -> TlsAcceptor {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let clients = WebPkiClientVerifier::builder_with_provider(self.roots(), provider.clone());
-        let (certificate, key) = self.leaf("127.0.0.1");
-        let config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .expect("versions")
-            .with_client_cert_verifier(clients.build().expect("a verifier"))
-            .with_single_cert(vec![certificate], key)
-            .expect("a certificate");
-        TlsAcceptor::from(Arc::new(config))
-    }
-
-    fn client(&self, known: bool) -> Arc<ClientConfig> {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .expect("versions")
-            .with_root_certificates(self.roots());
-        let (certificate, key) = self.leaf("site");
-        Arc::new(match known {
-            true => config.with_client_auth_cert(vec![certificate], key).expect("a certificate"),
-            false => config.with_no_client_auth(),
-        })
-    }
 }
 
 fn hosted() -> (TempDir, Deployments) {

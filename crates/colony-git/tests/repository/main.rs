@@ -7,4 +7,6 @@ mod packing;
 mod registry;
 mod remote;
 mod server;
+mod timing;
+mod tls;
 mod watch;

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
 use colony_git::serve::{self, BODY_LIMIT, Service};
@@ -24,6 +24,7 @@ type Answer = Response<Full<Bytes>>;
 pub(crate) struct Server {
     pub(crate) addr: SocketAddr,
     mute: Arc<AtomicBool>,
+    connections: Arc<AtomicUsize>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -39,26 +40,42 @@ struct App {
 
 impl Server {
     pub(crate) fn start(dir: &Path, login: Option<&str>, tls: Option<TlsAcceptor>) -> Server {
+        Server::start_at(([127, 0, 0, 1], 0).into(), dir, login, tls)
+    }
+
+    pub(crate) fn start_at(
+        addr: SocketAddr,
+        dir: &Path,
+        login: Option<&str>,
+        tls: Option<TlsAcceptor>,
+    ) -> Server {
         let mute = Arc::new(AtomicBool::new(false));
         let login = login.map(str::to_owned);
+        let connections = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&connections);
         let app = App { dir: dir.to_owned(), login, mute: Arc::clone(&mute) };
         let (stop, stopped) = oneshot::channel();
         let (tell, told) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             runtime.expect("a runtime").block_on(async move {
-                let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+                let listener = TcpListener::bind(addr).await.expect("a port");
                 tell.send(listener.local_addr().expect("an address")).expect("heard");
-                tokio::select! { () = accept(listener, app, tls) => (), _ = stopped => () }
+                tokio::select! { () = accept(listener, app, tls, &count) => (), _ = stopped => () }
             });
         });
         let addr = told.recv().expect("started");
-        Server { addr, mute, stop: Some(stop), thread: Some(thread) }
+        Server { addr, mute, connections, stop: Some(stop), thread: Some(thread) }
     }
 
     /// The answer to the next push gets lost.
     pub(crate) fn lose_answer(&self) {
         self.mute.store(true, Ordering::SeqCst);
+    }
+
+    /// How many were opened to it.
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
     }
 
     pub(crate) fn url(&self, scheme: &str) -> String {
@@ -73,8 +90,9 @@ impl Drop for Server {
     }
 }
 
-async fn accept(listener: TcpListener, app: App, tls: Option<TlsAcceptor>) {
+async fn accept(listener: TcpListener, app: App, tls: Option<TlsAcceptor>, count: &AtomicUsize) {
     while let Ok((stream, _)) = listener.accept().await {
+        count.fetch_add(1, Ordering::SeqCst);
         let (app, tls) = (app.clone(), tls.clone());
         tokio::spawn(async move {
             match tls {

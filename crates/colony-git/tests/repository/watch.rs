@@ -188,7 +188,7 @@ fn a_damaged_copy_is_fetched_anew() {
 #[test]
 fn a_remote_can_be_changed() {
     let (old, new) = (World::empty(), World::empty());
-    let mut watch = open(&old);
+    let watch = open(&old);
     watch.fetch().expect("reachable");
     let person = new.person();
     app(&person, "home", "hello", "1.0.0");

@@ -1,0 +1,99 @@
+//! Git's lines: four digits of length, then as many bytes less four.
+
+/// The most that fits into one, behind the number of its band.
+const BAND_LIMIT: usize = 65_515;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Line<'a> {
+    /// Without the line feed at its end.
+    Text(&'a [u8]),
+    Delimiter,
+    Flush,
+}
+
+impl<'a> Line<'a> {
+    pub(super) fn text(self) -> Option<&'a [u8]> {
+        match self {
+            Line::Text(it) => Some(it),
+            Line::Delimiter | Line::Flush => None,
+        }
+    }
+}
+
+/// A body's lines; `None` if it is not made of them.
+pub(super) fn read(mut body: &[u8]) -> Option<Vec<Line<'_>>> {
+    let mut lines = Vec::new();
+    while !body.is_empty() {
+        let digits = std::str::from_utf8(body.get(..4)?).ok()?;
+        let length = usize::from_str_radix(digits, 16).ok()?;
+        let end = length.max(4);
+        lines.push(match length {
+            0 => Line::Flush,
+            1 => Line::Delimiter,
+            2..=4 => return None,
+            _ => {
+                let text = body.get(4..length)?;
+                Line::Text(text.strip_suffix(b"\n").unwrap_or(text))
+            }
+        });
+        body = body.get(end..)?;
+    }
+    Some(lines)
+}
+
+pub(super) fn text(out: &mut Vec<u8>, text: &str) {
+    out.extend(format!("{:04x}{text}\n", text.len() + 5).bytes());
+}
+
+/// Bytes on the band of data.
+pub(super) fn data(out: &mut Vec<u8>, bytes: &[u8]) {
+    for part in bytes.chunks(BAND_LIMIT) {
+        out.extend(format!("{:04x}\u{1}", part.len() + 5).bytes());
+        out.extend(part);
+    }
+}
+
+pub(super) fn delimiter(out: &mut Vec<u8>) {
+    out.extend(b"0001");
+}
+
+pub(super) fn flush(out: &mut Vec<u8>) {
+    out.extend(b"0000");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_as_they_are_written() {
+        check("000bcommand00010006a\n0000", Some("command|-|a|."));
+        check("0004", None);
+        check("0003", None);
+        check("00", None);
+        check("0009abcd", None);
+        check("-004abcd", None);
+        check("zzzz", None);
+        check("", Some(""));
+    }
+
+    #[test]
+    fn bands_are_cut_where_git_cuts_them() {
+        let mut out = Vec::new();
+        data(&mut out, &vec![7; 70_000]);
+        assert_eq!(&out[..5], b"fff0\x01");
+        assert_eq!(out.len(), 70_000 + 2 * 5);
+    }
+
+    #[track_caller]
+    fn check(body: &str, expected: Option<&str>) {
+        let told = |it: &Line<'_>| match it {
+            Line::Text(text) => String::from_utf8_lossy(text).into_owned(),
+            Line::Delimiter => "-".to_owned(),
+            Line::Flush => ".".to_owned(),
+        };
+        let lines = read(body.as_bytes());
+        let actual = lines.map(|it| it.iter().map(told).collect::<Vec<_>>().join("|"));
+        assert_eq!(actual.as_deref(), expected, "{body}");
+    }
+}

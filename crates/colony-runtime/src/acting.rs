@@ -5,6 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use colony_margo::DeploymentId;
 
+use crate::news::News;
+
 #[derive(Debug, Default)]
 pub(crate) struct Acting {
     counts: Mutex<BTreeMap<DeploymentId, usize>>,
@@ -15,12 +17,14 @@ pub(crate) struct Acting {
 pub(crate) struct Guard<'a> {
     acting: &'a Acting,
     deployment: DeploymentId,
+    /// Told when the action is dropped before its end: nobody looks then.
+    news: Option<&'a News>,
 }
 
 impl Acting {
-    pub(crate) fn begin(&self, deployment: &DeploymentId) -> Guard<'_> {
+    pub(crate) fn begin<'a>(&'a self, deployment: &DeploymentId, news: &'a News) -> Guard<'a> {
         *self.lock().entry(deployment.clone()).or_default() += 1;
-        Guard { acting: self, deployment: deployment.clone() }
+        Guard { acting: self, deployment: deployment.clone(), news: Some(news) }
     }
 
     pub(crate) fn is_on(&self, deployment: &DeploymentId) -> bool {
@@ -32,6 +36,13 @@ impl Acting {
     }
 }
 
+impl Guard<'_> {
+    /// The action came to its end, and whoever asked for it looks.
+    pub(crate) fn end(mut self) {
+        self.news = None;
+    }
+}
+
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
         let mut counts = self.acting.lock();
@@ -40,5 +51,7 @@ impl Drop for Guard<'_> {
             0 => counts.remove(&self.deployment),
             left => counts.insert(self.deployment.clone(), left),
         };
+        drop(counts);
+        self.news.inspect(|it| it.tell());
     }
 }

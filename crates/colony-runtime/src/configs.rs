@@ -12,23 +12,23 @@ use crate::archive::disk;
 use crate::compose::Service;
 use crate::file;
 use crate::runtime::Inner;
-use crate::start::Stage;
+use crate::work::Work;
 
 impl Inner {
     /// Writes the service's files. Returns each with its place in the container.
     pub(crate) async fn configs(
         &self,
-        stage: &Stage<'_>,
+        work: &Work<'_>,
         name: &str,
         service: &Service,
     ) -> Result<Vec<(String, String)>, Failure> {
         let mut files = Vec::new();
         for (number, mount) in service.configs.iter().enumerate() {
-            let config = stage.project.configs.get(&mount.config).ok_or_else(|| {
+            let config = work.project.configs.get(&mount.config).ok_or_else(|| {
                 let message = format!("the config `{}` does not exist", mount.config);
                 Failure::new(Code::InvalidConfig, message)
             })?;
-            let path = self.config_folder(stage, name).join(number.to_string());
+            let path = self.config_folder(work, name).join(number.to_string());
             let there = file::read(&path).await.map_err(|it| disk(&it))?;
             if there.as_ref() != Some(&config.content) {
                 let written = file::replace(&path, config.content.clone(), mount.mode).await;
@@ -39,8 +39,8 @@ impl Inner {
         Ok(files)
     }
 
-    fn config_folder(&self, stage: &Stage<'_>, service: &str) -> PathBuf {
-        let fingerprint = stage.job.fingerprint.hex();
+    fn config_folder(&self, work: &Work<'_>, service: &str) -> PathBuf {
+        let fingerprint = work.job.fingerprint.hex();
         self.config.dir.join("configs").join(fingerprint).join(service)
     }
 }

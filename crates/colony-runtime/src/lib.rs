@@ -28,12 +28,15 @@ mod connect;
 mod engine;
 mod error;
 mod file;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod health;
 mod image;
 mod job;
 mod label;
 mod load;
 mod logs;
+mod make;
 mod network;
 mod news;
 mod order;
@@ -47,6 +50,8 @@ mod survey;
 mod trouble;
 mod wait;
 mod watch;
+mod watched;
+mod work;
 
 pub use config::{
     Choice, Config, Credential, EngineInfo, Facts, PullProgress, Registries, Subject,

@@ -18,34 +18,37 @@ use crate::runtime::Inner;
 use crate::trouble::Trouble;
 
 impl Inner {
-    /// Has the networks of the project; returns what the engine calls them.
-    pub(crate) async fn networks(
-        &self,
-        job: &Job,
-        project: &Project,
-    ) -> Result<BTreeMap<String, String>, Failure> {
-        let mut names = BTreeMap::new();
-        for (name, network) in &project.networks {
-            let called = match &network.external {
-                Some(called) => called.clone(),
-                None => self
-                    .network(job, name, network)
-                    .await
-                    .map_err(|it| it.failed(&format!("create the network `{name}`")))?,
-            };
-            names.insert(name.clone(), called);
-        }
-        Ok(names)
+    /// What the engine calls the networks of the project.
+    pub(crate) fn network_names(&self, job: &Job, project: &Project) -> BTreeMap<String, String> {
+        let called = |(name, network): (&String, &Network)| {
+            let external = network.external.clone();
+            (name.clone(), external.unwrap_or_else(|| self.network_name(job, name)))
+        };
+        project.networks.iter().map(called).collect()
     }
 
-    async fn network(&self, job: &Job, name: &str, network: &Network) -> Result<String, Trouble> {
+    fn network_name(&self, job: &Job, name: &str) -> String {
+        label::name(&self.config.node, &[job.name(), name])
+    }
+
+    /// Has the networks of the project. Returns whether any had to be made.
+    pub(crate) async fn networks(&self, job: &Job, project: &Project) -> Result<bool, Failure> {
+        let mut made = false;
+        for (name, network) in project.networks.iter().filter(|it| it.1.external.is_none()) {
+            let one = self.network(job, name, network).await;
+            made |= one.map_err(|it| it.failed(&format!("create the network `{name}`")))?;
+        }
+        Ok(made)
+    }
+
+    async fn network(&self, job: &Job, name: &str, network: &Network) -> Result<bool, Trouble> {
         // Components of one deployment may want it at the same time, and
         // Docker lets two networks have one name.
         let _one_at_a_time = self.networking.lock().await;
-        let called = label::name(&self.config.node, &[job.name(), name]);
+        let called = self.network_name(job, name);
         let made_from = Digest::of(&serde_json::to_vec(network).unwrap_or_default()).to_string();
         match self.network_label(&called).await? {
-            Some(found) if found == made_from => return Ok(called),
+            Some(found) if found == made_from => return Ok(false),
             Some(_) => self.docker.remove_network(&called).await?,
             None => {}
         }
@@ -56,7 +59,7 @@ impl Inner {
             (label::MADE_FROM.to_owned(), made_from),
         ]);
         let request = NetworkCreateRequest {
-            name: called.clone(),
+            name: called,
             driver: Some(network.driver.clone().unwrap_or_else(|| "bridge".to_owned())),
             internal: Some(network.internal),
             options: Some(network.driver_opts.clone().into_iter().collect()),
@@ -64,7 +67,7 @@ impl Inner {
             ..NetworkCreateRequest::default()
         };
         self.docker.create_network(request).await?;
-        Ok(called)
+        Ok(true)
     }
 
     /// What the network of this name was made from; `None` if there is none.

@@ -9,30 +9,43 @@ use tokio::sync::watch;
 
 #[derive(Debug, Default)]
 pub(crate) struct News {
-    told: watch::Sender<u64>,
+    told: watch::Sender<Told>,
     seen: AtomicU64,
+}
+
+/// How often something was told, to everybody and to followers alone.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    all: u64,
+    followers: u64,
 }
 
 impl News {
     pub(crate) fn tell(&self) {
-        self.told.send_modify(|it| *it += 1);
+        self.told.send_modify(|it| it.all += 1);
+    }
+
+    /// Tells those who follow, and asks nobody to look: whoever performs the
+    /// action that this is about looks when it has ended.
+    pub(crate) fn whisper(&self) {
+        self.told.send_modify(|it| it.followers += 1);
     }
 
     /// A look begins: it will show what was told until here.
     pub(crate) fn look(&self) {
-        self.seen.fetch_max(*self.told.borrow(), Ordering::SeqCst);
+        self.seen.fetch_max(self.told.borrow().all, Ordering::SeqCst);
     }
 
     /// Resolves when something was told since the last look.
     pub(crate) async fn since_look(&self) {
         let mut told = self.told.subscribe();
-        let unseen = |it: &u64| *it > self.seen.load(Ordering::SeqCst);
+        let unseen = |it: &Told| it.all > self.seen.load(Ordering::SeqCst);
         // The sender lives as long as `self`, so that waiting cannot fail.
         let _ = told.wait_for(unseen).await;
     }
 
     /// For those who check a condition each time something is told.
-    pub(crate) fn follow(&self) -> watch::Receiver<u64> {
+    pub(crate) fn follow(&self) -> watch::Receiver<Told> {
         self.told.subscribe()
     }
 }
@@ -51,5 +64,15 @@ mod tests {
         assert_eq!(news.since_look().now_or_never(), Some(()));
         news.look();
         assert_eq!(news.since_look().now_or_never(), None);
+    }
+
+    #[test]
+    fn what_is_whispered_wakes_followers_alone() {
+        let news = News::default();
+        let mut follower = news.follow();
+        follower.mark_unchanged();
+        news.whisper();
+        assert_eq!(news.since_look().now_or_never(), None);
+        assert!(follower.has_changed().unwrap());
     }
 }

@@ -10,7 +10,7 @@ use colony_core::attempt::Failure;
 use colony_core::code::Code;
 use colony_core::node::{Action, Container, Prepared};
 use colony_margo::{ComponentName, DeploymentId, Digest};
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::acting::Acting;
@@ -25,6 +25,7 @@ use crate::news::News;
 use crate::pulls::Pulls;
 use crate::registry::Registry;
 use crate::watch;
+use crate::watched::Watched;
 
 /// The containers of one node on one engine. Cheap to clone.
 #[derive(Clone)]
@@ -43,8 +44,7 @@ pub(crate) struct Inner {
     pub(crate) rotate_logs: bool,
     pub(crate) registry: Registry,
     pub(crate) news: News,
-    /// There is something to look at for those who run health checks.
-    pub(crate) kick: Notify,
+    pub(crate) watched: Watched,
     pub(crate) health: Healths,
     pub(crate) acting: Acting,
     pub(crate) pulls: Pulls,
@@ -73,7 +73,7 @@ impl Runtime {
             config,
             registry,
             news: News::default(),
-            kick: Notify::new(),
+            watched: Watched::default(),
             health: Healths::default(),
             acting: Acting::default(),
             pulls: Pulls::default(),
@@ -95,13 +95,16 @@ impl Runtime {
 
     /// Reaches the goal of `action`. `Prepare` and `Start` need their subject.
     /// `Start` waits for what services depend on, so `run` must be running.
+    /// What the engine says of the deployment meanwhile is no news: whoever
+    /// performs an action looks when it has ended.
     pub async fn perform(
         &self,
         action: &Action,
         subject: Option<Subject>,
     ) -> Result<Prepared, Failure> {
-        let _acting = self.inner.acting.begin(action.deployment());
+        let acting = self.inner.acting.begin(action.deployment(), &self.inner.news);
         let done = self.inner.perform(action, subject).await;
+        acting.end();
         done.map_err(|it| match it.source.is_empty() {
             true => Failure { source: label::place(action), ..it },
             false => it,

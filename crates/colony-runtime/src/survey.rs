@@ -48,9 +48,20 @@ impl Inner {
         Ok(seen)
     }
 
+    /// Everything of this node. Those who run health checks learn of it too.
+    pub(crate) async fn look(&self) -> Result<Vec<Seen>, Trouble> {
+        let look = self.watched.begin();
+        let seen = self.survey(None).await?;
+        self.watched.end(look, &seen);
+        let mut runs = self.watched.runs();
+        runs.extend(seen.iter().map(|it| it.run.clone()));
+        self.health.keep(&runs);
+        Ok(seen)
+    }
+
     pub(crate) async fn observe(&self) -> Result<Vec<Container>, Failure> {
         self.news.look();
-        let seen = self.survey(None).await.map_err(|it| it.failed("look at the containers"))?;
+        let seen = self.look().await.map_err(|it| it.failed("look at the containers"))?;
         let mut containers = Vec::new();
         for it in seen {
             // What was left between creation and start helps nobody: without
@@ -72,12 +83,12 @@ impl Inner {
 
     async fn shown(&self, seen: Seen) -> Container {
         let health = self.health_of(&seen);
-        let well = seen.status == Status::Running
-            && matches!(health, Health::None | Health::Healthy | Health::Starting);
+        let sick = matches!(health, Health::Unhealthy { .. });
+        let ended = matches!(seen.status, Status::Exited { .. } | Status::Dead);
         // What it printed is a help, not a condition.
-        let log = match well {
-            true => Vec::new(),
-            false => self.tail(&seen.id, LOG_LINES).await.unwrap_or_default(),
+        let log = match sick || ended {
+            true => self.tail(&seen.id, LOG_LINES).await.unwrap_or_default(),
+            false => Vec::new(),
         };
         Container {
             deployment: seen.owner.deployment,

@@ -9,8 +9,8 @@ use tokio::time::{timeout, timeout_at};
 
 use crate::compose::Condition;
 use crate::runtime::Inner;
-use crate::start::Stage;
 use crate::survey::Seen;
+use crate::work::Work;
 
 /// A look even if nothing is heard.
 const PATROL: Duration = Duration::from_secs(1);
@@ -20,7 +20,7 @@ impl Inner {
     /// Waits until `service` is as another one needs it, or cannot become so.
     pub(crate) async fn await_condition(
         &self,
-        stage: &Stage<'_>,
+        work: &Work<'_>,
         service: &str,
         condition: Condition,
     ) -> Result<(), Failure> {
@@ -30,11 +30,11 @@ impl Inner {
         let mut news = self.news.follow();
         loop {
             news.mark_unchanged();
-            if self.is_met(stage, service, condition).await? {
+            if self.is_met(work, service, condition).await? {
                 return Ok(());
             }
             let next = timeout(PATROL, news.changed());
-            if timeout_at(stage.deadline, next).await.is_err() {
+            if timeout_at(work.deadline, next).await.is_err() {
                 let message = format!("service `{service}` did not become {}", wanted(condition));
                 return Err(Failure::new(Code::ComponentTimeout, message));
             }
@@ -43,13 +43,13 @@ impl Inner {
 
     async fn is_met(
         &self,
-        stage: &Stage<'_>,
+        work: &Work<'_>,
         service: &str,
         condition: Condition,
     ) -> Result<bool, Failure> {
         let gone =
             || Failure::new(Code::Exited, format!("the container of service `{service}` is gone"));
-        let id = stage.id(service).ok_or_else(gone)?;
+        let id = work.place(service).ok_or_else(gone)?.id;
         let seen = self.engine.inspect(&id).await;
         let seen = seen.map_err(|it| it.failed(&format!("look at `{service}`")))?;
         let seen = seen.and_then(Seen::of).ok_or_else(gone)?;

@@ -4,13 +4,13 @@
 //! run follows from what is there, so a restart of this process, of the engine
 //! and of a container are one path.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bollard::models::EventMessage;
 use bollard::query_parameters::EventsOptions;
-use colony_core::node::Status;
+use colony_margo::DeploymentId;
 use futures_util::StreamExt;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep, timeout};
@@ -18,11 +18,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use crate::ask::Hanging;
-use crate::check::{Check, Pulse};
+use crate::check::Pulse;
 use crate::label;
 use crate::runtime::Inner;
-use crate::survey::Seen;
 use crate::trouble::Trouble;
+use crate::watched::Target;
 
 /// How long to wait for an engine that is away.
 const AWAY: Duration = Duration::from_millis(100);
@@ -42,41 +42,44 @@ pub(crate) async fn run(inner: &Arc<Inner>, stop: CancellationToken) {
     probes.0.shutdown().await;
 }
 
-/// Has one check running for every container that runs and has one.
+/// Has one check running for every container that runs and has one. Whoever
+/// looks at the engine says which these are; if nobody does, this looks.
 async fn tend(inner: &Arc<Inner>, probes: &mut Probes) {
+    patrol(inner).await;
     loop {
-        match inner.survey(None).await {
-            Ok(seen) => adjust(inner, probes, &seen),
-            Err(trouble) => debug!("could not look at the containers: {trouble}"),
-        }
+        adjust(inner, probes, inner.watched.targets());
         while probes.0.try_join_next().is_some() {}
-        let _ = timeout(PATROL, inner.kick.notified()).await;
+        if timeout(PATROL, inner.watched.changed()).await.is_err() {
+            patrol(inner).await;
+        }
     }
 }
 
-fn adjust(inner: &Arc<Inner>, (tasks, known): &mut Probes, seen: &[Seen]) {
-    let running = seen.iter().filter(|it| it.status == Status::Running);
-    let checked: BTreeMap<&str, (&Seen, &Check)> =
-        running.filter_map(|it| Some((it.run.as_str(), (it, it.care.check.as_ref()?)))).collect();
+async fn patrol(inner: &Inner) {
+    if let Err(trouble) = inner.look().await {
+        debug!("could not look at the containers: {trouble}");
+    }
+}
+
+fn adjust(inner: &Arc<Inner>, (tasks, known): &mut Probes, wanted: BTreeMap<String, Target>) {
     known.retain(|run, task| {
-        let kept = checked.contains_key(run.as_str());
+        let kept = wanted.contains_key(run);
         if !kept {
             task.abort();
         }
         kept
     });
-    let runs: BTreeSet<String> = seen.iter().map(|it| it.run.clone()).collect();
-    inner.health.keep(&runs);
-    for (run, (seen, check)) in checked {
-        if !known.contains_key(run) {
-            let probe = probe(Arc::clone(inner), seen.id.clone(), run.to_owned(), check.clone());
-            known.insert(run.to_owned(), tasks.spawn(probe));
+    for (run, target) in wanted {
+        if !known.contains_key(&run) {
+            let probe = probe(Arc::clone(inner), target, run.clone());
+            known.insert(run, tasks.spawn(probe));
         }
     }
 }
 
 /// Asks one run of a container again and again.
-async fn probe(inner: Arc<Inner>, id: String, run: String, check: Check) {
+async fn probe(inner: Arc<Inner>, target: Target, run: String) {
+    let Target { id, check, .. } = target;
     let began = Instant::now();
     let mut pulse = Pulse::new(check.clone());
     let mut hanging = Hanging::default();
@@ -109,10 +112,10 @@ impl Inner {
                 pause = AWAY;
             }
             // Whatever was missed in between is seen by a look.
-            self.stir();
+            self.news.tell();
             sleep(pause).await;
             pause = (pause * 2).min(AWAY_LONGEST);
-            self.stir();
+            self.news.tell();
         }
     }
 
@@ -127,7 +130,7 @@ impl Inner {
         let mut heard = false;
         while let Some(event) = events.next().await {
             match event {
-                Ok(event) if is_news(&event) => self.stir(),
+                Ok(event) if is_news(&event) => self.heard(&event),
                 Ok(_) => {}
                 Err(error) => {
                     let trouble = Trouble::from(error);
@@ -140,11 +143,19 @@ impl Inner {
         heard
     }
 
-    /// There is something to look at.
-    pub(crate) fn stir(&self) {
-        self.news.tell();
-        self.kick.notify_one();
+    /// What is heard of a deployment while an action of this node is under way
+    /// for it is the action's own doing, or is looked at after its end.
+    fn heard(&self, event: &EventMessage) {
+        match deployment(event).is_some_and(|it| self.acting.is_on(&it)) {
+            true => self.news.whisper(),
+            false => self.news.tell(),
+        }
     }
+}
+
+/// Engines tell a container's labels with what happens to it.
+fn deployment(event: &EventMessage) -> Option<DeploymentId> {
+    event.actor.as_ref()?.attributes.as_ref()?.get(label::DEPLOYMENT)?.parse().ok()
 }
 
 /// Our own checks make events too, and must not wake us.

@@ -17,3 +17,15 @@ async fn podman_conforms() {
 async fn docker_conforms() {
     stories::tell_all(Engine::docker()).await;
 }
+
+#[tokio::test]
+#[ignore = "measures, and asserts nothing"]
+async fn podman_timing() {
+    stories::time(Engine::podman()).await;
+}
+
+#[tokio::test]
+#[ignore = "measures, and asserts nothing"]
+async fn docker_timing() {
+    stories::time(Engine::docker()).await;
+}

@@ -14,7 +14,7 @@ use crate::engine::escaped;
 const TOKEN_LIMIT: usize = 64 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Challenge {
+pub(crate) enum Challenge {
     Basic,
     Bearer { realm: String, service: Option<String>, scope: Option<String> },
 }
@@ -31,7 +31,7 @@ impl Challenge {
         texts.filter_map(Challenge::parse).max_by_key(|it| matches!(it, Challenge::Bearer { .. }))
     }
 
-    fn parse(text: &str) -> Option<Challenge> {
+    pub(crate) fn parse(text: &str) -> Option<Challenge> {
         let (scheme, rest) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
         if scheme.eq_ignore_ascii_case("basic") {
             return Some(Challenge::Basic);
@@ -74,7 +74,7 @@ fn basic(credential: &Credential) -> String {
     format!("Basic {}", STANDARD.encode(pair))
 }
 
-fn bearer(bytes: &[u8]) -> Option<String> {
+pub(crate) fn bearer(bytes: &[u8]) -> Option<String> {
     let token: Token = serde_json::from_slice(bytes).ok()?;
     token.token.or(token.access_token).map(|it| format!("Bearer {it}"))
 }

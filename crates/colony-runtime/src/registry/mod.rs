@@ -5,7 +5,7 @@
 //! of every digest. Images of real registries are left to the engine, which
 //! shares their layers.
 
-mod auth;
+pub(crate) mod auth;
 mod http;
 mod manifest;
 mod place;

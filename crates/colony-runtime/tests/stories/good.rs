@@ -1,11 +1,9 @@
 //! What goes well.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use colony_core::node::{Health, Status};
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use super::world::{App, Node, World, app};
 
@@ -27,14 +25,6 @@ volumes: { data: {} }
 configs: { app: { file: ./app.conf } }
 ";
 const GREETING: &str = "  parameters:\n    greeting:\n      value: Moin\n      targets:\n        - { pointer: GREETING, components: [web] }\n";
-
-const TIMED: &str = "
-services:
-  web:
-    image: IMAGE
-    command: ['/bin/sh', '-c', \"trap 'exit 0' TERM; httpd -p 8080 -h /www; sleep 3600 & wait\"]
-    healthcheck: { test: ['CMD', '/bin/wget', '-q', '-O', '/dev/null', 'http://127.0.0.1:8080/'], interval: 1s, timeout: 5s }
-";
 
 pub(crate) async fn lifecycle(world: &mut World) {
     let files = [("compose.yaml", WEB), ("app.conf", "configured\n")];
@@ -69,7 +59,6 @@ pub(crate) async fn lifecycle(world: &mut World) {
     let previous = world.node.runtime.logs(&app.id, true, 10).await.unwrap();
     assert_eq!(previous[0], ("db".to_owned(), "db up".to_owned()), "{previous:?}");
 
-    measure(world).await;
     world.node.remove(&app).await;
     world.node.remove(&app).await;
     assert!(world.node.look(&app).await.is_empty());
@@ -85,62 +74,6 @@ async fn kill(world: &World, app: &App, service: &str) {
         it[service].status == Status::Exited { code: 137 }
     };
     world.node.until(app, "ended", ended).await;
-}
-
-/// How long it takes until one service with a check is healthy, image local,
-/// and how long the bare engine takes for the same at the same time.
-async fn measure(world: &World) {
-    let app = world.app("timed", TIMED);
-    world.node.prepare(&app).await.unwrap();
-    world.node.start_app(&app).await.unwrap();
-    let body = world.engine.ask("GET", "/containers/colony-n1-timed-web-web/json");
-    world.node.clear(&app, None).await.unwrap();
-    let mut times = Vec::new();
-    for _ in 0..5 {
-        let bare = bare(world, &body);
-        let began = Instant::now();
-        world.node.start_app(&app).await.unwrap();
-        let started = began.elapsed();
-        world.node.until_healthy(&app).await;
-        let healthy = began.elapsed();
-        world.node.clear(&app, None).await.unwrap();
-        let cleared = began.elapsed() - healthy;
-        let each = [bare, started, healthy, cleared];
-        times.push(each.map(|it| it.as_millis()));
-    }
-    times.sort_unstable();
-    let kind = world.engine.kind;
-    println!("{kind}: [bare healthy, started, healthy, cleared] in ms: {times:?}");
-    world.node.remove(&app).await;
-}
-
-/// Create, start and one passing check of the same container, nothing else.
-fn bare(world: &World, like: &Value) -> Duration {
-    let began = Instant::now();
-    let networks = &like["NetworkSettings"]["Networks"];
-    let network = networks.as_object().unwrap().keys().next().unwrap();
-    let body = json!({
-        "Image": like["Config"]["Image"],
-        "Cmd": like["Config"]["Cmd"],
-        "HostConfig": { "NetworkMode": network },
-    });
-    let made = world.engine.post("/containers/create", &body);
-    let id = made["Id"].as_str().unwrap();
-    world.engine.ask("POST", &format!("/containers/{id}/start"));
-    let command = ["/bin/wget", "-q", "-O", "/dev/null", "http://127.0.0.1:8080/"];
-    let command = json!({ "Cmd": command, "AttachStdout": true });
-    loop {
-        let exec = world.engine.post(&format!("/containers/{id}/exec"), &command);
-        let exec = exec["Id"].as_str().unwrap();
-        world.engine.post(&format!("/exec/{exec}/start"), &json!({ "Detach": false }));
-        let done = world.engine.ask("GET", &format!("/exec/{exec}/json"));
-        if done["ExitCode"] == 0 {
-            break;
-        }
-    }
-    let took = began.elapsed();
-    world.engine.ask("DELETE", &format!("/containers/{id}?force=true"));
-    took
 }
 
 /// A container that was created and never started, as a crash leaves it.

@@ -2,6 +2,7 @@
 
 mod bad;
 mod good;
+mod timing;
 mod world;
 
 use serde_json::json;
@@ -29,5 +30,12 @@ pub(crate) async fn tell_all(engine: Engine) {
     bad::a_dependency_that_never_gets_healthy(&world).await;
     bad::a_registry_that_is_down(&world).await;
     bad::an_engine_that_is_down(&mut world).await;
+    world.node.end().await;
+}
+
+pub(crate) async fn time(engine: Engine) {
+    let world = World::new(engine).await;
+    world.registry.push_image("busybox", "1", json!({ "Cmd": ["/bin/sleep", "3600"] }));
+    timing::timing(&world).await;
     world.node.end().await;
 }

@@ -1,0 +1,139 @@
+//! Making the containers of a component that are missing. None is started.
+
+use bollard::query_parameters::CreateContainerOptions;
+use colony_core::attempt::Failure;
+use colony_core::node::Status;
+use futures_util::future::join_all;
+
+use crate::ask;
+use crate::body::{Surroundings, body};
+use crate::check::Check;
+use crate::compose::{Project, Service};
+use crate::image::Use;
+use crate::job::Job;
+use crate::label::{self, Care};
+use crate::runtime::Inner;
+use crate::survey::Seen;
+use crate::trouble::Trouble;
+use crate::work::{Place, State, Work};
+
+impl Inner {
+    /// Has the networks, the volumes and a container for every service.
+    pub(crate) async fn make<'a>(
+        &self,
+        job: &'a Job,
+        project: &'a Project,
+        waves: &[Vec<&str>],
+    ) -> Result<Work<'a>, Failure> {
+        if self.engine.kind == "podman" {
+            // It wants a container's network to be there, and makes it quickly.
+            let (_, work) = tokio::try_join!(self.networks(job, project), self.work(job, project))?;
+            return self.containers(&work, waves).await.map(|()| work);
+        }
+        // Docker looks for it when the container starts, and takes its time.
+        let beside = async {
+            let work = self.work(job, project).await?;
+            self.containers(&work, waves).await.map(|()| work)
+        };
+        match tokio::join!(self.networks(job, project), beside) {
+            (Err(failure), _) => Err(failure),
+            // In case this one wanted to see it.
+            (Ok(true), Err(_)) => {
+                let work = self.work(job, project).await?;
+                self.containers(&work, waves).await.map(|()| work)
+            }
+            (Ok(_), made) => made,
+        }
+    }
+
+    async fn containers(&self, work: &Work<'_>, waves: &[Vec<&str>]) -> Result<(), Failure> {
+        let all = waves.iter().enumerate();
+        let all = all.flat_map(|(order, wave)| wave.iter().map(move |it| (*it, order)));
+        // All are brought to an end, so that no making is cut off.
+        let all = join_all(all.map(|(name, order)| self.container(work, name, order))).await;
+        all.into_iter().collect()
+    }
+
+    async fn container(&self, work: &Work<'_>, name: &str, order: usize) -> Result<(), Failure> {
+        let Some(service) = work.project.services.get(name) else { return Ok(()) };
+        let place = match self.usable(work, name).await? {
+            Some(place) => place,
+            None => self.create(work, name, service, order).await?,
+        };
+        work.note(name, place);
+        Ok(())
+    }
+
+    /// What of the service is there that can be used.
+    async fn usable(&self, work: &Work<'_>, name: &str) -> Result<Option<Place>, Failure> {
+        let Some(seen) = work.before.get(name) else { return Ok(None) };
+        let done = work.project.one_shots().contains(name);
+        match seen.status {
+            Status::Running => Ok(Some(seen.place(State::Done))),
+            Status::Starting if !seen.unborn => Ok(Some(seen.place(State::Done))),
+            Status::Exited { code: 0 } if done => Ok(Some(seen.place(State::Done))),
+            Status::Exited { .. } => Ok(Some(seen.place(State::Ended))),
+            // It may lack networks: nobody knows where its making was cut off.
+            Status::Starting | Status::Dead => {
+                let removed = self.remove_container(&seen.id).await;
+                removed.map_err(|it| it.failed(&format!("replace the container of `{name}`")))?;
+                Ok(None)
+            }
+        }
+    }
+
+    async fn create(
+        &self,
+        work: &Work<'_>,
+        name: &str,
+        service: &Service,
+        order: usize,
+    ) -> Result<Place, Failure> {
+        let image = self.image(service, Use::Start, &work.job.deployment).await?;
+        let check = Check::of(service.healthcheck.as_ref(), image.check());
+        let checked = check.is_some();
+        let healthcheck = ask::config(self.engine.kind, check.as_ref());
+        let care = Care::new(order, service.stop_grace_period, check);
+        let around = Surroundings {
+            environment: &self.config.environment,
+            labels: work.job.owner(name).labels(&self.config.node, &care),
+            networks: &work.networks_of(name, service),
+            volumes: &work.volumes,
+            configs: &self.configs(work, name, service).await?,
+            rotate_logs: self.rotate_logs,
+            healthcheck,
+        };
+        let made = self.create_named(work.job, name, service, body(service, around)).await;
+        let id = made.map_err(|it| it.failed(&format!("create the container of `{name}`")))?;
+        Ok(Place { id, state: State::Made, checked })
+    }
+
+    /// Two deployments may have one name for people; then the second is
+    /// called by its id as well.
+    async fn create_named(
+        &self,
+        job: &Job,
+        name: &str,
+        service: &Service,
+        body: bollard::models::ContainerCreateBody,
+    ) -> Result<String, Trouble> {
+        let plain = [job.name(), job.component.as_str(), name];
+        let full = [job.name(), job.component.as_str(), name, job.deployment.as_str()];
+        let platform = service.platform.clone().unwrap_or_default();
+        let create = |parts: &[&str]| {
+            let name = Some(label::name(&self.config.node, parts));
+            let options = CreateContainerOptions { name, platform: platform.clone() };
+            self.docker.create_container(Some(options), body.clone())
+        };
+        match create(&plain).await.map_err(Trouble::from) {
+            Err(trouble) if trouble.is_conflict() => Ok(create(&full).await?.id),
+            made => Ok(made?.id),
+        }
+    }
+}
+
+impl Seen {
+    fn place(&self, state: State) -> Place {
+        Place { id: self.id.clone(), state, checked: self.care.check.is_some() }
+    }
+}

@@ -1,0 +1,150 @@
+//! Which runs of containers are to be asked how they are.
+//!
+//! Looks at the engine say it, whoever looks, and every start says it at once
+//! for what it started. A look that began before a start cannot know of it and
+//! must not take it back, so each entry notes which look was the last to begin
+//! before it was made.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use colony_core::node::Status;
+use tokio::sync::Notify;
+
+use crate::check::Check;
+use crate::survey::Seen;
+
+#[derive(Debug, Default)]
+pub(crate) struct Watched {
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// How many looks have begun.
+    looks: u64,
+    runs: BTreeMap<String, Target>,
+}
+
+/// A container and what to ask it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub(crate) id: String,
+    pub(crate) check: Check,
+    since: u64,
+}
+
+impl Watched {
+    /// A look begins. Returns its number.
+    pub(crate) fn begin(&self) -> u64 {
+        let mut state = self.lock();
+        state.looks += 1;
+        state.looks
+    }
+
+    /// Takes what the look with this number saw.
+    pub(crate) fn end(&self, look: u64, seen: &[Seen]) {
+        let mut state = self.lock();
+        let wanted: BTreeMap<String, Target> = seen.iter().filter_map(|it| it.target(0)).collect();
+        state.runs.retain(|run, it| it.since >= look || wanted.contains_key(run));
+        for (run, target) in wanted {
+            state.runs.entry(run).or_insert(target);
+        }
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// Has this container asked from now on.
+    pub(crate) fn add(&self, seen: &Seen) {
+        let mut state = self.lock();
+        let Some((run, target)) = seen.target(state.looks) else { return };
+        state.runs.entry(run).or_insert(target);
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    pub(crate) fn targets(&self) -> BTreeMap<String, Target> {
+        self.lock().runs.clone()
+    }
+
+    pub(crate) fn runs(&self) -> BTreeSet<String> {
+        self.lock().runs.keys().cloned().collect()
+    }
+
+    /// Resolves when somebody looked or something was added since the last
+    /// time. For one waiter.
+    pub(crate) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Seen {
+    /// What to ask it, if it runs and there is anything to ask.
+    fn target(&self, since: u64) -> Option<(String, Target)> {
+        let check = self.care.check.clone().filter(|_| self.status == Status::Running)?;
+        Some((self.run.clone(), Target { id: self.id.clone(), check, since }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use colony_margo::{DeploymentId, Digest};
+
+    use super::*;
+    use crate::label::{Care, Owner};
+
+    #[test]
+    fn looks_say_what_is_asked() {
+        check("look a b", "a b");
+        check("look a b, look b c", "b c");
+    }
+
+    #[test]
+    fn a_look_does_not_take_back_what_was_started_after_it_began() {
+        check("begin, add a, end", "a");
+        check("begin, add a, end, look", "");
+        check("add a, look", "");
+    }
+
+    /// Plays looks and starts; `begin` and `end` are one look in two parts.
+    #[track_caller]
+    fn check(play: &str, expected: &str) {
+        let (watched, mut open) = (Watched::default(), 0);
+        for line in play.split(", ") {
+            let mut words = line.split(' ');
+            let word = words.next();
+            let all: Vec<Seen> = words.map(seen).collect();
+            match word {
+                Some("begin") => open = watched.begin(),
+                Some("end") => watched.end(open, &all),
+                Some("add") => all.iter().for_each(|it| watched.add(it)),
+                _ => watched.end(watched.begin(), &all),
+            }
+        }
+        let runs: Vec<String> = watched.runs().into_iter().collect();
+        assert_eq!(runs.join(" "), expected, "{play}");
+    }
+
+    fn seen(run: &str) -> Seen {
+        let owner = Owner {
+            deployment: DeploymentId::from_bytes([1; 16]),
+            component: "web".parse().unwrap(),
+            fingerprint: Digest::of(b""),
+            service: run.to_owned(),
+        };
+        let check = Check::with_defaults(vec!["CMD".to_owned(), "true".to_owned()]);
+        Seen {
+            id: run.to_owned(),
+            owner,
+            care: Care::new(0, None, Some(check)),
+            run: run.to_owned(),
+            status: Status::Running,
+            unborn: false,
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What all services of one start share.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use colony_core::attempt::Failure;
+use tokio::time::Instant;
+
+use crate::compose::{Project, Service};
+use crate::job::Job;
+use crate::runtime::Inner;
+use crate::survey::Seen;
+
+/// How long services may wait for each other, if the component does not say.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+#[derive(Debug)]
+pub(crate) struct Work<'a> {
+    pub(crate) job: &'a Job,
+    pub(crate) project: &'a Project,
+    /// The engine's names of networks and volumes.
+    networks: BTreeMap<String, String>,
+    pub(crate) volumes: BTreeMap<String, String>,
+    /// Containers that were there before, by service.
+    pub(crate) before: BTreeMap<String, Seen>,
+    places: Mutex<BTreeMap<String, Place>>,
+    pub(crate) deadline: Instant,
+}
+
+/// The container of a service.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) id: String,
+    pub(crate) state: State,
+    /// It has a health check.
+    pub(crate) checked: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It is in its first network and nowhere else.
+    Made,
+    Ended,
+    /// It runs, or did what it was made for.
+    Done,
+}
+
+impl Inner {
+    /// Looks at what is there, and has the volumes.
+    pub(crate) async fn work<'a>(
+        &self,
+        job: &'a Job,
+        project: &'a Project,
+    ) -> Result<Work<'a>, Failure> {
+        let survey = async {
+            let seen = self.survey(Some(&job.deployment)).await;
+            seen.map_err(|it| it.failed("look at the containers"))
+        };
+        let (volumes, seen) = tokio::try_join!(self.volumes(job, project), survey)?;
+        let ours = seen.into_iter().filter(|it| {
+            it.owner.component == job.component && it.owner.fingerprint == job.fingerprint
+        });
+        let timeout = job.subject.component.properties.timeout.map(|it| it.duration());
+        Ok(Work {
+            job,
+            project,
+            networks: self.network_names(job, project),
+            volumes,
+            before: ours.map(|it| (it.owner.service.clone(), it)).collect(),
+            places: Mutex::default(),
+            deadline: Instant::now() + timeout.unwrap_or(PATIENCE),
+        })
+    }
+}
+
+impl Work<'_> {
+    pub(crate) fn note(&self, service: &str, place: Place) {
+        self.lock().insert(service.to_owned(), place);
+    }
+
+    pub(crate) fn place(&self, service: &str) -> Option<Place> {
+        self.lock().get(service).cloned()
+    }
+
+    /// The engine's names of the service's networks, with its aliases there.
+    pub(crate) fn networks_of(&self, name: &str, service: &Service) -> Vec<(String, Vec<String>)> {
+        let attachments = service.networks.iter().filter_map(|(network, attachment)| {
+            let called = self.networks.get(network)?.clone();
+            let mut aliases = vec![name.to_owned()];
+            aliases.extend(attachment.aliases.iter().filter(|it| *it != name).cloned());
+            Some((called, aliases))
+        });
+        attachments.collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Place>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -71,6 +71,18 @@ impl Failure {
     }
 }
 
+/// How often something was tried, and when it is tried again by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retry {
+    pub tried: u32,
+    /// The tries there are; without it they go on until one succeeds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<u32>,
+    /// Without it nothing is tried until somebody acts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Wall>,
+}
+
 /// What a node was told to run, and what it can go back to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

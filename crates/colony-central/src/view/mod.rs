@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use colony_api::view::FailureView;
 use colony_core::attempt::Failure;
-use colony_core::fleet::{Fleet, LO_SILENT, SiteView};
+use colony_core::fleet::{Fleet, LO_SILENT, PlacementView, SiteView};
 use colony_core::id::{BlobId, DeploymentName, SiteName};
 use colony_core::time::Wall;
 
@@ -95,6 +95,17 @@ fn failure(failure: &Failure) -> FailureView {
         remedy: Some(failure.code.remedy().to_owned()),
         log: failure.log.clone(),
     }
+}
+
+/// The failure of a placement, and how it goes on.
+fn failed(placement: &PlacementView) -> Option<FailureView> {
+    let retry = placement.retry;
+    placement.failure.as_ref().map(|it| FailureView {
+        tries: retry.map(|it| it.tried),
+        of: retry.and_then(|it| it.of),
+        retry_at: retry.and_then(|it| it.at),
+        ..failure(it)
+    })
 }
 
 /// `unhealthy (GET / 500, 3×)`.

@@ -11,7 +11,7 @@ use colony_core::id::{BlobId, DeploymentName, GitRevision, SiteName};
 use colony_core::time::{Spoken, Wall};
 
 use super::why::causes;
-use super::{Versions, clause, failure, silent, target_blob, version_of};
+use super::{Versions, clause, failed, failure, silent, target_blob, version_of};
 use crate::repo::{Facts, path};
 
 /// One deployment at one site.
@@ -93,7 +93,7 @@ impl Told<'_> {
             presence: node.map_or(Presence::Offline, |it| it.presence),
             last_heard: node.filter(|it| !it.is_online()).map(|it| it.since),
             deferred: (share == fleet::Share::Deferred).then(|| self.deferred(node)),
-            failure: it.failure.as_ref().map(failure),
+            failure: failed(it),
             progress: None,
             flagged: it.flagged.as_ref().map(ToString::to_string),
         }

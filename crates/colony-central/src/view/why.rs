@@ -86,10 +86,10 @@ fn reason(site: &SiteName, why: Why) -> ReasonView {
         nodes: node_of(&why.cause).map(ToString::to_string).into_iter().collect(),
         sentence: why.cause.to_string(),
         owner: why.owner.to_string(),
-        act: None,
+        act: why.act,
         since: why.since,
         next: why.next,
-        next_at: None,
+        next_at: why.next_at,
     }
 }
 

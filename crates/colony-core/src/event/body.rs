@@ -1,10 +1,13 @@
 //! The kinds of events, each with what a reader needs to follow.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use colony_margo::{Capabilities, Digest, Finding};
 
-use crate::attempt::{Failure, Outcome, Revision, Revisions};
+use crate::attempt::{Failure, Outcome, Retry, Revision, Revisions};
 use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName};
 use crate::state::State;
 use crate::transition::Trigger;
@@ -158,9 +161,15 @@ pub struct Transition {
     pub outcome: Option<Outcome>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
+    /// Said of FAILED alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Retry>,
     /// Said of DELETED alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removal: Option<Removal>,
+    /// What a later release says besides: kept, or its hash would differ.
+    #[serde(flatten)]
+    pub more: BTreeMap<String, Value>,
 }
 
 /// Whether a node is heard.
@@ -193,4 +202,44 @@ pub struct Removal {
 pub enum HoldScope {
     Site,
     Deployment(DeploymentId),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Event;
+
+    #[test]
+    fn events_of_before_are_read_and_keep_their_hash() {
+        check(r#""failure":{"code":"disk-full"}"#);
+    }
+
+    #[test]
+    fn the_next_try_is_told() {
+        check(r#""failure":{"code":"disk-full"},"retry":{"tried":3,"at":7000}"#);
+        check(r#""failure":{"code":"exited"},"retry":{"tried":2,"of":3}"#);
+    }
+
+    #[test]
+    fn what_a_later_release_says_besides_is_kept_for_its_hash() {
+        check(r#""failure":{"code":"disk-full"},"weather":{"sky":["grey"]}"#);
+    }
+
+    /// Reads a transition with these fields and writes the same again.
+    #[track_caller]
+    fn check(fields: &str) {
+        let prev = Digest::of(b"home/0");
+        let id = "0b9e2a6e-4f0c-4b1b-9d5a-0d4f6c1d2e3f";
+        let text = format!(
+            r#"{{"site":"home","incarnation":0,"seq":1,"at":5,"actor":"local","prev":"{prev}",
+            "body":{{"kind":"state_transition","deployment":"{id}","node":"a","attempt":1,
+            "from":"INSTALLING","to":"FAILED(install)",
+            "trigger":"errored","outcome":"failed",{fields}}}}}"#
+        );
+        let sent: Value = serde_json::from_str(&text).expect("JSON");
+
+        let read: Event = serde_json::from_value(sent.clone()).expect("an event");
+
+        assert_eq!(serde_json::to_value(&read).expect("JSON"), sent);
+    }
 }

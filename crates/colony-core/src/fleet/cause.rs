@@ -5,12 +5,13 @@
 
 use std::fmt;
 
-use crate::attempt::Revision;
+use crate::attempt::{Retry, Revision};
 use crate::code::Code;
 use crate::event::Incarnation;
 use crate::fleet::Flag;
 use crate::id::{BlobId, GitRevision, NodeName, SiteName};
 use crate::state::State;
+use crate::time::Wall;
 
 /// Who has to act.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -124,6 +125,7 @@ pub enum FleetCause {
         state: State,
         attempt: u32,
         code: Code,
+        retry: Option<Retry>,
     },
     /// Placed, and not begun: the site knows what it waits for.
     Waiting {
@@ -170,6 +172,18 @@ impl FleetCause {
         }
     }
 
+    /// When the next step is due, if that is known.
+    pub fn next_at(&self) -> Option<Wall> {
+        let FleetCause::Failed { retry, .. } = self else { return None };
+        retry.and_then(|it| it.at)
+    }
+
+    /// What a person can do besides waiting for the next step.
+    pub fn act(&self) -> Option<String> {
+        let FleetCause::Failed { code, .. } = self else { return None };
+        self.next_at().map(|_| code.remedy().to_owned())
+    }
+
     /// What happens next, or what a person can do.
     pub fn next_step(&self) -> String {
         use FleetCause::*;
@@ -205,7 +219,7 @@ impl FleetCause {
             }
             NodeAway { node, .. } => format!("it goes on when node {node} is heard again"),
             Underway { node, .. } => format!("node {node} reports, or its deadline passes"),
-            Failed { code, .. } => code.remedy().to_owned(),
+            Failed { code, retry, .. } => after_failure(code, retry.as_ref()),
             Waiting { node } => format!("ask the site what its start on node {node} waits for"),
             Queued { .. } => "its turn comes when the nodes before it are done".to_owned(),
             Rejected { .. } => "commit another revision, or release this one".to_owned(),
@@ -214,5 +228,15 @@ impl FleetCause {
                     .to_owned()
             }
         }
+    }
+}
+
+/// `try 4 of 5`, or what a person can do where nothing is tried.
+fn after_failure(code: &Code, retry: Option<&Retry>) -> String {
+    let Some(Retry { tried, of, at: Some(_) }) = retry else { return code.remedy().to_owned() };
+    let next = tried.saturating_add(1);
+    match of {
+        Some(of) => format!("try {next} of {of}"),
+        None => format!("try {next}, and so on until it works"),
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::attempt::Failure;
+use crate::attempt::{Failure, Retry};
 use crate::code::Code;
 use crate::event::{Event, Seq, Transition};
 use crate::fleet::pen::Pen;
@@ -84,7 +84,8 @@ impl Pen<'_> {
     fn place(&mut self, event: &Event, id: &PlacementId, it: &Transition, flag: Option<Flag>) {
         let nodes = self.view.placements.entry(id.deployment.clone()).or_default();
         let before = nodes.remove(&id.node);
-        let (failure, flagged) = before.map_or((None, None), |it| (it.failure, it.flagged));
+        let (failure, retry, flagged) =
+            before.map_or((None, None, None), |it| (it.failure, it.retry, it.flagged));
         let placement = PlacementView {
             id: id.clone(),
             state: it.to,
@@ -92,6 +93,7 @@ impl Pen<'_> {
             attempt: it.attempt,
             revisions: it.revisions.clone(),
             failure: failure_after(it, failure),
+            retry: retry_after(it, retry),
             flagged: flag.or(flagged.filter(|_| !it.to.is_final())),
         };
         nodes.insert(id.node.clone(), placement);
@@ -142,5 +144,20 @@ fn failure_after(it: &Transition, before: Option<Failure>) -> Option<Failure> {
         | State::Unknown(_)
         | State::Deleting
         | State::Deleted => before,
+    }
+}
+
+/// A try under way has no time any more, but what it follows is still told.
+fn retry_after(it: &Transition, before: Option<Retry>) -> Option<Retry> {
+    match it.to {
+        State::Installed => None,
+        State::Failed(_) => it.retry,
+        State::Pending
+        | State::Installing
+        | State::Updating
+        | State::RollingBack
+        | State::Unknown(_)
+        | State::Deleting
+        | State::Deleted => before.map(|it| Retry { at: None, ..it }),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::attempt::Revision;
+use crate::attempt::{Retry, Revision};
 use crate::code::Code;
 use crate::fleet::FleetCause;
 use crate::fleet::effect::short;
@@ -75,8 +75,10 @@ impl fmt::Display for FleetCause {
                 write!(f, "node {node} is {state} in attempt {attempt}")
             }
             Waiting { node } => write!(f, "it is placed on node {node} and has not begun there"),
-            Failed { node, state, attempt, code } => {
-                write!(f, "node {node} is {state} after attempt {attempt}: {}", code.meaning())
+            Failed { node, state, attempt, code, retry } => {
+                let meaning = code.meaning();
+                write!(f, "node {node} is {state} after attempt {attempt}: {meaning}")?;
+                retry.map_or(Ok(()), |it| write!(f, "; {}", tried(it)))
             }
             Queued { node } => write!(f, "node {node} still runs the revision before"),
             Rejected { node, workload } => {
@@ -119,6 +121,17 @@ fn quarantined(
     match good {
         Some(good) => write!(f, "; it runs {} instead", short(good)),
         None => write!(f, "; nothing ran before, so nothing runs"),
+    }
+}
+
+/// `tried 3 times`; what is left to try is told with what follows.
+fn tried(retry: Retry) -> String {
+    let Retry { tried, of, at } = retry;
+    match (tried, of, at) {
+        (_, Some(1), None) => "its only try is used up".to_owned(),
+        (_, Some(of), None) => format!("all {of} tries are used up"),
+        (1, ..) => "tried once".to_owned(),
+        (tried, ..) => format!("tried {tried} times"),
     }
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use colony_margo::{Capabilities, Digest, Finding};
 
-use crate::attempt::{Failure, Revision, Revisions};
+use crate::attempt::{Failure, Retry, Revision, Revisions};
 use crate::event::{HoldScope, Incarnation, Log, Presence};
 use crate::fleet::Target;
 use crate::fleet::batch::Recent;
@@ -130,6 +130,9 @@ pub struct PlacementView {
     /// An event of it did not fit; cleared when it ends well.
     pub flagged: Option<Flag>,
 }
+    /// How that failure goes on; older sites do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Retry>,
 
 /// How many placements of a deployment ended as DELETED at a site.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

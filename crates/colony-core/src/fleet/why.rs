@@ -11,6 +11,7 @@ use crate::id::{DeploymentName, SiteName};
 use crate::site::Hold;
 use crate::state::State;
 use crate::time::{Spoken, Wall};
+use crate::why::until;
 
 /// An LO that is not heard for so long is offline, as far as CO can tell.
 pub const LO_SILENT: Duration = Duration::from_secs(60);
@@ -22,6 +23,11 @@ pub struct Why {
     pub owner: Owner,
     pub since: Option<Wall>,
     pub next: String,
+    /// When that is due, if it is known.
+    pub next_at: Option<Wall>,
+    /// What the owner or somebody else can do meanwhile.
+    pub act: Option<String>,
+    pub asked: Wall,
     /// How long it has lasted when it was asked.
     pub lasted: Option<Duration>,
 }
@@ -32,7 +38,9 @@ impl fmt::Display for Why {
         if let Some(lasted) = self.lasted {
             write!(f, ", for {}", Spoken(lasted))?;
         }
-        write!(f, "; {}: {}", self.owner, self.next)
+        let when = self.next_at.map(|it| format!(", {}", until(it, self.asked)));
+        write!(f, "; {}{}: {}", self.owner, when.unwrap_or_default(), self.next)?;
+        self.act.as_ref().map_or(Ok(()), |it| write!(f, "; to do: {it}"))
     }
 }
 
@@ -67,7 +75,9 @@ impl Asked<'_> {
 
     fn why(&self, cause: FleetCause, since: Option<Wall>) -> Why {
         let lasted = since.map(|it| self.now.since(it));
-        Why { owner: cause.owner(), next: cause.next_step(), cause, since, lasted }
+        let (owner, act) = (cause.owner(), cause.act());
+        let (next, next_at) = (cause.next_step(), cause.next_at());
+        Why { cause, owner, since, next, next_at, act, asked: self.now, lasted }
     }
 
     /// The site as a whole explains whatever is found below it.
@@ -196,7 +206,7 @@ impl Asked<'_> {
             Share::Failed => {
                 let code = it.failure.as_ref().map(|it| it.code.clone());
                 let code = code.unwrap_or(crate::code::Code::ProgressDeadline);
-                Some(FleetCause::Failed { node, state, attempt, code })
+                Some(FleetCause::Failed { node, state, attempt, code, retry: it.retry })
             }
             Share::Created
             | Share::Updating

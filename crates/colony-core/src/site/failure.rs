@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use colony_margo::Digest;
 
-use crate::attempt::{Failure, Revision};
+use crate::attempt::{Failure, Retry, Revision};
 use crate::code::{Class, Code};
 use crate::document::OnFailure;
 use crate::event::{Actor, Body};
@@ -13,30 +13,42 @@ use crate::site::deployment::{Rejected, Stopped};
 use crate::site::facts::budget;
 use crate::site::timer::Timer;
 use crate::site::turn::Turn;
-use crate::site::{Placement, Quarantine};
+use crate::site::{Placement, Quarantine, Site};
 use crate::state::{Op, State};
+use crate::time::Now;
 
 /// How many quarantined revisions of one deployment are remembered.
 const QUARANTINE_LIMIT: usize = 32;
 
+/// A revision that had its chances on a node.
+pub(super) struct Spent {
+    target: Revision,
+    failure: Failure,
+}
+
 impl Turn<'_> {
-    /// Decides what follows from a placement that has just FAILED.
-    pub(super) fn after_failure(&mut self, id: &PlacementId, op: Op, failure: Option<Failure>) {
+    /// Counts the failure of a placement that has just FAILED, and either sets
+    /// the time of the next try or says that its revision has to be condemned.
+    pub(super) fn count_failure(
+        &mut self,
+        id: &PlacementId,
+        op: Op,
+        failure: Option<Failure>,
+    ) -> Option<Spent> {
         let failure = failure.unwrap_or_else(|| Failure::new(Code::ProgressDeadline, ""));
-        let Some(deployment) = self.site.deployments.get(&id.deployment) else { return };
-        let Some(placement) = self.site.placements.get(id) else { return };
-        let budget = budget(deployment, op, placement);
-        let Some(placement) = self.site.placements.get_mut(id) else { return };
+        let budget = self.site.budget(id, op)?;
+        let placement = self.site.placements.get_mut(id)?;
         placement.failure = Some(failure.clone());
         placement.failures += 1;
-        let condemns = failure.code.class() == Class::Revision && !placement.lost_late;
-        if condemns && op != Op::Delete {
+        if condemns(placement, op) {
             placement.tries += 1;
-            if placement.tries >= budget {
-                return self.tries_spent(id, op, failure);
+            if placement.tries >= budget && self.is_to_blame(id, op) {
+                let target = self.site.placements.get(id)?.revisions.target.clone()?;
+                return Some(Spent { target, failure });
             }
         }
         self.schedule_retry(id);
+        None
     }
 
     fn schedule_retry(&mut self, id: &PlacementId) {
@@ -48,18 +60,21 @@ impl Turn<'_> {
         self.site.index.timers.set(at, Timer::Retry(id.clone()));
     }
 
+    /// The revision itself is given up: not one that is only on the way back
+    /// or no more wanted, nor what another node runs well.
+    fn is_to_blame(&self, id: &PlacementId, op: Op) -> bool {
+        let wanted = self.site.deployments.get(&id.deployment).and_then(|it| it.effective());
+        let target = self.site.placements.get(id).and_then(Placement::target_workload);
+        let Some(target) = target.filter(|it| wanted.map(|it| it.workload) == Some(*it)) else {
+            return false;
+        };
+        op != Op::Rollback && !self.is_proven(&id.deployment, target)
+    }
+
     /// The revision had its chances on this node.
-    fn tries_spent(&mut self, id: &PlacementId, op: Op, failure: Failure) {
+    pub(super) fn condemn(&mut self, id: &PlacementId, spent: Spent) {
+        let Spent { target, failure } = spent;
         let Some(deployment) = self.site.deployments.get(&id.deployment) else { return };
-        let Some(placement) = self.site.placements.get(id) else { return };
-        let Some(target) = placement.revisions.target.clone() else { return };
-        let wanted = deployment.effective().map(|it| it.workload);
-        let is_wanted = wanted == Some(target.workload);
-        // What another node runs well is not condemned because this one cannot.
-        let is_proven = self.is_proven(&id.deployment, target.workload);
-        if op == Op::Rollback || !is_wanted || is_proven {
-            return self.schedule_retry(id);
-        }
         match deployment.policy().map(|it| it.settings.on_failure) {
             Some(OnFailure::RollbackSite) => self.quarantine(id, target, Some(&id.node), failure),
             Some(OnFailure::RollbackNode) => self.reject(id, target, failure),
@@ -144,6 +159,24 @@ impl Turn<'_> {
     }
 }
 
+impl Site {
+    /// How often a placement was tried for its target, and when it is tried
+    /// again by itself.
+    pub fn retry(&self, id: &PlacementId, now: Now) -> Option<Retry> {
+        let placement = self.placements.get(id)?;
+        let op = placement.state.op()?;
+        let limited = self.budget(id, op).filter(|_| condemns(placement, op));
+        let of = limited.filter(|it| placement.tries < *it || placement.retry_at.is_none());
+        let tried = if of.is_some() { placement.tries } else { placement.failures };
+        Some(Retry { tried, of, at: placement.retry_at.map(|it| now.wall_at(it)) })
+    }
+
+    fn budget(&self, id: &PlacementId, op: Op) -> Option<u32> {
+        let deployment = self.deployments.get(&id.deployment)?;
+        Some(budget(deployment, op, self.placements.get(id)?))
+    }
+}
+
 impl crate::site::Deployment {
     fn forget_oldest_quarantine(&mut self, limit: usize) {
         while self.quarantine.len() > limit {
@@ -151,6 +184,12 @@ impl crate::site::Deployment {
             oldest.map(|it| self.quarantine.remove(&it));
         }
     }
+}
+
+/// A failure that speaks against the revision spends a try.
+fn condemns(placement: &Placement, op: Op) -> bool {
+    let class = placement.failure.as_ref().map(|it| it.code.class());
+    class == Some(Class::Revision) && !placement.lost_late && op != Op::Delete
 }
 
 /// Doubles with each failure up to the cap, then spreads by a fifth each way.

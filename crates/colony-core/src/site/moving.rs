@@ -113,6 +113,9 @@ impl Turn<'_> {
         by: By,
         outcome: Option<Outcome>,
     ) {
+        let op = failed_op(change.to);
+        let spent = op.and_then(|op| self.count_failure(id, op, by.failure.clone()));
+        let retry = op.and_then(|_| self.site.retry(id, self.now));
         let Some(placement) = self.site.placements.get(id) else { return };
         let body = Transition {
             deployment: id.deployment.clone(),
@@ -124,19 +127,16 @@ impl Turn<'_> {
             revisions: placement.revisions.clone(),
             outcome,
             failure: by.failure.clone(),
+            retry,
             removal: removal(&change, trigger, placement.delivered),
+            more: Default::default(),
         };
         self.emit(by.actor, Body::StateTransition(body));
-        match change.to {
-            State::Deleted => self.forget(id),
-            State::Failed(op) => self.after_failure(id, op, by.failure),
-            State::Pending
-            | State::Installing
-            | State::Updating
-            | State::RollingBack
-            | State::Installed
-            | State::Unknown(_)
-            | State::Deleting => {}
+        if change.to == State::Deleted {
+            self.forget(id);
+        }
+        if let Some(spent) = spent {
+            self.condemn(id, spent);
         }
         self.reclassify(id);
         self.dirty.insert(id.deployment.clone());
@@ -262,6 +262,10 @@ impl Turn<'_> {
         let policy = deployment.and_then(|it| it.policy());
         policy.map(|it| it.settings.progress_deadline).unwrap_or_default()
     }
+}
+
+fn failed_op(state: State) -> Option<Op> {
+    if let State::Failed(op) = state { Some(op) } else { None }
 }
 
 fn removal(change: &Change, trigger: Trigger, delivered: bool) -> Option<Removal> {

@@ -27,6 +27,7 @@ pub use deployment::{deployment, deployment_by_id};
 pub use node::node;
 pub use placement::placement;
 pub use site::site;
+pub(crate) use words::until;
 
 use crate::id::{DeploymentName, NodeName, SiteName};
 use crate::state::State;

@@ -20,7 +20,7 @@ pub(super) fn lasting(since: Wall, asked: Wall) -> Spoken {
 }
 
 /// `in 3 min`, or `now` if its time has come.
-pub(super) fn until(at: Wall, asked: Wall) -> String {
+pub(crate) fn until(at: Wall, asked: Wall) -> String {
     match at > asked {
         true => format!("in {}", Spoken(at.since(asked))),
         false => "now".to_owned(),

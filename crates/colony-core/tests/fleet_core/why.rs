@@ -56,13 +56,51 @@ fn a_stopped_rollout_names_the_node_that_stopped_it() {
         &[
             "the rollout stopped when node a failed with exited, for 0 s; operator: commit another \
              revision, or retry on node a",
-            "node a is FAILED(update) after attempt 2: a container ended, for 0 s; local \
-             orchestrator: look at the container's logs",
+            "node a is FAILED(update) after attempt 2: a container ended; its only try is used up, \
+             for 0 s; local orchestrator: look at the container's logs",
             "node b still runs the revision before, for 0 s; local orchestrator: its turn comes when \
              the nodes before it are done",
         ],
     );
     check(STOP, &[]);
+}
+
+#[test]
+fn what_is_tried_again_says_how_often_and_when() {
+    let failing = |times: usize, code: &str| {
+        let mut plant = told(&[STORIES[0].1[0], |it| it.deploy(&app("1.0.0"))]);
+        for _ in 1..times {
+            plant.report("a", "hello", &format!("failed:{code}"));
+            plant.pass(60);
+        }
+        plant.report("a", "hello", &format!("failed:{code}"));
+        plant.pass(1);
+        reasons(&central(&plant).fleet, &plant)
+    };
+    assert_eq!(
+        failing(1, "registry-unavailable"),
+        [
+            "node a is FAILED(install) after attempt 1: the registry answered with a server error or \
+          not at all; tried once, for 1 s; local orchestrator, in 3 s: try 2, and so on until it \
+          works; to do: check the registry"
+        ],
+    );
+    assert_eq!(
+        failing(3, "registry-unavailable"),
+        [
+            "node a is FAILED(install) after attempt 3: the registry answered with a server error or \
+          not at all; tried 3 times, for 1 s; local orchestrator, in 16 s: try 4, and so on until \
+          it works; to do: check the registry"
+        ],
+    );
+    assert_eq!(
+        failing(2, "image-missing"),
+        [
+            "node a is FAILED(install) after attempt 2: the image or archive does not exist; tried 2 \
+          times, for 1 s; local orchestrator, in 7 s: try 3 of 3; to do: push it, or deploy another \
+          version"
+        ],
+    );
 }
 
 #[test]

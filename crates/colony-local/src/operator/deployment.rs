@@ -8,7 +8,7 @@ use colony_api::view::{
     Deferred, DeploymentSite, DeploymentView, FailureView, HoldView, PlacementView, QuarantineView,
     RolledBackView, StoppedView,
 };
-use colony_core::attempt::Failure;
+use colony_core::attempt::{Failure, Retry};
 use colony_core::event::{HoldScope, Presence};
 use colony_core::site::{Deployment, Placement, Quarantine, Site};
 use colony_core::state::State as PlacementState;
@@ -120,7 +120,7 @@ fn placement(site: &Site, of: &Deployment, placement: &Placement, now: Now) -> P
         presence,
         last_heard: member.map(|it| it.last_heard()),
         deferred: away.map(|it| deferred(it.last_heard(), now)),
-        failure: placement.failure.as_ref().map(|it| failed(it, placement, now)),
+        failure: placement.failure.as_ref().map(|it| failed(it, site.retry(&placement.id, now))),
         progress: None,
         flagged: None,
     }
@@ -131,10 +131,11 @@ fn deferred(last_heard: Wall, now: Now) -> Deferred {
     Deferred { reason, since: Some(last_heard) }
 }
 
-fn failed(it: &Failure, placement: &Placement, now: Now) -> FailureView {
+fn failed(it: &Failure, retry: Option<Retry>) -> FailureView {
     FailureView {
-        tries: Some(placement.tries()),
-        retry_at: placement.retry_at().map(|it| now.wall_at(it)),
+        tries: retry.map(|it| it.tried),
+        of: retry.and_then(|it| it.of),
+        retry_at: retry.and_then(|it| it.at),
         ..failure(it)
     }
 }

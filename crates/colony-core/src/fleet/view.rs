@@ -127,12 +127,12 @@ pub struct PlacementView {
     pub revisions: Revisions,
     /// What went wrong last; cleared by INSTALLED.
     pub failure: Option<Failure>,
-    /// An event of it did not fit; cleared when it ends well.
-    pub flagged: Option<Flag>,
-}
     /// How that failure goes on; older sites do not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
+    /// An event of it did not fit; cleared when it ends well.
+    pub flagged: Option<Flag>,
+}
 
 /// How many placements of a deployment ended as DELETED at a site.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use bollard::models::{
     ContainerCreateBody, DeviceMapping, EndpointSettings, HealthConfig, HostConfig,
-    HostConfigLogConfig, Mount as EngineMount, MountType, NetworkingConfig, PortBinding,
-    ResourcesUlimits, RestartPolicy, RestartPolicyNameEnum,
+    HostConfigLogConfig, Mount as EngineMount, MountType, MountVolumeOptions, NetworkingConfig,
+    PortBinding, ResourcesUlimits, RestartPolicy, RestartPolicyNameEnum,
 };
 
 use crate::compose::{Mount, MountKind, NetworkMode, Service};
@@ -25,6 +25,9 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) configs: &'a [(String, String)],
     /// The engine keeps logs in files that grow without end unless told.
     pub(crate) rotate_logs: bool,
+    /// A volume without content is given the image's: not by one that stands
+    /// beside the one whose volume it is.
+    pub(crate) copy_up: bool,
     /// The node asks by itself; see `ask`.
     pub(crate) healthcheck: HealthConfig,
 }
@@ -162,7 +165,18 @@ fn mounts(service: &Service, around: &Surroundings<'_>) -> Vec<EngineMount> {
         let source = it.source.as_ref().and_then(|it| around.volumes.get(it)).cloned();
         let target = Some(it.target.clone());
         let read_only = Some(it.read_only);
-        Some(EngineMount { typ: Some(typ), source, target, read_only, ..EngineMount::default() })
+        let named = it.kind == MountKind::Volume && source.is_some();
+        let volume_options = (named && !around.copy_up)
+            .then(|| MountVolumeOptions { no_copy: Some(true), ..MountVolumeOptions::default() });
+        let typ = Some(typ);
+        Some(EngineMount {
+            typ,
+            source,
+            target,
+            read_only,
+            volume_options,
+            ..EngineMount::default()
+        })
     };
     service.mounts.iter().filter_map(mount).collect()
 }
@@ -310,6 +324,7 @@ mod tests {
             volumes: &[("data".to_owned(), "colony-data".to_owned())].into(),
             configs: &[("/c/app".to_owned(), "/app".to_owned())],
             rotate_logs: false,
+            copy_up: true,
             healthcheck: HealthConfig::default(),
         };
         let body = serde_json::to_value(body(&service, around)).unwrap();

@@ -9,8 +9,8 @@ use crate::config::{Choice, EngineInfo};
 use crate::engine::{Engine, Version};
 use crate::error::Error;
 
-/// How long an engine may take to say who it is.
-const GREETING: Duration = Duration::from_secs(5);
+/// How long an engine may take to say who it is; some start with this call.
+const GREETING: Duration = Duration::from_secs(20);
 /// How long any other answer may take, in seconds.
 const ANSWER: u64 = 120;
 const PODMAN: &str = "/run/podman/podman.sock";

@@ -4,17 +4,20 @@ use std::collections::BTreeMap;
 
 use colony_core::attempt::Failure;
 use colony_core::code::Code;
-use colony_core::node::Action;
+use colony_core::node::{Action, staged};
 use colony_margo::{ComponentName, DeploymentId, Digest, Json};
 
 use crate::config::Subject;
 use crate::label::Owner;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Job {
     pub(crate) deployment: DeploymentId,
     pub(crate) component: ComponentName,
+    /// What was prepared; the containers carry `mark`.
     pub(crate) fingerprint: Digest,
+    /// Beside what is active of the component.
+    pub(crate) staged: bool,
     pub(crate) subject: Subject,
 }
 
@@ -36,6 +39,7 @@ impl Job {
             deployment: action.deployment().clone(),
             component: component.clone(),
             fingerprint,
+            staged: matches!(action, Action::Stage { .. }),
             subject,
         }))
     }
@@ -44,14 +48,31 @@ impl Job {
         Owner {
             deployment: self.deployment.clone(),
             component: self.component.clone(),
-            fingerprint: self.fingerprint,
+            fingerprint: self.mark(),
+            staged: self.staged,
             service: service.to_owned(),
         }
+    }
+
+    /// The fingerprint its containers carry.
+    pub(crate) fn mark(&self) -> Digest {
+        if self.staged { staged(self.fingerprint) } else { self.fingerprint }
     }
 
     /// What people call the deployment.
     pub(crate) fn name(&self) -> &str {
         &self.subject.document.metadata.name
+    }
+
+    /// What names of containers and networks begin with.
+    pub(crate) fn prefix(&self) -> String {
+        let suffix = if self.staged { "-staged" } else { "" };
+        format!("{}{suffix}", self.name())
+    }
+
+    /// The same component, about to take over.
+    pub(crate) fn active(&self) -> Job {
+        Job { staged: false, ..self.clone() }
     }
 
     /// Variables for the compose file. Of two parameters with one pointer the

@@ -16,12 +16,16 @@ pub(crate) const DEPLOYMENT: &str = "colony.deployment";
 pub(crate) const COMPONENT: &str = "colony.component";
 pub(crate) const FINGERPRINT: &str = "colony.fingerprint";
 pub(crate) const SERVICE: &str = "colony.service";
+/// Beside the active one: `true`.
+pub(crate) const STAGED: &str = "colony.staged";
 /// What a network was made from.
 pub(crate) const MADE_FROM: &str = "colony.made-from";
 /// In which wave it was started; the last are stopped first.
 const ORDER: &str = "colony.order";
 /// How long it may take to stop, in milliseconds.
 const GRACE: &str = "colony.stop-grace";
+/// That it never ran is no accident; see [`Waits`].
+const WAITS: &str = "colony.waits";
 /// The health check the node runs, as JSON.
 const HEALTH: &str = "colony.health";
 
@@ -35,6 +39,7 @@ pub(crate) struct Owner {
     pub(crate) deployment: DeploymentId,
     pub(crate) component: ComponentName,
     pub(crate) fingerprint: Digest,
+    pub(crate) staged: bool,
     pub(crate) service: String,
 }
 
@@ -44,6 +49,18 @@ pub(crate) struct Care {
     pub(crate) order: usize,
     pub(crate) grace: Duration,
     pub(crate) check: Option<Check>,
+    pub(crate) waits: Waits,
+}
+
+/// Whether a container was made to be started later, if at all: a staged one
+/// that must not run twice, or an active one that is to take over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Waits {
+    #[default]
+    No,
+    Turn,
+    /// It may be started as soon as those before it have stopped.
+    Swap,
 }
 
 impl Owner {
@@ -53,6 +70,7 @@ impl Owner {
             deployment: labels.get(DEPLOYMENT)?.parse().ok()?,
             component: labels.get(COMPONENT)?.parse().ok()?,
             fingerprint: labels.get(FINGERPRINT)?.parse().ok()?,
+            staged: labels.get(STAGED).is_some_and(|it| it == "true"),
             service: labels.get(SERVICE)?.clone(),
         })
     }
@@ -70,13 +88,16 @@ impl Owner {
         if let Some(check) = &care.check {
             labels.insert(HEALTH.to_owned(), check.to_json());
         }
+        let more = [(STAGED, self.staged.then_some("true")), (WAITS, care.waits.label())];
+        let more = more.into_iter().filter_map(|(key, value)| Some((key, value?)));
+        labels.extend(more.map(|(key, value)| (key.to_owned(), value.to_owned())));
         labels
     }
 }
 
 impl Care {
     pub(crate) fn new(order: usize, grace: Option<Duration>, check: Option<Check>) -> Care {
-        Care { order, grace: grace.unwrap_or(GRACE_DEFAULT), check }
+        Care { order, grace: grace.unwrap_or(GRACE_DEFAULT), check, waits: Waits::No }
     }
 
     pub(crate) fn read(labels: &BTreeMap<String, String>) -> Care {
@@ -85,7 +106,22 @@ impl Care {
             order: number(ORDER).and_then(|it| usize::try_from(it).ok()).unwrap_or_default(),
             grace: number(GRACE).map_or(GRACE_DEFAULT, Duration::from_millis),
             check: labels.get(HEALTH).and_then(|it| Check::from_json(it)),
+            waits: labels.get(WAITS).map_or(Waits::No, |it| Waits::read(it)),
         }
+    }
+}
+
+impl Waits {
+    fn label(self) -> Option<&'static str> {
+        match self {
+            Waits::No => None,
+            Waits::Turn => Some("turn"),
+            Waits::Swap => Some("swap"),
+        }
+    }
+
+    fn read(label: &str) -> Waits {
+        if label == "swap" { Waits::Swap } else { Waits::Turn }
     }
 }
 
@@ -134,9 +170,15 @@ mod tests {
     #[test]
     fn labels_read_back_as_written() {
         let test = vec!["CMD".to_owned(), "true".to_owned()];
-        for check in [None, Some(Check::with_defaults(test))] {
+        let check = Some(Check::with_defaults(test));
+        for (check, waits, staged) in [
+            (None, Waits::No, false),
+            (check.clone(), Waits::Turn, true),
+            (check, Waits::Swap, false),
+        ] {
             let care = Care::new(3, Some(Duration::from_millis(1500)), check);
-            let owner = owner();
+            let care = Care { waits, ..care };
+            let owner = Owner { staged, ..owner() };
             let labels: BTreeMap<String, String> =
                 owner.labels(&node(), &care).into_iter().collect();
             assert_eq!(labels[NODE], "n1");
@@ -168,6 +210,7 @@ mod tests {
             deployment: DeploymentId::from_bytes([7; 16]),
             component: "web".parse().unwrap(),
             fingerprint: Digest::of(b"web"),
+            staged: false,
             service: "front".to_owned(),
         }
     }

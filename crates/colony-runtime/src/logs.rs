@@ -2,6 +2,8 @@
 //!
 //! `logs/<deployment>/<component>.<service>.log` holds the last lines of the
 //! container that was removed last; every file and their number is bounded.
+//! Staged containers have files of their own, and leave one only if they were
+//! not well: what a good one said is said again by the active one.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -28,6 +30,10 @@ const SHOWN_LINES: u32 = 10_000;
 const SHOWN_BYTES: usize = 4 << 20;
 const LINE_LIMIT: usize = 4 << 10;
 const SUFFIX: &str = ".log";
+/// In a file's name; no service has such a name.
+const STAGED: &str = "@staged";
+/// What people read instead.
+const STAGED_SHOWN: &str = " (staged)";
 
 impl Inner {
     pub(crate) async fn logs(
@@ -53,8 +59,8 @@ impl Inner {
         seen.sort_by_key(place);
         let several = seen.iter().any(|it| it.owner.component != seen[0].owner.component);
         let mut logs = Vec::new();
-        for it in &seen {
-            let name = if several { place(it) } else { it.owner.service.clone() };
+        for it in seen.iter().filter(|it| !it.unborn) {
+            let name = if several { place(it) } else { service(it) };
             let tail = self.tail(&it.id, lines).await.map_err(failed)?;
             logs.extend(tail.into_iter().map(|line| (name.clone(), line)));
         }
@@ -76,6 +82,7 @@ impl Inner {
         for place in &places {
             let service = place.split_once('.').map_or(*place, |it| it.1);
             let name = if several { place.replacen('.', "/", 1) } else { service.to_owned() };
+            let name = name.replace(STAGED, STAGED_SHOWN);
             let path = folder.join(format!("{place}{SUFFIX}"));
             let bytes = file::read(&path).await.map_err(|it| disk(&it))?.unwrap_or_default();
             let tail = last(&String::from_utf8_lossy(&bytes), lines as usize);
@@ -110,13 +117,17 @@ impl Inner {
 
     /// Keeps the end of what a container printed that is about to go.
     pub(crate) async fn keep_log(&self, seen: &Seen) {
+        if seen.unborn || (seen.owner.staged && self.is_well(seen)) {
+            return;
+        }
         let Ok(lines) = self.tail(&seen.id, KEPT_LINES).await else { return };
         if lines.is_empty() {
             return;
         }
         let mut text = lines.join("\n").into_bytes();
         text.drain(..text.len().saturating_sub(KEPT_BYTES));
-        let name = format!("{}.{}{SUFFIX}", seen.owner.component, seen.owner.service);
+        let mark = if seen.owner.staged { STAGED } else { "" };
+        let name = format!("{}.{}{mark}{SUFFIX}", seen.owner.component, seen.owner.service);
         let path = self.log_folder(&seen.owner.deployment).join(name);
         if let Err(error) = file::replace(&path, text, 0o600).await {
             debug!("could not keep the log of a container: {error}");
@@ -146,7 +157,12 @@ impl Inner {
 }
 
 fn place(seen: &Seen) -> String {
-    format!("{}/{}", seen.owner.component, seen.owner.service)
+    format!("{}/{}", seen.owner.component, service(seen))
+}
+
+fn service(seen: &Seen) -> String {
+    let mark = if seen.owner.staged { STAGED_SHOWN } else { "" };
+    format!("{}{mark}", seen.owner.service)
 }
 
 fn last(text: &str, lines: usize) -> Vec<String> {

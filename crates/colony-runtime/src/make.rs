@@ -2,6 +2,7 @@
 
 use bollard::query_parameters::CreateContainerOptions;
 use colony_core::attempt::Failure;
+use colony_core::code::Code;
 use colony_core::node::Status;
 use futures_util::future::join_all;
 
@@ -11,7 +12,7 @@ use crate::check::Check;
 use crate::compose::{Project, Service};
 use crate::image::Use;
 use crate::job::Job;
-use crate::label::{self, Care};
+use crate::label::{self, Care, Waits};
 use crate::runtime::Inner;
 use crate::survey::Seen;
 use crate::trouble::Trouble;
@@ -55,12 +56,14 @@ impl Inner {
     }
 
     async fn container(&self, work: &Work<'_>, name: &str, order: usize) -> Result<(), Failure> {
-        let Some(service) = work.project.services.get(name) else { return Ok(()) };
+        let still = work.is_still(name);
+        let waits = if still { Waits::Turn } else { Waits::No };
         let place = match self.usable(work, name).await? {
             Some(place) => place,
-            None => self.create(work, name, service, order).await?,
+            None => self.create(work, name, order, waits).await?,
         };
-        work.note(name, place);
+        let state = if still { State::Done } else { place.state };
+        work.note(name, Place { state, ..place });
         Ok(())
     }
 
@@ -73,6 +76,8 @@ impl Inner {
             Status::Starting if !seen.unborn => Ok(Some(seen.place(State::Done))),
             Status::Exited { code: 0 } if done => Ok(Some(seen.place(State::Done))),
             Status::Exited { .. } => Ok(Some(seen.place(State::Ended))),
+            // One that is to wait was made whole.
+            Status::Starting if seen.care.waits != Waits::No => Ok(Some(seen.place(State::Made))),
             // It may lack networks: nobody knows where its making was cut off.
             Status::Starting | Status::Dead => {
                 let removed = self.remove_container(&seen.id).await;
@@ -82,18 +87,19 @@ impl Inner {
         }
     }
 
-    async fn create(
+    pub(crate) async fn create(
         &self,
         work: &Work<'_>,
         name: &str,
-        service: &Service,
         order: usize,
+        waits: Waits,
     ) -> Result<Place, Failure> {
+        let service = &work.service(name)?;
         let image = self.image(service, Use::Start, &work.job.deployment).await?;
         let check = Check::of(service.healthcheck.as_ref(), image.check());
         let checked = check.is_some();
         let healthcheck = ask::config(self.engine.kind, check.as_ref());
-        let care = Care::new(order, service.stop_grace_period, check);
+        let care = Care { waits, ..Care::new(order, service.stop_grace_period, check) };
         let around = Surroundings {
             environment: &self.config.environment,
             labels: work.job.owner(name).labels(&self.config.node, &care),
@@ -101,6 +107,7 @@ impl Inner {
             volumes: &work.volumes,
             configs: &self.configs(work, name, service).await?,
             rotate_logs: self.rotate_logs,
+            copy_up: !work.job.staged,
             healthcheck,
         };
         let made = self.create_named(work.job, name, service, body(service, around)).await;
@@ -109,7 +116,8 @@ impl Inner {
     }
 
     /// Two deployments may have one name for people; then the second is
-    /// called by its id as well.
+    /// called by its id as well. One that is to take over is made while the
+    /// name is still in use, whichever it is.
     async fn create_named(
         &self,
         job: &Job,
@@ -117,23 +125,38 @@ impl Inner {
         service: &Service,
         body: bollard::models::ContainerCreateBody,
     ) -> Result<String, Trouble> {
-        let plain = [job.name(), job.component.as_str(), name];
-        let full = [job.name(), job.component.as_str(), name, job.deployment.as_str()];
+        let (prefix, made_from) = (job.prefix(), job.mark().short());
+        let parts =
+            [&prefix, job.component.as_str(), name, job.deployment.as_str(), made_from.as_str()];
         let platform = service.platform.clone().unwrap_or_default();
         let create = |parts: &[&str]| {
             let name = Some(label::name(&self.config.node, parts));
             let options = CreateContainerOptions { name, platform: platform.clone() };
             self.docker.create_container(Some(options), body.clone())
         };
-        match create(&plain).await.map_err(Trouble::from) {
-            Err(trouble) if trouble.is_conflict() => Ok(create(&full).await?.id),
-            made => Ok(made?.id),
+        for few in [&parts[..3], &parts[..4]] {
+            match create(few).await.map_err(Trouble::from) {
+                Err(trouble) if trouble.is_conflict() => {}
+                made => return Ok(made?.id),
+            }
         }
+        Ok(create(&parts).await?.id)
     }
 }
 
 impl Seen {
-    fn place(&self, state: State) -> Place {
+    pub(crate) fn place(&self, state: State) -> Place {
         Place { id: self.id.clone(), state, checked: self.care.check.is_some() }
+    }
+}
+
+impl Work<'_> {
+    /// The service as it is made here: ports of the host are the active one's.
+    fn service(&self, name: &str) -> Result<Service, Failure> {
+        let service = self.project.services.get(name).cloned().ok_or_else(|| {
+            Failure::new(Code::InvalidConfig, format!("there is no service `{name}`"))
+        })?;
+        let ports = if self.job.staged { Vec::new() } else { service.ports.clone() };
+        Ok(Service { ports, ..service })
     }
 }

@@ -28,7 +28,7 @@ impl Inner {
     }
 
     fn network_name(&self, job: &Job, name: &str) -> String {
-        label::name(&self.config.node, &[job.name(), name])
+        label::name(&self.config.node, &[&job.prefix(), name])
     }
 
     /// Has the networks of the project. Returns whether any had to be made.
@@ -46,7 +46,7 @@ impl Inner {
         // Docker lets two networks have one name.
         let _one_at_a_time = self.networking.lock().await;
         let called = self.network_name(job, name);
-        let made_from = Digest::of(&serde_json::to_vec(network).unwrap_or_default()).to_string();
+        let made_from = made_from(network);
         match self.network_label(&called).await? {
             Some(found) if found == made_from => return Ok(false),
             Some(_) => self.docker.remove_network(&called).await?,
@@ -58,6 +58,9 @@ impl Inner {
             (label::DEPLOYMENT.to_owned(), job.deployment.to_string()),
             (label::MADE_FROM.to_owned(), made_from),
         ]);
+        if job.staged {
+            labels.insert(label::STAGED.to_owned(), "true".to_owned());
+        }
         let request = NetworkCreateRequest {
             name: called,
             driver: Some(network.driver.clone().unwrap_or_else(|| "bridge".to_owned())),
@@ -68,6 +71,13 @@ impl Inner {
         };
         self.docker.create_network(request).await?;
         Ok(true)
+    }
+
+    /// Whether the network is there as the project wants it.
+    pub(crate) async fn network_is_there(&self, job: &Job, project: &Project, name: &str) -> bool {
+        let Some(network) = project.networks.get(name) else { return false };
+        let found = self.network_label(&self.network_name(job, name)).await;
+        network.external.is_some() || found.is_ok_and(|it| it == Some(made_from(network)))
     }
 
     /// What the network of this name was made from; `None` if there is none.
@@ -83,10 +93,16 @@ impl Inner {
         }
     }
 
-    /// Removes the deployment's networks, but for those somebody else is in.
-    pub(crate) async fn networks_remove(&self, deployment: &DeploymentId) -> Result<(), Trouble> {
+    /// Removes the deployment's networks, or the staged ones of them, but for
+    /// those somebody else is in.
+    pub(crate) async fn networks_remove(
+        &self,
+        deployment: &DeploymentId,
+        staged: bool,
+    ) -> Result<(), Trouble> {
         let _one_at_a_time = self.networking.lock().await;
-        let labels = label::filter(&self.config.node, Some(deployment));
+        let mut labels = label::filter(&self.config.node, Some(deployment));
+        labels.extend(staged.then(|| format!("{}=true", label::STAGED)));
         let filters = Some(HashMap::from([("label".to_owned(), labels)]));
         let found = self.docker.list_networks(Some(ListNetworksOptions { filters })).await?;
         for name in found.into_iter().filter_map(|it| it.name) {
@@ -141,4 +157,8 @@ impl Inner {
         self.docker.create_volume(request).await?;
         Ok(called)
     }
+}
+
+fn made_from(network: &Network) -> String {
+    Digest::of(&serde_json::to_vec(network).unwrap_or_default()).to_string()
 }

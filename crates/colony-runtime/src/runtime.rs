@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use bollard::Docker;
 use colony_core::attempt::Failure;
-use colony_core::code::Code;
 use colony_core::node::{Action, Container, Prepared};
-use colony_margo::{ComponentName, DeploymentId, Digest};
+use colony_margo::{DeploymentId, Digest};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -93,8 +92,9 @@ impl Runtime {
         answer.map(|_| ()).map_err(|source| Error::Engine { socket: socket.clone(), source })
     }
 
-    /// Reaches the goal of `action`. `Prepare` and `Start` need their subject.
-    /// `Start` waits for what services depend on, so `run` must be running.
+    /// Reaches the goal of `action`. `Prepare`, `Start` and `Stage` need their
+    /// subject. `Start` and `Stage` wait for what services depend on, so `run`
+    /// must be running.
     /// What the engine says of the deployment meanwhile is no news: whoever
     /// performs an action looks when it has ended.
     pub async fn perform(
@@ -174,7 +174,7 @@ impl Inner {
             (Action::Clear { deployment, component, keep }, _) => {
                 self.clear(deployment, component, *keep).await?;
             }
-            (Action::Stage { .. }, Some(job)) => self.run_beside(&job).await?,
+            (Action::Stage { .. }, Some(job)) => self.stage(&job).await?,
             (Action::Unstage { deployment, component }, _) => {
                 self.unstage(deployment, component).await?;
             }
@@ -193,21 +193,6 @@ impl Inner {
         let one_shots = project.one_shots();
         let lasting = project.services.keys().filter(|it| !one_shots.contains(it.as_str()));
         Ok(Prepared { services: lasting.cloned().collect() })
-    }
-
-    /// Runs a component beside what is active of it.
-    async fn run_beside(&self, job: &Job) -> Result<(), Failure> {
-        let message = format!("`{}` cannot be staged by this engine", job.component);
-        Err(Failure::new(Code::EngineError, message))
-    }
-
-    /// Nothing is staged, so nothing is there to be removed.
-    async fn unstage(
-        &self,
-        _deployment: &DeploymentId,
-        _component: &ComponentName,
-    ) -> Result<(), Failure> {
-        Ok(())
     }
 
     /// Free and total bytes where images are kept.

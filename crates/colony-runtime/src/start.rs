@@ -9,7 +9,7 @@ use colony_core::code::Code;
 use futures_util::future::join_all;
 
 use crate::body::endpoint;
-use crate::compose::Service;
+use crate::compose::{Project, Service};
 use crate::job::Job;
 use crate::order;
 use crate::runtime::Inner;
@@ -20,12 +20,18 @@ use crate::work::{Place, State, Work};
 impl Inner {
     pub(crate) async fn start(&self, job: &Job) -> Result<(), Failure> {
         let project = self.project(job).await?;
-        let waves = order::waves(&project.services).map_err(|it| {
-            let message = format!("services depend on each other in a circle: {}", it.join(", "));
-            Failure::new(Code::InvalidConfig, message)
-        })?;
-        let work = self.make(job, &project, &waves).await?;
-        for wave in &waves {
+        let waves = waves(&project)?;
+        self.start_all(job, &project, &waves).await
+    }
+
+    pub(crate) async fn start_all(
+        &self,
+        job: &Job,
+        project: &Project,
+        waves: &[Vec<&str>],
+    ) -> Result<(), Failure> {
+        let work = self.make(job, project, waves).await?;
+        for wave in waves {
             // All of a wave are brought to an end, so that no start is cut off.
             let wave = wave.iter().map(|it| self.start_service(&work, it));
             join_all(wave).await.into_iter().collect::<Result<(), Failure>>()?;
@@ -36,6 +42,9 @@ impl Inner {
     async fn start_service(&self, work: &Work<'_>, name: &str) -> Result<(), Failure> {
         let Some(service) = work.project.services.get(name) else { return Ok(()) };
         let Some(place) = work.place(name) else { return Ok(()) };
+        if work.is_still(name) {
+            return Ok(());
+        }
         for (other, condition) in &service.depends_on {
             self.await_condition(work, other, *condition).await?;
         }
@@ -73,7 +82,7 @@ impl Inner {
 
     /// A container that does not start is taken away again: a port that is in
     /// use today must not stay in the way of a new start.
-    async fn start_container(&self, place: &Place, name: &str) -> Result<(), Failure> {
+    pub(crate) async fn start_container(&self, place: &Place, name: &str) -> Result<(), Failure> {
         let id = place.id.as_str();
         let started = self.docker.start_container(id, None::<StartContainerOptions>).await;
         let Err(error) = started else {
@@ -99,4 +108,11 @@ impl Inner {
         let inspected = self.engine.inspect(&place.id).await.ok().flatten();
         inspected.and_then(Seen::of).inspect(|it| self.watched.add(it));
     }
+}
+
+pub(crate) fn waves(project: &Project) -> Result<Vec<Vec<&str>>, Failure> {
+    order::waves(&project.services).map_err(|it| {
+        let message = format!("services depend on each other in a circle: {}", it.join(", "));
+        Failure::new(Code::InvalidConfig, message)
+    })
 }

@@ -1,15 +1,17 @@
 //! A look at the engine: which containers of this node are there, and how
 //! they are.
 
+use std::collections::BTreeSet;
+
 use colony_core::attempt::Failure;
-use colony_core::node::{Container, Health, Status};
-use colony_margo::DeploymentId;
+use colony_core::node::{self, Container, Health, Status};
+use colony_margo::{DeploymentId, Digest};
 use futures_util::StreamExt;
 use futures_util::stream::iter;
 use tracing::warn;
 
 use crate::engine::{Inspected, Listed, State};
-use crate::label::{self, Care, Owner};
+use crate::label::{self, Care, Owner, Waits};
 use crate::runtime::Inner;
 use crate::trouble::Trouble;
 
@@ -62,15 +64,15 @@ impl Inner {
     pub(crate) async fn observe(&self) -> Result<Vec<Container>, Failure> {
         self.news.look();
         let seen = self.look().await.map_err(|it| it.failed("look at the containers"))?;
+        let staged: BTreeSet<Digest> =
+            seen.iter().filter(|it| it.owner.staged).map(|it| it.owner.fingerprint).collect();
         let mut containers = Vec::new();
         for it in seen {
-            // What was left between creation and start helps nobody: without
-            // it, the core sees that the service is missing.
-            if it.unborn && !self.acting.is_on(&it.owner.deployment) {
-                self.discard(&it).await;
-                continue;
+            match it.fate(&staged, self.acting.is_on(&it.owner.deployment)) {
+                Fate::Shown => containers.push(self.shown(it).await),
+                Fate::Hidden => {}
+                Fate::Discarded => self.discard(&it).await,
             }
-            containers.push(self.shown(it).await);
         }
         Ok(containers)
     }
@@ -82,33 +84,47 @@ impl Inner {
     }
 
     async fn shown(&self, seen: Seen) -> Container {
+        let status = if seen.is_still() { Status::Running } else { seen.status };
         let health = self.health_of(&seen);
-        let sick = matches!(health, Health::Unhealthy { .. });
-        let ended = matches!(seen.status, Status::Exited { .. } | Status::Dead);
         // What it printed is a help, not a condition.
-        let log = match sick || ended {
-            true => self.tail(&seen.id, LOG_LINES).await.unwrap_or_default(),
-            false => Vec::new(),
+        let log = match self.is_well(&seen) {
+            true => Vec::new(),
+            false => self.tail(&seen.id, LOG_LINES).await.unwrap_or_default(),
         };
         Container {
             deployment: seen.owner.deployment,
             component: seen.owner.component,
             fingerprint: seen.owner.fingerprint,
-            staged: false,
+            staged: seen.owner.staged,
             service: seen.owner.service,
             run: seen.run,
-            status: seen.status,
+            status,
             health,
             log,
         }
     }
 
+    pub(crate) fn is_well(&self, seen: &Seen) -> bool {
+        let sick = matches!(self.health_of(seen), Health::Unhealthy { .. });
+        !sick && matches!(seen.status, Status::Running | Status::Starting)
+    }
+
     pub(crate) fn health_of(&self, seen: &Seen) -> Health {
         match seen.care.check {
+            _ if seen.is_still() => Health::Healthy,
             None => Health::None,
             Some(_) => self.health.get(&seen.run).unwrap_or(Health::Starting),
         }
     }
+}
+
+/// What a look makes of a container.
+#[derive(Debug, PartialEq, Eq)]
+enum Fate {
+    Shown,
+    /// It is nobody's business yet.
+    Hidden,
+    Discarded,
 }
 
 fn has_owner(listed: &Listed) -> bool {
@@ -120,6 +136,30 @@ fn has_owner(listed: &Listed) -> bool {
 }
 
 impl Seen {
+    /// A staged one that must not run twice: that it was made is all there is
+    /// to it, and as well as it can be.
+    pub(crate) fn is_still(&self) -> bool {
+        self.owner.staged && self.care.waits != Waits::No && self.unborn
+    }
+
+    /// An active one that was made before its time has come.
+    pub(crate) fn is_ahead(&self) -> bool {
+        !self.owner.staged && self.care.waits != Waits::No && self.unborn
+    }
+
+    /// What was left between creation and start helps nobody: without it, the
+    /// core sees that the service is missing. One that is to take over stays
+    /// for as long as its like is staged.
+    fn fate(&self, staged: &BTreeSet<Digest>, acting: bool) -> Fate {
+        let kept = acting || staged.contains(&node::staged(self.owner.fingerprint));
+        match (self.is_ahead(), self.unborn && !self.is_still()) {
+            (true, _) if kept => Fate::Hidden,
+            (true, _) => Fate::Discarded,
+            (false, true) if !acting => Fate::Discarded,
+            (false, _) => Fate::Shown,
+        }
+    }
+
     pub(crate) fn of(it: Inspected) -> Option<Seen> {
         let labels = it.config.labels?;
         let owner = Owner::read(&labels)?;

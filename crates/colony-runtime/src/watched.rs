@@ -135,6 +135,7 @@ mod tests {
             deployment: DeploymentId::from_bytes([1; 16]),
             component: "web".parse().unwrap(),
             fingerprint: Digest::of(b""),
+            staged: false,
             service: run.to_owned(),
         };
         let check = Check::with_defaults(vec!["CMD".to_owned(), "true".to_owned()]);

@@ -1,6 +1,6 @@
 //! What all services of one start share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use crate::compose::{Project, Service};
 use crate::job::Job;
 use crate::runtime::Inner;
 use crate::survey::Seen;
+use crate::twice;
 
 /// How long services may wait for each other, if the component does not say.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -24,6 +25,7 @@ pub(crate) struct Work<'a> {
     pub(crate) volumes: BTreeMap<String, String>,
     /// Containers that were there before, by service.
     pub(crate) before: BTreeMap<String, Seen>,
+    still: BTreeSet<&'a str>,
     places: Mutex<BTreeMap<String, Place>>,
     pub(crate) deadline: Instant,
 }
@@ -42,7 +44,7 @@ pub(crate) enum State {
     /// It is in its first network and nowhere else.
     Made,
     Ended,
-    /// It runs, or did what it was made for.
+    /// It runs, did what it was made for, or is not to be started.
     Done,
 }
 
@@ -58,16 +60,18 @@ impl Inner {
             seen.map_err(|it| it.failed("look at the containers"))
         };
         let (volumes, seen) = tokio::try_join!(self.volumes(job, project), survey)?;
-        let ours = seen.into_iter().filter(|it| {
-            it.owner.component == job.component && it.owner.fingerprint == job.fingerprint
-        });
+        let ours = seen
+            .into_iter()
+            .filter(|it| it.owner.component == job.component && it.owner.fingerprint == job.mark());
         let timeout = job.subject.component.properties.timeout.map(|it| it.duration());
+        let still = if job.staged { twice::still(&project.services) } else { BTreeSet::new() };
         Ok(Work {
             job,
             project,
             networks: self.network_names(job, project),
             volumes,
             before: ours.map(|it| (it.owner.service.clone(), it)).collect(),
+            still,
             places: Mutex::default(),
             deadline: Instant::now() + timeout.unwrap_or(PATIENCE),
         })
@@ -89,9 +93,20 @@ impl Work<'_> {
             let called = self.networks.get(network)?.clone();
             let mut aliases = vec![name.to_owned()];
             aliases.extend(attachment.aliases.iter().filter(|it| *it != name).cloned());
-            Some((called, aliases))
+            Some((called, if self.is_foreign(network) { Vec::new() } else { aliases }))
         });
         attachments.collect()
+    }
+
+    /// The active one is found there by its names, and by nobody else's.
+    fn is_foreign(&self, network: &str) -> bool {
+        let external = self.project.networks.get(network).is_some_and(|it| it.external.is_some());
+        self.job.staged && external
+    }
+
+    /// It is staged, and must not run a second time.
+    pub(crate) fn is_still(&self, service: &str) -> bool {
+        self.still.contains(service)
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Place>> {

@@ -2,6 +2,7 @@
 
 mod bad;
 mod good;
+mod staged;
 mod timing;
 mod world;
 
@@ -20,6 +21,10 @@ pub(crate) async fn tell_all(engine: Engine) {
     good::the_builtin_image(&world).await;
     good::nodes_share_an_engine(&world).await;
     good::what_nothing_needs_is_collected(&world).await;
+    staged::beside_what_runs(&mut world).await;
+    staged::a_swap(&world).await;
+    staged::a_version_that_is_sick(&world).await;
+    staged::what_must_not_run_twice(&mut world).await;
     bad::an_image_that_does_not_exist(&world).await;
     bad::an_archive_that_does_not_exist(&world).await;
     bad::an_archive_that_breaks_the_rules(&world).await;

@@ -61,6 +61,14 @@ impl World {
         self.app_with(name, &[("compose.yaml", compose)], "")
     }
 
+    /// A version of the deployment `name`, published as `repository`.
+    pub(crate) fn version(&self, name: &str, repository: &str, compose: &str) -> App {
+        let image = format!("{}/busybox:1", self.registry.host);
+        let compose = compose.replace("IMAGE", &image);
+        self.registry.push_component(repository, "1.0.0", &[("compose.yaml", &compose)]);
+        app(name, &format!("oci://{}/{repository}", self.registry.host), "")
+    }
+
     pub(crate) fn app_with(&self, name: &str, files: &[(&str, &str)], parameters: &str) -> App {
         let image = format!("{}/busybox:1", self.registry.host);
         let files: Vec<(&str, String)> =
@@ -136,6 +144,17 @@ impl Node {
         self.runtime.perform(&action, Some(app.subject.clone())).await
     }
 
+    pub(crate) async fn stage(&self, app: &App) -> Result<Prepared, Failure> {
+        let (deployment, component, fingerprint) = app.parts();
+        let action = Action::Stage { deployment, component, fingerprint };
+        self.runtime.perform(&action, Some(app.subject.clone())).await
+    }
+
+    pub(crate) async fn unstage(&self, app: &App) -> Result<Prepared, Failure> {
+        let (deployment, component, _) = app.parts();
+        self.runtime.perform(&Action::Unstage { deployment, component }, None).await
+    }
+
     #[track_caller]
     pub(crate) fn clear(
         &self,
@@ -153,10 +172,18 @@ impl Node {
         self.runtime.perform(&action, None).await.unwrap();
     }
 
-    /// The containers of the app, by service.
+    /// The active containers of the app, by service.
     pub(crate) async fn look(&self, app: &App) -> BTreeMap<String, Container> {
+        self.look_at(app, false).await
+    }
+
+    pub(crate) async fn look_staged(&self, app: &App) -> BTreeMap<String, Container> {
+        self.look_at(app, true).await
+    }
+
+    async fn look_at(&self, app: &App, staged: bool) -> BTreeMap<String, Container> {
         let all = self.runtime.observe().await.unwrap();
-        let own = all.into_iter().filter(|it| it.deployment == app.id);
+        let own = all.into_iter().filter(|it| it.deployment == app.id && it.staged == staged);
         own.map(|it| (it.service.clone(), it)).collect()
     }
 
@@ -167,10 +194,30 @@ impl Node {
         what: &str,
         reached: impl Fn(&BTreeMap<String, Container>) -> bool,
     ) -> BTreeMap<String, Container> {
+        self.until_at(app, false, what, reached).await
+    }
+
+    /// The same of what is staged.
+    pub(crate) async fn until_beside(
+        &self,
+        app: &App,
+        what: &str,
+        reached: impl Fn(&BTreeMap<String, Container>) -> bool,
+    ) -> BTreeMap<String, Container> {
+        self.until_at(app, true, what, reached).await
+    }
+
+    async fn until_at(
+        &self,
+        app: &App,
+        staged: bool,
+        what: &str,
+        reached: impl Fn(&BTreeMap<String, Container>) -> bool,
+    ) -> BTreeMap<String, Container> {
         let mut seen = BTreeMap::new();
         let wait = async {
             loop {
-                seen = self.look(app).await;
+                seen = self.look_at(app, staged).await;
                 if reached(&seen) {
                     return;
                 }
@@ -201,9 +248,23 @@ impl Node {
         self.until(app, "healthy", |it| !it.is_empty() && it.values().all(is_healthy)).await
     }
 
+    /// Those without a check run, the others are healthy.
+    pub(crate) async fn until_well(&self, app: &App) -> BTreeMap<String, Container> {
+        self.until(app, "well", |it| !it.is_empty() && it.values().all(is_well)).await
+    }
+
+    pub(crate) async fn until_staged(&self, app: &App) -> BTreeMap<String, Container> {
+        self.until_beside(app, "staged", |it| !it.is_empty() && it.values().all(is_well)).await
+    }
+
     pub(crate) fn dir(&self) -> &std::path::Path {
         self.dir.path()
     }
+}
+
+fn is_well(container: &Container) -> bool {
+    let unchecked = container.status == Status::Running && container.health == Health::None;
+    unchecked || is_healthy(container)
 }
 
 fn is_healthy(container: &Container) -> bool {

@@ -9,9 +9,10 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
-use tracing::info;
+use tracing::{info, warn};
 
 use colony_runtime::{Choice, Registries, Runtime};
+use colony_task::Backoff;
 
 use crate::manager::Manager;
 use crate::{Config, Identity};
@@ -26,7 +27,24 @@ pub(crate) struct Service {
     child: Child,
 }
 
-pub(crate) async fn connect(
+/// A node that was here before waits for its engine: at boot that may be up later.
+pub(crate) async fn find(
+    config: &Config,
+    identity: &Identity,
+    manager: &Arc<Manager>,
+    returning: bool,
+) -> anyhow::Result<(Runtime, Option<Service>)> {
+    let mut backoff = Backoff::default();
+    loop {
+        match connect(config, identity, manager).await {
+            Err(error) if returning => warn!("waiting for the engine: {error:#}"),
+            found => return found,
+        }
+        tokio::time::sleep(backoff.next_delay()).await;
+    }
+}
+
+async fn connect(
     config: &Config,
     identity: &Identity,
     manager: &Arc<Manager>,

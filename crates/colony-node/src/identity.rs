@@ -36,6 +36,11 @@ impl Identity {
     }
 }
 
+/// Whether this node has joined before.
+pub(crate) fn is_known(config: &Config) -> bool {
+    config.data.join("identity/svid.pem").exists()
+}
+
 /// Reads the identity, or joins with the invitation.
 pub(crate) async fn obtain(config: &Config) -> anyhow::Result<Identity> {
     let dir = config.data.join("identity");

@@ -84,9 +84,10 @@ impl Node {
             Some(address) => Some(health::Listener::bind(address).await?),
             None => None,
         };
+        let returning = identity::is_known(&config);
         let identity = identity::obtain(&config).await?;
         let manager = Arc::new(Manager::new(&identity)?);
-        let (runtime, service) = engine::connect(&config, &identity, &manager).await?;
+        let (runtime, service) = engine::find(&config, &identity, &manager, returning).await?;
         let brain = Arc::new(Brain::open(&config, &identity)?);
         Ok(Node { brain, manager, runtime, identity, config, health, service })
     }

@@ -12,6 +12,8 @@ use gix::remote::{Connection, Direction};
 use gix::{ObjectId, Repository};
 use reqwest::blocking::Client;
 
+use crate::advice::advised;
+use crate::durable::io;
 use crate::error::{Error, doing};
 use crate::remote::{Address, Kind};
 use crate::{Remote, http, repo};
@@ -52,9 +54,8 @@ pub(crate) fn fetch(
     let wanted = Wanted { repo, source, tracking };
     let head = match address.kind {
         Kind::Http => over_http(&wanted, remote, lines, &address)?,
-        Kind::Path(_) | Kind::Ssh => {
-            wanted.connect(&address).map_err(|it| failed(&address, &it))?
-        }
+        Kind::Path(_) => wanted.connect(&address).map_err(|it| failed(&address, &it))?,
+        Kind::Ssh => over_ssh(&wanted, &address)?,
     };
     match head {
         Some(_) => repo::head(repo, tracking),
@@ -72,15 +73,42 @@ fn over_http(
     loop {
         let (client, used) = lines.client(remote, address)?;
         let line = http::Line::new(client, address.authorization.clone());
-        match wanted.receive_over(line, address) {
+        let failure = line.failure();
+        let error = match wanted.receive_over(line, address) {
             Ok(head) => return Ok(head),
-            Err(error) => {
-                lines.close();
-                if !used || refused(&error) {
-                    return Err(failed(address, &error));
-                }
-            }
+            Err(error) => error,
+        };
+        lines.close();
+        let error = failure.take().map_or_else(|| failed(address, &error), |it| told(address, it));
+        if !used || !error.is_transient() {
+            return Err(error);
         }
+    }
+}
+
+/// The file is appended to by every ssh, so each fetch begins with an empty one.
+fn over_ssh(wanted: &Wanted<'_>, address: &Address) -> Result<Option<ObjectId>, Error> {
+    let log = repo::ssh_log(wanted.repo.git_dir());
+    std::fs::write(&log, "").map_err(io("empty", &log))?;
+    wanted.connect(address).map_err(|error| {
+        let said = last_said(&std::fs::read(&log).unwrap_or_default());
+        if said.is_empty() { failed(address, &error) } else { told(address, advised(said)) }
+    })
+}
+
+/// What a host whose key has changed makes ssh say fills a screen; it ends with the point.
+fn last_said(log: &[u8]) -> String {
+    const LINES: usize = 2;
+    let text = String::from_utf8_lossy(log);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|it| !it.is_empty()).collect();
+    lines[lines.len().saturating_sub(LINES)..].join("; ")
+}
+
+fn told(address: &Address, (problem, refused): (String, bool)) -> Error {
+    let problem = address.redact(&problem);
+    match refused {
+        true => Error::Refused { doing: DOING, problem },
+        false => Error::Remote { doing: DOING, problem },
     }
 }
 
@@ -156,6 +184,7 @@ fn refused(error: &gix::Error) -> bool {
 }
 
 fn error_text(error: &gix::Error) -> String {
-    let all: Vec<String> = error.iter_errors().map(ToString::to_string).collect();
+    let mut all: Vec<String> = error.iter_errors().map(ToString::to_string).collect();
+    all.dedup();
     all.join(": ").chars().take(2000).collect()
 }

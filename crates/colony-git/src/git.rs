@@ -11,9 +11,10 @@ use crate::Error;
 
 const SSH: &str = "ssh -o BatchMode=yes -o ConnectTimeout=15 -o ServerAliveInterval=15";
 
-/// The same rules for gix.
-pub(crate) fn ssh_setting() -> String {
-    format!("core.sshCommand={SSH}")
+/// The same rules for gix, which does not show what ssh complains about: that goes to a file.
+pub(crate) fn ssh_settings(log: &Path) -> [String; 2] {
+    let log = log.to_string_lossy().replace('\'', r"'\''");
+    [format!("core.sshCommand={SSH} -E '{log}'"), "ssh.variant=ssh".to_owned()]
 }
 
 /// A git command in `dir`, with settings that are in no file and on no command line.
@@ -40,7 +41,11 @@ fn configure(command: &mut Command, settings: &[(&str, &str)]) {
         ("gc.autoDetach", "false"),
         ("maintenance.autoDetach", "false"),
     ];
-    let all = fixed.iter().chain(settings);
+    // The file that everything else trusts by, also the half of us that is not git.
+    let authorities = std::env::var("SSL_CERT_FILE").unwrap_or_default();
+    let trusted = ("http.sslCAInfo", authorities.as_str());
+    let trusted = (!authorities.is_empty()).then_some(&trusted);
+    let all = fixed.iter().chain(trusted).chain(settings);
     for (at, (key, value)) in all.clone().enumerate() {
         command.env(format!("GIT_CONFIG_KEY_{at}"), key);
         command.env(format!("GIT_CONFIG_VALUE_{at}"), value);

@@ -75,11 +75,33 @@ pub(crate) struct Line {
     authorization: Option<String>,
     /// Where the first answer came from, if that is elsewhere.
     moved: Arc<Mutex<Option<String>>>,
+    failure: Failure,
+}
+
+/// What went wrong in a conversation, as the server or the connection said it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Failure(Arc<Mutex<Option<(String, bool)>>>);
+
+impl Failure {
+    /// The problem, and whether we were not let in.
+    pub(crate) fn take(&self) -> Option<(String, bool)> {
+        lock(&self.0).take()
+    }
+
+    fn note(&self, error: &io::Error) {
+        let refused = error.kind() == io::ErrorKind::PermissionDenied;
+        *lock(&self.0) = Some((error.to_string(), refused));
+    }
 }
 
 impl Line {
     pub(crate) fn new(client: Client, authorization: Option<String>) -> Line {
-        Line { client, authorization, moved: Arc::default() }
+        Line { client, authorization, moved: Arc::default(), failure: Failure::default() }
+    }
+
+    /// gix wraps what it is told; here it stays as it was.
+    pub(crate) fn failure(&self) -> Failure {
+        self.failure.clone()
     }
 
     fn exchange(
@@ -100,8 +122,14 @@ impl Line {
         if let Some(authorization) = &self.authorization {
             request = request.header("Authorization", authorization);
         }
-        let (moved, request) = (Arc::clone(&self.moved), Some(request));
-        Arc::new(Mutex::new(Exchange { request, body: Vec::new(), answer: None, tail, moved }))
+        Arc::new(Mutex::new(Exchange {
+            request: Some(request),
+            body: Vec::new(),
+            answer: None,
+            tail,
+            moved: Arc::clone(&self.moved),
+            failure: self.failure(),
+        }))
     }
 }
 
@@ -155,6 +183,7 @@ pub(crate) struct Exchange {
     answer: Option<io::Result<Response>>,
     tail: Option<String>,
     moved: Arc<Mutex<Option<String>>>,
+    failure: Failure,
 }
 
 impl Exchange {
@@ -165,6 +194,9 @@ impl Exchange {
         if let (Ok(it), Some(tail)) = (&answer, &self.tail) {
             // The same as before if nobody redirected.
             *lock(&self.moved) = it.url().as_str().strip_suffix(tail.as_str()).map(str::to_owned);
+        }
+        if let Err(error) = &answer {
+            self.failure.note(error);
         }
         self.answer = Some(answer);
     }

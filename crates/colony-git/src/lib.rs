@@ -9,6 +9,7 @@
 pub mod registry;
 pub mod serve;
 
+mod advice;
 mod cache;
 mod durable;
 mod error;

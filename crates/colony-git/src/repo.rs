@@ -56,9 +56,14 @@ pub(crate) fn open(dir: &Path) -> Result<ThreadSafeRepository, Error> {
             multiplier: 2.0,
             minimum: 2 * SPARE_PACKS,
         })
-        .config_overrides([crate::git::ssh_setting()])
+        .config_overrides(crate::git::ssh_settings(&ssh_log(dir)))
         .open(dir)
         .map_err(doing("open the repository"))
+}
+
+/// Where ssh writes what it complains about.
+pub(crate) fn ssh_log(dir: &Path) -> std::path::PathBuf {
+    dir.join("ssh.log")
 }
 
 /// A handle for this thread.

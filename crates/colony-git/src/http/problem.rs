@@ -7,6 +7,8 @@ use reqwest::StatusCode;
 use reqwest::blocking::Response;
 use rustls::CertificateError;
 
+use crate::advice;
+
 /// An answer that is none: by its status.
 pub(super) fn judged(response: Response) -> io::Result<Response> {
     let status = response.status();
@@ -14,17 +16,14 @@ pub(super) fn judged(response: Response) -> io::Result<Response> {
         return Ok(response);
     }
     let to = response.headers().get("location").and_then(|it| it.to_str().ok());
-    let (kind, advice) = advice(status, to);
+    let (kind, advice) = by_status(status, to);
     Err(io::Error::new(kind, format!("the server answered {status}{advice}")))
 }
 
-fn advice(status: StatusCode, to: Option<&str>) -> (ErrorKind, String) {
+fn by_status(status: StatusCode, to: Option<&str>) -> (ErrorKind, String) {
     let text = |it: &str| format!(": {it}");
     match (status.as_u16(), to) {
-        (401, _) => (
-            ErrorKind::PermissionDenied,
-            text("it wants another token; `git.token-file` names the file that holds it"),
-        ),
+        (401, _) => (ErrorKind::PermissionDenied, text(advice::TOKEN)),
         (403, _) => (
             ErrorKind::PermissionDenied,
             text(
@@ -68,23 +67,24 @@ pub(super) fn of(error: &reqwest::Error) -> String {
     }
 }
 
+/// Errors of TLS come wrapped, and a wrapping does not name its content as cause.
 fn tls_error<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a rustls::Error> {
-    let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-    let found = error.downcast_ref::<rustls::Error>();
-    found.or_else(|| inner.and_then(|it| it.downcast_ref::<rustls::Error>()))
+    match error.downcast_ref::<io::Error>() {
+        Some(wrapping) => tls_error(wrapping.get_ref()?),
+        None => error.downcast_ref::<rustls::Error>(),
+    }
 }
 
 fn tls_advice(error: &rustls::Error) -> Option<&'static str> {
-    const UNKNOWN: &str = "the authority that signed the server's certificate is not trusted here; \
-        add it to the machine's authorities, or name a file with it in SSL_CERT_FILE";
     if let rustls::Error::AlertReceived(_) = error {
         return Some(
             "the server does not take this site's certificate; it may have ended, or the site was replaced",
         );
     }
     let rustls::Error::InvalidCertificate(reason) = error else { return None };
-    if matches!(reason, CertificateError::UnknownIssuer) {
-        return Some(UNKNOWN);
+    // An authority that was made anew under its old name signs other signatures.
+    if matches!(reason, CertificateError::UnknownIssuer | CertificateError::BadSignature) {
+        return Some(advice::UNKNOWN_AUTHORITY);
     }
     if matches!(reason, CertificateError::Expired | CertificateError::ExpiredContext { .. }) {
         return Some("the server's certificate has ended, or this machine's clock is wrong");

@@ -8,6 +8,7 @@ use gix::{ObjectId, Repository};
 
 use super::stage::{self, Staged};
 use super::{Batch, Written, message};
+use crate::advice::advised;
 use crate::cache::Cache;
 use crate::error::{Error, doing};
 use crate::{durable, git, repo};
@@ -123,24 +124,17 @@ fn judge(refusal: Option<String>, said: String) -> Pushed {
         "failed to lock",
         "remote ref updated since checkout",
     ];
-    const CLOSED: [&str; 6] = [
-        "Authentication failed",
-        "could not read Username",
-        "could not read Password",
-        "Permission denied",
-        "error: 403",
-        "error: 401",
-    ];
-    let (doing, has) =
-        (DOING, |marks: &[&str], text: &str| marks.iter().any(|it| text.contains(it)));
+    let doing = DOING;
     match refusal {
-        Some(reason) if has(&MOVED, &reason) => Pushed::Moved,
+        Some(reason) if MOVED.iter().any(|it| reason.contains(it)) => Pushed::Moved,
         Some(reason) => {
             let problem = if said.is_empty() { reason } else { format!("{reason}: {said}") };
             Pushed::Failed(Error::Refused { doing, problem })
         }
-        None if has(&CLOSED, &said) => Pushed::Failed(Error::Refused { doing, problem: said }),
-        None => Pushed::Failed(Error::Remote { doing, problem: said }),
+        None => match advised(said) {
+            (problem, true) => Pushed::Failed(Error::Refused { doing, problem }),
+            (problem, false) => Pushed::Failed(Error::Remote { doing, problem }),
+        },
     }
 }
 

@@ -189,6 +189,34 @@ fn a_site_shows_its_certificate() {
     assert!(matches!(written, Err(Error::Address { .. })));
 }
 
+#[test]
+fn a_renewed_certificate_is_shown_with_the_next_fetch() {
+    let (keep, repo) = hosted();
+    let fleet = Fleet::new();
+    let server = Server::start(&dir(&keep), None, Some(fleet.acceptor()));
+    let url = server.url("https");
+    let with = |number| Remote {
+        url: url.clone(),
+        auth: Auth::Mtls { tls: fleet.numbered_client(number) },
+    };
+    let watch = Watch::open(&keep.path().join("a"), with(7), "main").expect("opens");
+    watch.fetch().expect("let in");
+    watch.set_remote(with(8));
+    watch.fetch().expect("let in");
+    assert_eq!(server.connections(), 2, "another certificate is another connection");
+
+    let addr = server.addr;
+    drop(server);
+    watch.set_remote(with(7));
+    let server = Server::start_at(addr, &dir(&keep), None, Some(fleet.acceptor_without(&[7])));
+    let error = watch.fetch().expect_err("revoked");
+    assert!(error.to_string().contains("does not take this site's certificate"), "{error}");
+    put(&repo, HELLO, "a: 1\n");
+    watch.set_remote(with(8));
+    assert_eq!(watch.fetch().expect("let in"), repo.head().expect("readable"));
+    drop(server);
+}
+
 fn hosted() -> (TempDir, Deployments) {
     let keep = TempDir::new().expect("a folder");
     let repo = Deployments::hosted(&dir(&keep)).expect("opens");

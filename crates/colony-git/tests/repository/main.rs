@@ -1,12 +1,15 @@
 //! The deployments repository against real git: written, raced for, broken, read, served.
 
+mod child;
 mod hosted;
 mod http;
+mod https;
 mod kit;
 mod packing;
 mod registry;
 mod remote;
 mod server;
+mod ssh;
 mod timing;
 mod tls;
 mod watch;

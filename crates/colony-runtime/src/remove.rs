@@ -135,12 +135,21 @@ impl Inner {
 
     /// Removes a container with its nameless volumes; one that is gone is fine.
     pub(crate) async fn remove_container(&self, id: &str) -> Result<(), Trouble> {
+        self.remove_with(id, true).await
+    }
+
+    /// The same of one that does not run; engines refuse if it does.
+    pub(crate) async fn remove_unborn(&self, id: &str) -> Result<(), Trouble> {
+        self.remove_with(id, false).await
+    }
+
+    async fn remove_with(&self, id: &str, force: bool) -> Result<(), Trouble> {
         let options =
-            RemoveContainerOptions { v: true, force: true, ..RemoveContainerOptions::default() };
+            RemoveContainerOptions { v: true, force, ..RemoveContainerOptions::default() };
         match self.docker.remove_container(id, Some(options)).await.map_err(Trouble::from) {
             Ok(()) => Ok(()),
             Err(trouble) if trouble.is_gone() => Ok(()),
-            Err(trouble) if trouble.is_conflict() => self.await_gone(id, trouble).await,
+            Err(trouble) if force && trouble.is_conflict() => self.await_gone(id, trouble).await,
             Err(trouble) => Err(trouble),
         }
     }

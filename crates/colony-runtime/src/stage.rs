@@ -46,7 +46,7 @@ impl Inner {
             let waits = if ready.contains(name) { Waits::Swap } else { Waits::Turn };
             self.create(&work, name, order, waits)
         });
-        join_all(all).await.into_iter().map(|it| it.map(|_| ())).collect()
+        join_all(all).await.into_iter().try_for_each(|it| it.map(|_| ()))
     }
 
     /// The services that are missing and that one call makes whole.

@@ -77,8 +77,9 @@ impl Inner {
         Ok(containers)
     }
 
+    /// Not by force: it may have been started since it was seen.
     async fn discard(&self, seen: &Seen) {
-        if let Err(trouble) = self.remove_container(&seen.id).await {
+        if let Err(trouble) = self.remove_unborn(&seen.id).await {
             warn!(container.id = seen.id, "could not remove a container that never ran: {trouble}");
         }
     }

@@ -70,10 +70,8 @@ fn adjust(inner: &Arc<Inner>, (tasks, known): &mut Probes, wanted: BTreeMap<Stri
         kept
     });
     for (run, target) in wanted {
-        if !known.contains_key(&run) {
-            let probe = probe(Arc::clone(inner), target, run.clone());
-            known.insert(run, tasks.spawn(probe));
-        }
+        let probe = |run: &String| tasks.spawn(probe(Arc::clone(inner), target, run.clone()));
+        known.entry(run).or_insert_with_key(probe);
     }
 }
 

@@ -34,7 +34,7 @@ impl Kind {
         (Kind::PlanChanged, "plan-changed", "The plan has changed", 412),
         (Kind::Fenced, "fenced", "Replaced by a later orchestrator", 409),
         (Kind::Diverged, "diverged", "The logs have diverged", 409),
-        (Kind::TokenUsed, "token-used", "The token was used before", 403),
+        (Kind::TokenUsed, "token-used", "The token was used before", 409),
         (Kind::SiteAlive, "site-alive", "The site has a living orchestrator", 409),
     ];
 

@@ -31,6 +31,14 @@ pub struct FieldError {
     pub message: String,
 }
 
+/// Whether a role can do its job.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Readiness {
+    pub ready: bool,
+    /// Why it cannot, or what it works on without.
+    pub reasons: Vec<String>,
+}
+
 /// One thing that is wrong with a document. Line and column count from 1, and
 /// are 0 where the position is unknown.
 #[derive(Debug, Serialize, ToSchema)]

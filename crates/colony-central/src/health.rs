@@ -1,9 +1,10 @@
 //! Whether this role lives, whether it can do its job, and what it counts.
 
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use colony_core::state::State as Placed;
+use colony_wfm::Readiness;
 
 use crate::app::App;
 use crate::clock;
@@ -14,14 +15,16 @@ pub(crate) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// It can do its job, or why not.
-pub(crate) async fn readyz(State(app): State<App>) -> Response {
-    let reasons = reasons(&app).await;
-    if reasons.is_empty() {
-        return "ready\n".into_response();
-    }
-    let text = reasons.join("\n") + "\n";
-    (StatusCode::SERVICE_UNAVAILABLE, text).into_response()
+/// Whether it can do its job, or why not
+///
+/// The same at every role; lines of text for who asks for `text/plain`.
+#[utoipa::path(get, path = "/readyz", tag = "health",
+    responses((status = 200, description = "It can", body = colony_api::schema::Readiness),
+        (status = 503, description = "It cannot", body = colony_api::schema::Readiness)))]
+pub(crate) async fn readyz(State(app): State<App>, headers: HeaderMap) -> Response {
+    let readiness = Readiness::unless(reasons(&app).await);
+    let (kind, body) = readiness.body(&headers);
+    (readiness.status(), [(header::CONTENT_TYPE, kind)], body).into_response()
 }
 
 /// Why this role cannot do its job.

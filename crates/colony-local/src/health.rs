@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde::Serialize;
 use tracing::{info, warn};
 
 use colony_core::id::GitRevision;
 use colony_core::time::Now;
 use colony_core::why;
+use colony_wfm::Readiness;
 
 use crate::brain::Brain;
 
@@ -22,14 +22,8 @@ struct Parts {
     diverged: Option<String>,
     head: Option<GitRevision>,
     acknowledged: u64,
-}
-
-/// The answer of `/readyz`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Readiness {
-    pub ready: bool,
-    /// What keeps it from its work, or what it works on without.
-    pub reasons: Vec<String>,
+    /// How often CO came back.
+    returns: u64,
 }
 
 impl Health {
@@ -53,11 +47,18 @@ impl Health {
 
     /// Whether it had not answered before.
     pub(crate) fn central_answered(&self) -> bool {
-        let back = self.parts().central.take().is_some();
+        let mut parts = self.parts();
+        let back = parts.central.take().is_some();
+        parts.returns += u64::from(back);
         if back {
             info!("the central orchestrator answers again");
         }
         back
+    }
+
+    /// How often CO came back; it may have been restored from a backup meanwhile.
+    pub(crate) fn central_returns(&self) -> u64 {
+        self.parts().returns
     }
 
     pub(crate) fn central_failed(&self, error: &anyhow::Error) {

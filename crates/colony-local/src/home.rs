@@ -92,17 +92,9 @@ impl Home {
         credentials.save(&self.fleet()).context("could not keep the renewed certificate")
     }
 
-    /// The key to join with: kept before it is used, so that a join whose
-    /// answer was lost can be repeated with the same one.
+    /// The key to join with; the same until the site has joined.
     pub(crate) fn join_key(&self) -> anyhow::Result<PrivateKey> {
-        let path = self.fleet().join("join.key");
-        if let Some(text) = read(&path)? {
-            return PrivateKey::from_pem(&text).context("could not read the key to join with");
-        }
-        let key = PrivateKey::generate().context("could not make a key")?;
-        fs::create_dir_all(self.fleet()).context("could not create a folder")?;
-        write(&path, &key.to_pem())?;
-        Ok(key)
+        PrivateKey::to_join(&self.fleet()).context("could not make or read the key to join with")
     }
 
     /// The site's own authority, made at its first start.

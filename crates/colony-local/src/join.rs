@@ -15,7 +15,6 @@ use colony_api::site::{SiteJoinRequest, SiteJoined};
 use colony_core::id::SiteName;
 use colony_margo::Problem;
 use colony_task::Backoff;
-use colony_wfm::join::TOKEN_USED;
 use colony_wfm::token::{self, Claims};
 use colony_wfm::{Answer, Credentials, Link, PrivateKey, TokenKind, Trust, tls};
 
@@ -140,7 +139,18 @@ fn refusal(answer: &Answer) -> String {
             format!("{said}; start with `--replace` to take it over")
         }
         Some(Kind::TokenUsed) => format!("{said}; {ONCE}"),
-        None if problem.kind == TOKEN_USED => format!("{said}; {ONCE}"),
         Some(_) | None => said,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_used_token_is_one_problem_whoever_tells_of_it() {
+        let told = colony_wfm::join::token_used();
+        assert_eq!(Kind::of(&told), Some(Kind::TokenUsed));
+        assert_eq!(told, Kind::TokenUsed.problem("token was used before"));
     }
 }

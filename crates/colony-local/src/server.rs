@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::extract::connect_info::ConnectInfo;
 use axum::extract::{DefaultBodyLimit, Path, Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -58,13 +58,10 @@ async fn join(
     Ok(app.door.join(request).await.map(Json)?)
 }
 
-async fn readyz(State(app): State<App>) -> Response {
+async fn readyz(State(app): State<App>, headers: HeaderMap) -> Response {
     let readiness = app.health.readiness(&app.brain).await;
-    let status = match readiness.ready {
-        true => StatusCode::OK,
-        false => StatusCode::SERVICE_UNAVAILABLE,
-    };
-    (status, Json(readiness)).into_response()
+    let (kind, body) = readiness.body(&headers);
+    (readiness.status(), [(header::CONTENT_TYPE, kind)], body).into_response()
 }
 
 async fn metrics_show(State(app): State<App>) -> Result<Response, Refusal> {

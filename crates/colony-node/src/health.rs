@@ -9,6 +9,7 @@ use anyhow::Context;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -17,12 +18,15 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use colony_wfm::Readiness;
+
 use crate::manager::Manager;
 use crate::metrics;
 use crate::vitals::Vitals;
 
 /// More than these at once wait.
 const CONNECTIONS: usize = 16;
+const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A port that is bound, before anything is served on it.
@@ -83,24 +87,24 @@ async fn answer(
     request: Request<Incoming>,
     page: Page,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
-    let (status, text) = match request.uri().path() {
-        "/healthz" => (StatusCode::OK, "ok\n".to_owned()),
-        "/readyz" => page.ready().await,
-        "/metrics" => (StatusCode::OK, page.metrics().await),
-        _ => (StatusCode::NOT_FOUND, "there are /healthz, /readyz and /metrics\n".to_owned()),
+    let text = |status, text: String| (status, "text/plain; charset=utf-8", text);
+    let (status, kind, body) = match request.uri().path() {
+        "/healthz" => text(StatusCode::OK, "ok\n".to_owned()),
+        "/readyz" => page.ready(request.headers()).await,
+        "/metrics" => (StatusCode::OK, METRICS, page.metrics().await),
+        _ => text(StatusCode::NOT_FOUND, "there are /healthz, /readyz and /metrics\n".to_owned()),
     };
-    let mut response = Response::new(Full::new(Bytes::from(text)));
+    let mut response = Response::new(Full::new(Bytes::from(body)));
     *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     Ok(response)
 }
 
 impl Page {
-    async fn ready(&self) -> (StatusCode, String) {
-        let reasons = self.reasons().await;
-        if reasons.is_empty() {
-            return (StatusCode::OK, "ready\n".to_owned());
-        }
-        (StatusCode::SERVICE_UNAVAILABLE, reasons.join("\n") + "\n")
+    async fn ready(&self, headers: &HeaderMap) -> (StatusCode, &'static str, String) {
+        let readiness = Readiness::unless(self.reasons().await);
+        let (kind, body) = readiness.body(headers);
+        (readiness.status(), kind, body)
     }
 
     async fn reasons(&self) -> Vec<String> {

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
-use tracing::info;
+use tracing::{info, warn};
 
 use colony_core::id::NodeName;
 use colony_margo::DeviceId;
+use colony_task::Backoff;
 use colony_wfm::{Credentials, PrivateKey, join, token};
 
 use crate::{Config, clock};
@@ -54,7 +55,7 @@ pub(crate) async fn obtain(config: &Config) -> anyhow::Result<Identity> {
              then run here: colony node --join <invitation>"
         );
     };
-    let identity = join_site(token, config).await?;
+    let identity = join_site(&dir, token, config).await?;
     colony_fail::hit(colony_fail::Point::NodeJoinAnswered);
     save(&dir, &identity)?;
     colony_fail::hit(colony_fail::Point::NodeJoinStored);
@@ -88,8 +89,10 @@ fn save(dir: &Path, identity: &Identity) -> anyhow::Result<()> {
     identity.credentials.save(dir).context("could not store the identity")
 }
 
-async fn join_site(token: &str, config: &Config) -> anyhow::Result<Identity> {
-    let key = PrivateKey::generate().context("could not make a key")?;
+/// Asks until the site answers or the invitation ends, always with the same
+/// key: an answer that was lost is given again.
+async fn join_site(dir: &Path, token: &str, config: &Config) -> anyhow::Result<Identity> {
+    let key = PrivateKey::to_join(dir).context("could not make or read the key to join with")?;
     let csr = key.csr().context("could not make a certificate request")?;
     let name = match &config.name {
         Some(name) => {
@@ -98,8 +101,14 @@ async fn join_site(token: &str, config: &Config) -> anyhow::Result<Identity> {
         }
         None => host_name(),
     };
-    let joined = join::join(token, &csr, name.as_deref(), clock::unix()).await;
-    let (joined, url) = joined.context("could not join the site")?;
+    let mut backoff = Backoff::default();
+    let (joined, url) = loop {
+        match join::join(token, &csr, name.as_deref(), clock::unix()).await {
+            Err(error) if error.is_passing() => warn!("could not join yet: {error}"),
+            answer => break answer.context("could not join the site")?,
+        }
+        tokio::time::sleep(backoff.next_delay()).await;
+    };
     let mut urls = vec![url];
     urls.extend(token::read(token).map(|it| it.urls).unwrap_or_default());
     let mut seen = std::collections::BTreeSet::new();

@@ -204,6 +204,13 @@ fn host(text: &str) -> Result<SanType, IdentityError> {
 
 /// Reads a request whose signature is right and whose key has an algorithm and
 /// size that Margo allows.
+/// The digest of the public key that a request asks a certificate for, after
+/// the request has proved that its sender holds the private one.
+pub fn requested_key(csr_pem: &str) -> Result<Digest, IdentityError> {
+    let request = read_request(csr_pem)?;
+    Ok(Digest::of(&rcgen::PublicKeyData::subject_public_key_info(&request.public_key)))
+}
+
 fn read_request(pem: &str) -> Result<CertificateSigningRequestParams, IdentityError> {
     if pem.len() > MAX_REQUEST {
         return Err(IdentityError::Request(format!("it has more than {MAX_REQUEST} bytes")));

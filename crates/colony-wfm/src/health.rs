@@ -7,6 +7,8 @@
 use std::collections::BTreeMap;
 
 use colony_margo::DeploymentId;
+use http::header::ACCEPT;
+use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 
 const MAX_REASONS: usize = 16;
@@ -25,6 +27,43 @@ pub struct NodeReport {
     /// What is being fetched, each deployment once.
     #[serde(default)]
     pub progress: Vec<PullView>,
+}
+
+/// What every role answers at `/readyz`: 200 or 503, as JSON or, for who asks
+/// for `text/plain`, as lines.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Readiness {
+    /// It can do its job.
+    pub ready: bool,
+    /// Why it cannot, or what it works on without.
+    pub reasons: Vec<String>,
+}
+
+impl Readiness {
+    /// Ready if there is no reason against it.
+    pub fn unless(reasons: Vec<String>) -> Readiness {
+        Readiness { ready: reasons.is_empty(), reasons }
+    }
+
+    pub fn status(&self) -> StatusCode {
+        if self.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
+    }
+
+    /// The media type and the body for a request with these headers.
+    pub fn body(&self, headers: &HeaderMap) -> (&'static str, String) {
+        let accept = headers.get(ACCEPT).and_then(|it| it.to_str().ok()).unwrap_or_default();
+        let plain = accept.split(',').any(|it| it.trim().starts_with("text/plain"));
+        match plain && !accept.contains("application/json") {
+            true => ("text/plain; charset=utf-8", self.lines()),
+            false => ("application/json", serde_json::to_string(self).unwrap_or_default()),
+        }
+    }
+
+    fn lines(&self) -> String {
+        let first = if self.ready { "ready" } else { "not ready" };
+        let all = std::iter::once(first).chain(self.reasons.iter().map(String::as_str));
+        all.map(|it| format!("{it}\n")).collect()
+    }
 }
 
 /// How far the images of a deployment are.
@@ -79,6 +118,25 @@ mod tests {
         let report = NodeReport { progress: many, ..NodeReport::default() }.bounded();
         assert_eq!(report.progress.len(), MAX_PROGRESS);
         assert_eq!(report.clone().bounded(), report);
+    }
+
+    #[test]
+    fn readiness_is_json_unless_somebody_asks_for_text() {
+        let (well, ill) = (Readiness::unless(vec![]), Readiness::unless(vec!["no disk".into()]));
+        check(&well, "", r#"200 application/json {"ready":true,"reasons":[]}"#);
+        check(&ill, "*/*", r#"503 application/json {"ready":false,"reasons":["no disk"]}"#);
+        check(&well, "text/plain", "200 text/plain; charset=utf-8 ready\n");
+        check(&ill, "text/plain;q=0.9", "503 text/plain; charset=utf-8 not ready\nno disk\n");
+        let both = "application/json, text/plain, */*";
+        check(&well, both, r#"200 application/json {"ready":true,"reasons":[]}"#);
+    }
+
+    #[track_caller]
+    fn check(readiness: &Readiness, accept: &str, expected: &str) {
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, accept.parse().expect("a header"));
+        let (kind, body) = readiness.body(&headers);
+        assert_eq!(format!("{} {kind} {body}", readiness.status().as_u16()), expected);
     }
 
     fn pull(byte: u8, done_bytes: u64, total_bytes: u64) -> PullView {

@@ -24,8 +24,9 @@ use crate::token::{self, TokenError};
 
 /// Where to ask for membership.
 pub const PATH: &str = "/colony/v1/join";
-/// The type of the problem that a token was used before.
-pub const TOKEN_USED: &str = "urn:colony:problem:token-used";
+/// The type of the problem that a token was used before; sites and the fleet
+/// say the same.
+pub const TOKEN_USED: &str = "https://colony.dev/problems/token-used";
 
 const MAX_ANSWER: usize = 256 * 1024;
 const MAX_URLS: usize = 16;
@@ -69,10 +70,26 @@ pub enum JoinError {
     Used,
     #[error("{url} refuses: {reason}")]
     Refused { url: String, reason: String },
+    #[error("{url} cannot say yet: {reason}")]
+    Later { url: String, reason: String },
     #[error("no server of the token could be reached: {}", list(.0))]
     Unreachable(Vec<(String, LinkError)>),
     #[error("answer of {url} cannot be believed: {reason}")]
     Answer { url: String, reason: String },
+}
+
+impl JoinError {
+    /// The same request may be answered at another time. An answer that was
+    /// lost counts: who asks again with the same key is let in again.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            JoinError::Later { .. } | JoinError::Unreachable(_) => true,
+            JoinError::Token(_)
+            | JoinError::Used
+            | JoinError::Refused { .. }
+            | JoinError::Answer { .. } => false,
+        }
+    }
 }
 
 /// Joins as a node. Returns the membership and the URL that answered.
@@ -115,8 +132,12 @@ pub async fn ask<T: DeserializeOwned>(
 
 /// The problem of a token that was used before.
 pub fn token_used() -> Problem {
-    let problem = Problem { kind: TOKEN_USED.to_owned(), ..Problem::about_blank(409) };
-    problem.detail("token was used before")
+    let problem = Problem::about_blank(409).detail("token was used before");
+    Problem {
+        kind: TOKEN_USED.to_owned(),
+        title: "The token was used before".to_owned(),
+        ..problem
+    }
 }
 
 /// The problem of a token that is not accepted.
@@ -135,11 +156,12 @@ fn read<T: DeserializeOwned>(answer: &Answer, url: &str) -> Result<T, JoinError>
             .map_err(|error| JoinError::Answer { url: url.to_owned(), reason: error.to_string() });
     }
     let problem = read_problem(answer);
-    if answer.status == StatusCode::CONFLICT && problem.kind == TOKEN_USED {
+    if problem.kind == TOKEN_USED {
         return Err(JoinError::Used);
     }
-    let reason = problem.detail.unwrap_or(problem.title);
-    Err(JoinError::Refused { url: url.to_owned(), reason })
+    let (url, reason) = (url.to_owned(), problem.detail.unwrap_or(problem.title));
+    let passing = answer.status.is_server_error() || answer.status == StatusCode::TOO_MANY_REQUESTS;
+    Err(if passing { JoinError::Later { url, reason } } else { JoinError::Refused { url, reason } })
 }
 
 /// What was pinned must be among the roots, and the SVID must be one.

@@ -5,10 +5,14 @@
 //! certificate is for is decided by whoever signs it.
 
 use std::fmt;
+use std::path::Path;
 
 use rcgen::{CertificateParams, DistinguishedName, KeyPair, PKCS_ECDSA_P256_SHA256};
 
+use crate::file;
 use crate::identity::IdentityError;
+
+const JOIN_FILE: &str = "join.key";
 
 /// A private key, which is not printed.
 pub struct PrivateKey {
@@ -33,6 +37,18 @@ impl PrivateKey {
     pub fn from_pem(pem: &str) -> Result<PrivateKey, IdentityError> {
         let pair = KeyPair::from_pem(pem).map_err(|_| IdentityError::Key)?;
         Ok(PrivateKey { pair })
+    }
+
+    /// The key to join with, kept in `dir` before it is used: a join whose
+    /// answer was lost is repeated with the same one.
+    pub fn to_join(dir: &Path) -> Result<PrivateKey, IdentityError> {
+        let path = dir.join(JOIN_FILE);
+        if let Some(text) = file::read(&path)? {
+            return PrivateKey::from_pem(&text);
+        }
+        let key = PrivateKey::generate()?;
+        file::write_secret(&path, &key.to_pem())?;
+        Ok(key)
     }
 
     /// The key in PKCS #8.

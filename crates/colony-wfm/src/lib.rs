@@ -31,10 +31,10 @@ mod file;
 #[cfg(feature = "server")]
 pub use address::host_of;
 pub use asks::{Asks, LogAnswer, LogLine, LogRequest};
-pub use authority::Authority;
+pub use authority::{Authority, requested_key};
 pub use client::{Client, ClientError, Poll};
 pub use credentials::Credentials;
-pub use health::{NodeReport, PullView};
+pub use health::{NodeReport, PullView, Readiness};
 pub use identity::{IdentityError, SpiffeError, SpiffeId};
 pub use join::{JoinError, JoinRequest, Joined};
 pub use key::PrivateKey;

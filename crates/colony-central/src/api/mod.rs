@@ -135,6 +135,7 @@ fn operators() -> Router<App> {
         link::hints::hints,
         link::logs::answer,
         link::seed::seed,
+        health::readyz,
     )
 )]
 struct Document;

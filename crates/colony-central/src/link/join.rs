@@ -1,4 +1,7 @@
 //! An orchestrator takes a site: a token, used once, becomes a certificate.
+//!
+//! Who asks again with the same key never got the answer: it gets the same
+//! identity again, as long as the token lives and nobody took the site since.
 
 use axum::Json;
 use axum::extract::State;
@@ -9,7 +12,8 @@ use colony_core::fleet::{Fleet, JoinRefusal};
 use colony_core::id::SiteName;
 use colony_core::time::Wall;
 use colony_store::Write;
-use colony_wfm::{Claims, IdentityError, TokenKind, token};
+use colony_wfm::{Claims, IdentityError, TokenKind, requested_key, token};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::app::App;
@@ -29,17 +33,15 @@ pub(crate) async fn join(
     let now = clock::wall();
     let claims = claims(&app, &request, now)?;
     let site: SiteName = name("site", &claims.site)?;
-    if app.brain.store().note_get(&used(&claims)).await?.is_some() {
-        return Err(colony_wfm::join::token_used().into());
-    }
+    let key = requested_key(&request.csr).map_err(|it| unsigned(&it))?.to_string();
     // A broken request must not spend the token.
     let chain = app.identity.sign_site(&request.csr, site.as_str(), clock::unix(now));
     let chain = chain.map_err(|it| unsigned(&it))?;
     colony_fail::hit(colony_fail::Point::CentralJoinSigned);
-    let replace = request.replace || claims.replace;
-    let incarnation = app.brain.write(|fleet| take(fleet, &site, &claims, replace, now)).await?;
-    colony_fail::hit(colony_fail::Point::CentralJoinStored);
-    app.metrics.joins.inc();
+    let incarnation = match given(&app, &claims, &site, &key).await? {
+        Some(incarnation) => incarnation,
+        None => first(&app, &claims, (&site, &key), request.replace, now).await?,
+    };
     tracing::info!(%site, incarnation, "an orchestrator joined");
     Ok(Json(SiteJoined {
         chain,
@@ -65,9 +67,50 @@ fn claims(app: &App, request: &SiteJoinRequest, now: Wall) -> Result<Claims, Fau
     }
 }
 
+/// The incarnation the token was used for, if it was by this very key; an
+/// error if by another one, or if somebody has taken the site since.
+async fn given(
+    app: &App,
+    claims: &Claims,
+    site: &SiteName,
+    key: &str,
+) -> Result<Option<Incarnation>, Fault> {
+    let Some(note) = app.brain.store().note_get(&used(claims)).await? else { return Ok(None) };
+    let used = || Fault::from(colony_wfm::join::token_used());
+    let given: Given = serde_json::from_value(note).map_err(|_| used())?;
+    if given.key != key {
+        return Err(used());
+    }
+    let current = app.brain.read().await?.site(site).and_then(|it| it.incarnation());
+    match current {
+        Some(current) if current > given.incarnation => Err(Fault::fenced(current)),
+        Some(_) | None => Ok(Some(given.incarnation)),
+    }
+}
+
+/// Takes the site. Who asked twice at once finds the token used by itself.
+async fn first(
+    app: &App,
+    claims: &Claims,
+    (site, key): (&SiteName, &str),
+    replace: bool,
+    now: Wall,
+) -> Result<Incarnation, Fault> {
+    let replace = replace || claims.replace;
+    let taken = app.brain.write(|fleet| take(fleet, (site, key), claims, replace, now)).await;
+    colony_fail::hit(colony_fail::Point::CentralJoinStored);
+    match taken {
+        Ok(incarnation) => {
+            app.metrics.joins.inc();
+            Ok(incarnation)
+        }
+        Err(fault) => given(app, claims, site, key).await?.ok_or(fault),
+    }
+}
+
 fn take(
     fleet: &mut Fleet,
-    site: &SiteName,
+    (site, key): (&SiteName, &str),
     claims: &Claims,
     replace: bool,
     now: Wall,
@@ -77,11 +120,20 @@ fn take(
     let actor = format!("site:{site}");
     let event = own_event("site_joined", &actor, now, (Some(site), None), body);
     let once = Some(("join".to_owned(), claims.id.clone(), now));
-    let notes = vec![(used(claims), json!(now))];
+    let given = Given { at: now, key: key.to_owned(), incarnation };
+    let notes = vec![(used(claims), json!(given))];
     Ok((incarnation, Write { events: vec![event], once, notes, ..Write::default() }))
 }
 
-/// Remembers a token that was used, to say so before anything else.
+/// What is remembered of a token that was used.
+#[derive(Debug, Serialize, Deserialize)]
+struct Given {
+    at: Wall,
+    /// The digest of the key it was used with.
+    key: String,
+    incarnation: Incarnation,
+}
+
 fn used(claims: &Claims) -> String {
     format!("joined/{}", claims.id)
 }

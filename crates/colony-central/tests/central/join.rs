@@ -2,7 +2,7 @@
 
 use colony_api::request::{Invite, SiteAdd};
 use colony_api::site::SiteRenewed;
-use colony_wfm::{Answer, Credentials, Link, SpiffeId, Trust, tls};
+use colony_wfm::{Answer, Credentials, Link, PrivateKey, SpiffeId, Trust, tls};
 use http::Method;
 
 use crate::support::{Hub, Lo};
@@ -25,6 +25,29 @@ async fn a_token_lets_one_orchestrator_in_and_a_living_site_needs_replace() {
     check(&hub, &again, true, "token was used before; ask for a new one").await;
     let asked = invite(&hub, true).await;
     assert_eq!(Lo::join(&hub, &asked, false).await.expect("it replaces").joined.incarnation, 2);
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn who_lost_the_answer_asks_again_with_the_same_key() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let add = SiteAdd { name: "home".to_owned(), ..SiteAdd::default() };
+    let token = hub.client.site_add(&add).await.expect("a site").token;
+    let key = PrivateKey::generate().expect("a key");
+    let again = || PrivateKey::from_pem(&key.to_pem()).expect("the same");
+
+    let lost = Lo::join_with(&hub, again(), &token, false).await.expect("it joins");
+    let lo = Lo::join_with(&hub, again(), &token, false).await.expect("it joins again");
+    assert_eq!((lost.joined.incarnation, lo.joined.incarnation), (0, 0));
+    lo.seed().await;
+    check(&hub, &token, false, "token was used before; ask for a new one").await;
+    check(&hub, &token, true, "token was used before; ask for a new one").await;
+
+    let after = invite(&hub, true).await;
+    assert_eq!(Lo::join(&hub, &after, false).await.expect("it replaces").joined.incarnation, 1);
+    let late = Lo::join_with(&hub, again(), &token, false).await.err().expect("it is refused");
+    assert!(late.contains("incarnation 1 has taken the site over"), "{late}");
     hub.stop().await;
 }
 

@@ -185,7 +185,15 @@ pub(crate) struct Lo {
 
 impl Lo {
     pub(crate) async fn join(hub: &Hub, token: &str, replace: bool) -> Result<Lo, String> {
-        let key = PrivateKey::generate().expect("a key");
+        Lo::join_with(hub, PrivateKey::generate().expect("a key"), token, replace).await
+    }
+
+    pub(crate) async fn join_with(
+        hub: &Hub,
+        key: PrivateKey,
+        token: &str,
+        replace: bool,
+    ) -> Result<Lo, String> {
         let csr = key.csr().expect("a request");
         let request = SiteJoinRequest { token: token.to_owned(), csr, replace };
         let now = 1_700_000_000;

@@ -13,13 +13,12 @@ use colony_margo::{Digest, Problem, ProblemType};
 use colony_store::{LocalStore, NodeIdentity};
 use colony_wfm::join::{token_refused, token_used};
 use colony_wfm::token::{self, Claims};
-use colony_wfm::{Authority, JoinRequest, Joined, SpiffeId, TokenKind};
+use colony_wfm::{
+    Authority, IdentityError, JoinRequest, Joined, SpiffeId, TokenKind, requested_key,
+};
 use serde_json::json;
 use tokio::sync::Mutex;
 use tracing::info;
-use x509_parser::certification_request::X509CertificationRequest;
-use x509_parser::pem::parse_x509_pem;
-use x509_parser::prelude::FromDer;
 
 use crate::brain::Brain;
 use crate::clock::Clock;
@@ -124,6 +123,10 @@ impl Door {
         if self.brain.wakes().has(&node) {
             return self.issue(&node, csr).await;
         }
+        let known = self.store.node_get(node.as_str()).await.map_err(|it| failed(&it))?;
+        if known.is_some_and(|it| it.retired) {
+            return Err(token_used());
+        }
         self.admit(node, csr).await
     }
 
@@ -160,12 +163,9 @@ impl Door {
 
 /// The digest of the public key that a certificate is asked for.
 fn key_of(csr: &str) -> Result<String, Problem> {
-    let invalid = |it: String| Problem::new(ProblemType::InvalidRequest).detail(it);
-    let unreadable = || invalid("the certificate request cannot be read".to_owned());
-    let (_, pem) = parse_x509_pem(csr.as_bytes()).map_err(|_| unreadable())?;
-    let (_, request) =
-        X509CertificationRequest::from_der(&pem.contents).map_err(|_| unreadable())?;
-    Ok(Digest::of(request.certification_request_info.subject_pki.raw).to_string())
+    let invalid =
+        |it: IdentityError| Problem::new(ProblemType::InvalidRequest).detail(it.to_string());
+    requested_key(csr).map(|it| it.to_string()).map_err(invalid)
 }
 
 fn identity(node: &NodeName, chain: &str, issued: Wall) -> NodeIdentity {

@@ -14,10 +14,9 @@ use colony_core::site::{Deployment, Site};
 use colony_core::state::State as PlacementState;
 use colony_core::time::Now;
 use colony_core::why::{self, Owner, Why};
-use colony_wfm::Refusal;
+use colony_wfm::{Readiness, Refusal};
 
 use super::{Desk, deployment, outcome};
-use crate::health::Readiness;
 use crate::problem;
 
 pub(super) async fn status_show(State(desk): State<Desk>) -> Result<Json<StatusView>, Refusal> {

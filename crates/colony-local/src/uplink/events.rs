@@ -1,7 +1,7 @@
 //! Sends the site's log to CO: in order, from where CO says it is.
 //!
-//! Nothing is remembered here but that place; after a start an empty batch asks
-//! for it.
+//! Nothing is remembered here but that place; after a start, and when CO was
+//! away, an empty batch asks for it.
 
 use std::time::Duration;
 
@@ -35,6 +35,8 @@ pub(crate) struct Forward {
     incarnation: Incarnation,
     /// The next event CO wants; `None` until it was asked.
     next: Option<Seq>,
+    /// How often CO had come back when it was asked.
+    returns: u64,
 }
 
 impl Forward {
@@ -45,11 +47,20 @@ impl Forward {
         central: Central,
         incarnation: Incarnation,
     ) -> Forward {
-        Forward { brain, store, health, central, incarnation, next: None }
+        Forward { brain, store, health, central, incarnation, next: None, returns: 0 }
+    }
+
+    /// Who comes back may have been restored, and want what it had before.
+    fn doubt(&mut self) {
+        let returns = self.health.central_returns();
+        if returns != self.returns {
+            (self.returns, self.next) = (returns, None);
+        }
     }
 
     /// Sends the next batch; true if there may be more.
     async fn send(&mut self) -> anyhow::Result<bool> {
+        self.doubt();
         let head = *self.brain.wakes().head().borrow();
         let events = match self.next {
             Some(next) if next >= head => return Ok(false),

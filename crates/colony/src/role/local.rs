@@ -51,7 +51,12 @@ pub(crate) async fn run(
     args: &Args,
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
-    let local = colony_local::start(settings(config, args.join.clone(), args.replace)?).await?;
+    let start = colony_local::start(settings(config, args.join.clone(), args.replace)?);
+    // Joining asks for as long as nobody answers.
+    let local = tokio::select! {
+        started = start => started?,
+        () = stop.cancelled() => return Ok(()),
+    };
     say(&format!("site {} on {}", local.site(), local.urls().join(", ")));
     say(&format!("next: colony node invite --site {}", local.site()));
     local.run(stop).await

@@ -46,7 +46,12 @@ pub(crate) async fn run(
     args: &Args,
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
-    let node = Node::start(settings(config, args.join.clone())?).await?;
+    let start = Node::start(settings(config, args.join.clone())?);
+    // Joining asks for as long as nobody answers.
+    let node = tokio::select! {
+        started = start => started?,
+        () = stop.cancelled() => return Ok(()),
+    };
     say(&format!("node {} of site {} ({})", node.name(), node.site(), node.engine()));
     node.run(stop).await
 }

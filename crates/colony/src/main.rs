@@ -34,14 +34,28 @@ use clap::Parser;
 
 use tool::Tool;
 
+/// EX_USAGE of sysexits: not to be taken for an answer of a command.
+const USAGE: u8 = 64;
+
 fn main() -> ExitCode {
-    match tool::run(Tool::parse()) {
+    let tool = match Tool::try_parse() {
+        Ok(tool) => tool,
+        Err(error) => return misunderstood(&error),
+    };
+    match tool::run(tool) {
         Ok(code) => code,
         Err(error) => {
             let _ = writeln!(std::io::stderr(), "colony: {error:#}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Help and version are answers; everything else is a mistake of who typed.
+fn misunderstood(error: &clap::Error) -> ExitCode {
+    // Nobody may be listening.
+    let _ = error.print();
+    if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
 }
 
 /// A line for whoever started a role.

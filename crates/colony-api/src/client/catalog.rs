@@ -41,6 +41,10 @@ impl Client {
         self.get(&["registries"], &()).await
     }
 
+    pub async fn registry_show(&self, name: &str) -> Result<RegistryView, Error> {
+        self.get(&["registries", name], &()).await
+    }
+
     pub async fn registry_delete(&self, name: &str) -> Result<(), Error> {
         self.answer(self.request(Method::DELETE, &["registries", name])).await
     }

@@ -75,7 +75,7 @@ pub struct ParameterView {
     pub immutable: bool,
 }
 
-/// `GET /api/v1/registries`, and the answer of `POST`.
+/// `GET /api/v1/registries` and `GET /api/v1/registries/{name}`, and the answer of `POST`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RegistryView {
@@ -83,6 +83,9 @@ pub struct RegistryView {
     pub url: String,
     /// Versions of applications it holds.
     pub packages: u64,
+    /// Packages that could not be used when it was read.
+    #[serde(default)]
+    pub broken: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
     #[schema(value_type = Option<u64>)]
@@ -90,7 +93,7 @@ pub struct RegistryView {
     pub last_sync: Option<Wall>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
-    /// Packages that cannot be used, and why.
+    /// What is wrong with the broken ones.
     #[schema(value_type = Vec<crate::schema::Finding>)]
     #[serde(default)]
     pub findings: Vec<Finding>,

@@ -66,7 +66,7 @@ fn operators() -> Router<App> {
         .route("/api/v1/applications/{id}", get(application::show))
         .route("/api/v1/applications/{id}/{version}", get(application::detail))
         .route("/api/v1/registries", get(registry::list).post(registry::add))
-        .route("/api/v1/registries/{name}", delete(registry::remove))
+        .route("/api/v1/registries/{name}", get(registry::show).delete(registry::remove))
         .route("/api/v1/registries/{name}/sync", post(registry::sync))
         .route("/api/v1/deployments", get(deployment::list).post(deployment::deploy))
         .route("/api/v1/deployments/{name}", get(deployment::show).delete(deployment::delete))
@@ -108,6 +108,7 @@ fn operators() -> Router<App> {
         application::show,
         application::detail,
         registry::list,
+        registry::show,
         registry::add,
         registry::remove,
         registry::sync,

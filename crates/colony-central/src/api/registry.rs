@@ -31,6 +31,20 @@ pub(crate) async fn list(
     Ok(Json(views))
 }
 
+/// Show a registry, with everything that is wrong with its packages
+#[utoipa::path(get, path = "/api/v1/registries/{name}", tag = "registries",
+    params(("name" = String, Path)),
+    responses((status = 200, description = "The registry", body = RegistryView),
+        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+pub(crate) async fn show(
+    State(app): State<App>,
+    _operator: Operator,
+    Path(name): Path<String>,
+) -> Result<Json<RegistryView>, Fault> {
+    let registry = one(&app, &name).await?;
+    Ok(Json(shown(&app, registry).await?))
+}
+
 /// Add a registry and read it
 #[utoipa::path(post, path = "/api/v1/registries", tag = "registries", request_body = RegistryAdd,
     responses((status = 201, description = "Added", body = RegistryView),
@@ -72,10 +86,7 @@ pub(crate) async fn sync(
     Path(name): Path<String>,
 ) -> Result<Json<RegistryView>, Fault> {
     operator.must_be(Role::Operator)?;
-    let all = app.brain.store().registry_list().await?;
-    let Some(registry) = all.iter().find(|it| it.name == name).cloned() else {
-        return Err(unknown(&name, &all));
-    };
+    let registry = one(&app, &name).await?;
     let registry = catalog::sync(app.brain.store(), &app.data, registry).await?;
     Ok(Json(shown(&app, registry).await?))
 }
@@ -101,6 +112,11 @@ pub(crate) async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
+async fn one(app: &App, name: &str) -> Result<Registry, Fault> {
+    let all = app.brain.store().registry_list().await?;
+    all.iter().find(|it| it.name == name).cloned().ok_or_else(|| unknown(name, &all))
+}
+
 async fn shown(app: &App, registry: Registry) -> Result<RegistryView, Fault> {
     let packages = app.brain.store().package_list().await?;
     let packages = packages.iter().filter(|it| it.registry == registry.name).count() as u64;
@@ -109,6 +125,7 @@ async fn shown(app: &App, registry: Registry) -> Result<RegistryView, Fault> {
         name: registry.name,
         url: registry.url,
         packages,
+        broken: broken.len() as u64,
         revision: registry.revision,
         last_sync: registry.last_sync,
         last_error: registry.last_error,

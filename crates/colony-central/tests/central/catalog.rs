@@ -35,6 +35,28 @@ async fn a_broken_package_is_a_finding_and_the_last_good_version_stays() {
 }
 
 #[tokio::test]
+async fn broken_packages_are_counted_and_shown_with_their_registry() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let registry = dir.path().join("apps");
+    for folder in ["fan/1.0", "pump/1.0"] {
+        package(&registry, folder, "1.0", "pump");
+        std::fs::write(registry.join(folder).join("margo.yaml"), "id: 7\n").expect("a file");
+    }
+
+    let add = RegistryAdd { url: registry.display().to_string(), ..RegistryAdd::default() };
+    let view = hub.client.registry_add(&add).await.expect("a registry");
+
+    assert_eq!((view.packages, view.broken), (0, 2), "{view:?}");
+    let files: Vec<&str> = view.findings.iter().filter_map(|it| it.file.as_deref()).collect();
+    assert!(files.contains(&"fan/1.0/margo.yaml") && files.contains(&"pump/1.0/margo.yaml"));
+    assert_eq!(hub.client.registry_show("apps").await.expect("it"), view);
+    let unknown = hub.client.registry_show("nope").await.expect_err("there is none");
+    assert!(unknown.to_string().contains("there is apps, builtin"), "{unknown}");
+    hub.stop().await;
+}
+
+#[tokio::test]
 async fn a_registry_that_cannot_be_read_is_not_added() {
     let dir = tempfile::tempdir().expect("a folder");
     let hub = Hub::start(dir.path()).await;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use colony_api::request::{self, DeployRequest};
 
-use super::reference::{NodeRef, Setting, unavailable};
+use super::reference::{NodeRef, Patience, Setting, unavailable};
 
 /// Deploy an application, or change where and how it runs
 ///
@@ -55,6 +55,8 @@ pub(crate) struct Deploy {
     /// Stay and show what happens until it is done
     #[arg(short, long, conflicts_with = "dry_run")]
     pub(crate) watch: bool,
+    #[command(flatten)]
+    pub(crate) patience: Patience,
     /// Show the plan and the change in Git; write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -73,7 +75,8 @@ Examples:
 
 Exit codes:
   0 installed, or nothing to change    1 failed    2 the plan has changes (--dry-run)
-  3 rolled back                        4 done except on nodes that are offline";
+  3 rolled back                        4 done except on nodes that are offline
+  5 still going on (--timeout)         64 the command line cannot be understood";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Strategy {

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::reference::NodeRef;
+use super::reference::{NodeRef, Patience};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DeploymentCommand {
@@ -18,6 +18,8 @@ pub(crate) enum DeploymentCommand {
         /// Stay until what is under way is done
         #[arg(short, long)]
         watch: bool,
+        #[command(flatten)]
+        patience: Patience,
     },
     /// Its commits: who wanted what, where and when
     History {
@@ -47,6 +49,8 @@ pub(crate) struct Delete {
     /// Stay until it is gone
     #[arg(short, long, conflicts_with = "dry_run")]
     pub(crate) watch: bool,
+    #[command(flatten)]
+    pub(crate) patience: Patience,
     /// Show what would go; write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -68,6 +72,8 @@ pub(crate) struct Retry {
     /// Stay until it has ended
     #[arg(short, long)]
     pub(crate) watch: bool,
+    #[command(flatten)]
+    pub(crate) patience: Patience,
 }
 
 /// Go back to a version that ran before
@@ -89,6 +95,8 @@ pub(crate) struct Rollback {
     /// Stay and show what happens until it is done
     #[arg(short, long, conflicts_with = "dry_run")]
     pub(crate) watch: bool,
+    #[command(flatten)]
+    pub(crate) patience: Patience,
     /// Show the plan and the change in Git; write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -26,7 +26,7 @@ pub(crate) use deployment::{Delete, DeploymentCommand, Retry, Rollback};
 pub(crate) use global::{Format, Global, Peer};
 pub(crate) use look::{EventArgs, Logs, Why};
 pub(crate) use node::{NodeCommand, NodeInvite};
-pub(crate) use reference::NodeRef;
+pub(crate) use reference::{NodeRef, Patience};
 pub(crate) use site::{
     Hold, QuarantineCommand, Release, RepoCommand, SiteAdd, SiteCommand, SiteInvite, What,
 };

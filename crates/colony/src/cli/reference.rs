@@ -1,6 +1,15 @@
 //! Small things that are typed as one word.
 
 use std::str::FromStr;
+use std::time::Duration;
+
+/// How long to watch; shared by everything that can.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub(crate) struct Patience {
+    /// Watch no longer than this; what is not done by then goes on, exit code 5
+    #[arg(long, requires = "watch", value_name = "TIME", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
+}
 
 /// A node, as `<site>/<node>`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +62,11 @@ pub(super) fn unavailable(text: &str) -> Result<String, String> {
         Ok(number) if number > 0 && (digits == text || number <= 100) => Ok(text.to_owned()),
         _ => Err("expected a count such as 1 or a share such as 25%".to_owned()),
     }
+}
+
+/// How long: `90s`, `10m`, `1h`.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    lifetime(text).map(Duration::from_secs)
 }
 
 /// A time to live: `90s`, `30m`, `1h`, `7d`.

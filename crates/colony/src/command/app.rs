@@ -8,7 +8,7 @@ use anyhow::Context as _;
 
 use colony_api::Client;
 use colony_api::request::RegistryAdd;
-use colony_api::view::LintView;
+use colony_api::view::{LintView, RegistryView};
 use colony_margo::finding::Severity;
 use colony_margo::{ApplicationDescription, Finding};
 
@@ -17,14 +17,14 @@ use crate::output::{Look, Out, application};
 
 /// What a package's description may hold, here as in the catalog.
 const FILE_LIMIT: u64 = 1 << 20;
+/// How deep packages may lie in a registry.
+const FOLDERS: usize = 8;
 
 pub(super) async fn run(global: &Global, command: AppCommand, out: &mut Out) -> anyhow::Result<u8> {
     match command {
         AppCommand::Add { url, name, branch } => {
             let add = RegistryAdd { url, name, branch };
-            let view = global.client()?.registry_add(&add).await?;
-            out.show(&view, application::registry)?;
-            return Ok(if view.last_error.is_some() { 1 } else { 0 });
+            return added(&global.client()?.registry_add(&add).await?, out);
         }
         AppCommand::List => list(&global.client()?, out).await?,
         AppCommand::Show { id, version } => show(&global.client()?, &id, version, out).await?,
@@ -33,12 +33,29 @@ pub(super) async fn run(global: &Global, command: AppCommand, out: &mut Out) -> 
             let views = global.client()?.registry_list().await?;
             out.show(&views, |it, look| application::registries(it, look))?;
         }
+        AppCommand::Registry(RegistryCommand::Show { name }) => {
+            out.show(&global.client()?.registry_show(&name).await?, application::registry)?;
+        }
         AppCommand::Registry(RegistryCommand::Delete { name }) => {
             global.client()?.registry_delete(&name).await?;
             out.note(&format!("{name} is read no more"))?;
         }
     }
     Ok(0)
+}
+
+/// A registry of which nothing can be used was not what was meant.
+fn added(view: &RegistryView, out: &mut Out) -> anyhow::Result<u8> {
+    out.show(view, application::registry)?;
+    let useless = view.packages == 0 && view.broken > 0;
+    if useless {
+        let name = &view.name;
+        out.note(&format!(
+            "none of its packages can be used; it is read again every 5 minutes\n\
+             see: colony app registry show {name}"
+        ))?;
+    }
+    Ok(u8::from(useless || view.last_error.is_some()))
 }
 
 async fn list(client: &Client, out: &mut Out) -> anyhow::Result<()> {
@@ -68,8 +85,8 @@ async fn show(
 
 fn lint(files: &[PathBuf], out: &mut Out) -> anyhow::Result<u8> {
     let mut findings = Vec::new();
-    for path in files {
-        findings.extend(lint_file(path)?);
+    for path in packages(files)? {
+        findings.extend(lint_file(&path)?);
     }
     let usable = findings.iter().all(|it| it.severity != Severity::Error);
     let view = LintView { usable, findings };
@@ -80,14 +97,49 @@ fn lint(files: &[PathBuf], out: &mut Out) -> anyhow::Result<u8> {
     Ok(if usable { 0 } else { 1 })
 }
 
+/// The files that are meant: folders stand for their package, or for all below.
+fn packages(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in named {
+        let own = path.join("margo.yaml");
+        match () {
+            () if !path.is_dir() => files.push(path.clone()),
+            () if own.is_file() => files.push(own),
+            () => {
+                let found = below(path, FOLDERS)?;
+                anyhow::ensure!(!found.is_empty(), "there is no margo.yaml in {}", path.display());
+                files.extend(found);
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// Every `margo.yaml` in folders of `folder`, in the order of their names.
+fn below(folder: &Path, depth: usize) -> anyhow::Result<Vec<PathBuf>> {
+    let doing = || format!("could not read the folder {}", folder.display());
+    let entries = std::fs::read_dir(folder).with_context(doing)?;
+    let mut entries = entries.collect::<Result<Vec<_>, _>>().with_context(doing)?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    let mut files = Vec::new();
+    for entry in entries {
+        let is_folder = entry.file_type().with_context(doing)?.is_dir();
+        if is_folder && depth > 0 && entry.file_name() != ".git" {
+            files.extend(below(&entry.path(), depth - 1)?);
+        } else if entry.file_name() == "margo.yaml" {
+            files.push(entry.path());
+        }
+    }
+    Ok(files)
+}
+
 fn lint_lines(view: &LintView, _: &Look) -> String {
     view.findings.iter().map(|it| format!("{it}\n")).collect()
 }
 
 fn lint_file(path: &Path) -> anyhow::Result<Vec<Finding>> {
-    let path = if path.is_dir() { path.join("margo.yaml") } else { path.to_owned() };
     let name = path.display().to_string();
-    let bytes = read(&path).with_context(|| format!("could not read {name}"))?;
+    let bytes = read(path).with_context(|| format!("could not read {name}"))?;
     let found = match ApplicationDescription::parse(&bytes) {
         Ok(parsed) => parsed.warnings,
         Err(findings) => findings,

@@ -8,19 +8,21 @@ use colony_api::request::{self, DeleteQuery, DeployRequest};
 use colony_api::view::{DeployAnswer, PlanAction, PlanView};
 use colony_margo::finding::Severity;
 
-use crate::cli::{Delete, Deploy, Rollback};
-use crate::command::watch::watch;
+use crate::cli::{Delete, Deploy, Patience, Rollback};
+use crate::command::watch::Watch;
 use crate::output::end::Goal;
 use crate::output::{Out, plan};
 
 pub(super) async fn deploy(client: &Client, args: Deploy, out: &mut Out) -> anyhow::Result<u8> {
     let change = Change::Deploy(args.request());
-    let how = How { dry_run: args.dry_run, yes: args.yes, watch: args.watch, goal: Goal::Present };
+    let watched = args.watch.then_some(args.patience);
+    let how = How { dry_run: args.dry_run, yes: args.yes, watched, goal: Goal::Present };
     make(client, args.name(), change, how, out).await
 }
 
 pub(super) async fn rollback(client: &Client, args: Rollback, out: &mut Out) -> anyhow::Result<u8> {
-    let how = How { dry_run: args.dry_run, yes: args.yes, watch: args.watch, goal: Goal::Back };
+    let watched = args.watch.then_some(args.patience);
+    let how = How { dry_run: args.dry_run, yes: args.yes, watched, goal: Goal::Back };
     let change = Change::Rollback(request::Rollback {
         to: args.to,
         sites: args.site,
@@ -31,7 +33,8 @@ pub(super) async fn rollback(client: &Client, args: Rollback, out: &mut Out) -> 
 }
 
 pub(super) async fn delete(client: &Client, args: Delete, out: &mut Out) -> anyhow::Result<u8> {
-    let how = How { dry_run: args.dry_run, yes: args.yes, watch: args.watch, goal: Goal::Absent };
+    let watched = args.watch.then_some(args.patience);
+    let how = How { dry_run: args.dry_run, yes: args.yes, watched, goal: Goal::Absent };
     let sites = (!args.site.is_empty()).then(|| args.site.join(","));
     let change = Change::Delete(DeleteQuery { sites, force: args.force, dry_run: args.dry_run });
     make(client, &args.name, change, how, out).await
@@ -48,7 +51,8 @@ enum Change {
 struct How {
     dry_run: bool,
     yes: bool,
-    watch: bool,
+    /// Stay, and for how long.
+    watched: Option<Patience>,
     goal: Goal,
 }
 
@@ -97,8 +101,9 @@ async fn make(
     let name = answer.plan.name.to_string();
     out.note(&said(&answer))?;
     out.note(&plan::remarks(&answer.plan))?;
-    if how.watch {
-        return watch(client, &name, how.goal, answer.event, out).await;
+    if let Some(patience) = how.watched {
+        let watch = Watch { name: &name, goal: how.goal, patience };
+        return watch.run(client, answer.event, out).await;
     }
     if !out.is_for_people() {
         out.show(&answer, |it, look| plan::show(&it.plan, look))?;

@@ -5,7 +5,7 @@ use colony_api::request::{self, QuarantineRelease};
 
 use crate::cli::{DeploymentCommand, QuarantineCommand, Retry};
 use crate::command::deploy;
-use crate::command::watch::watch;
+use crate::command::watch::Watch;
 use crate::output::end::Goal;
 use crate::output::{Out, deployment, talk};
 
@@ -16,10 +16,11 @@ pub(super) async fn run(
 ) -> anyhow::Result<u8> {
     match command {
         DeploymentCommand::List { site } => list(client, site.as_deref(), out).await,
-        DeploymentCommand::Show { name, watch: true } => {
-            watch(client, &name, Goal::Present, None, out).await
+        DeploymentCommand::Show { name, watch: true, patience } => {
+            let watch = Watch { name: &name, goal: Goal::Present, patience };
+            watch.run(client, None, out).await
         }
-        DeploymentCommand::Show { name, watch: false } => {
+        DeploymentCommand::Show { name, watch: false, .. } => {
             out.show(&client.deployment_show(&name).await?, deployment::show)?;
             Ok(0)
         }
@@ -49,7 +50,8 @@ async fn retry(client: &Client, args: Retry, out: &mut Out) -> anyhow::Result<u8
     let answer = client.deployment_retry(&args.name, &retry).await?;
     if args.watch {
         out.note(&answer.sentence)?;
-        return watch(client, &args.name, Goal::Present, answer.event, out).await;
+        let watch = Watch { name: &args.name, goal: Goal::Present, patience: args.patience };
+        return watch.run(client, answer.event, out).await;
     }
     out.show(&answer, talk::accepted)?;
     Ok(0)

@@ -22,6 +22,8 @@ use crate::output::{Out, status};
 
 /// The exit code of a person who stops what runs in front of them.
 const INTERRUPTED: u8 = 130;
+/// The exit code of a watch whose time is up before what it watches is done.
+const STILL_GOING_ON: u8 = 5;
 
 pub(crate) async fn run(command: Operator, global: &Global, out: &mut Out) -> anyhow::Result<u8> {
     match command {

@@ -95,6 +95,42 @@ async fn a_deferred_delete_is_exit_4() {
 }
 
 #[tokio::test]
+async fn a_watch_whose_time_is_up_says_why_and_is_exit_5() {
+    let placements = json!([sample::placement("laptop", "INSTALLING", "1.0")]);
+    let site = sample::site("home", "INSTALLING", placements);
+    check(
+        "deploy hello --watch --timeout 1s",
+        &[sample::hello("in-progress", "1.0", json!([site]))],
+        "hello  home/laptop  INSTALLING 1.0  commit 3f2a1c9\n\
+         home: INSTALLING 1.0\n\n\
+         home/laptop: node laptop is INSTALLING in attempt 1\n  \
+         who: node laptop\n  \
+         next: node laptop reports, or its deadline passes\n\
+         exit 5",
+        "hello 1.0: create 1\n\
+         not watching any more; hello goes on on 1 node\n\
+         see: colony deployment show hello --watch\n",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_registry_of_which_nothing_can_be_used_is_exit_1() {
+    let broken = "broken: 0 packages, 1 broken\nfrom: /srv/broken\n\
+                  pump/margo.yaml:1:1: is no text; expected a text\nexit 1";
+    let help = "none of its packages can be used; it is read again every 5 minutes\n\
+                see: colony app registry show broken\n";
+    check("app add /srv/broken", &[], broken, help).await;
+    let some = "some: 2 packages, 1 broken\nfrom: /srv/some\n\
+                pump/margo.yaml:1:1: is no text; expected a text\nexit 0";
+    check("app add /srv/some", &[], some, "").await;
+    check("app registry show some", &[], some, "").await;
+    let list = "NAME  PACKAGES  BROKEN  READ  URL        TROUBLE\n\
+                some  2         1       -     /srv/some  -\nexit 0";
+    check("app registry list", &[], list, "").await;
+}
+
+#[tokio::test]
 async fn a_dry_run_with_changes_is_exit_2() {
     let stdout = "hello: hello 1.0: create 1\n\n\
                   TARGET       ACTION  VERSION  WHY\n\
@@ -148,10 +184,19 @@ struct Story {
     events: Mutex<Option<UnboundedReceiver<()>>>,
 }
 
-async fn answer(State(story): State<Arc<Story>>, method: Method, uri: Uri) -> Response {
+async fn answer(
+    State(story): State<Arc<Story>>,
+    method: Method,
+    uri: Uri,
+    body: String,
+) -> Response {
     match (method.as_str(), uri.path()) {
         ("GET", "/api/v1/events") => story.stream(),
         ("GET", "/api/v1/deployments/hello") => story.next(),
+        ("GET", "/api/v1/deployments/hello/why") => why(),
+        ("GET", "/api/v1/registries") => axum::Json([registry("some", 2)]).into_response(),
+        ("GET", "/api/v1/registries/some") => axum::Json(registry("some", 2)).into_response(),
+        ("POST", "/api/v1/registries") => axum::Json(added(&body)).into_response(),
         ("POST", "/api/v1/deployments") | ("DELETE", "/api/v1/deployments/hello") => planned(),
         (_, other) => {
             let name = other.rsplit('/').next().unwrap_or_default();
@@ -196,6 +241,25 @@ fn bare(mut view: DeploymentView) -> DeploymentView {
 fn event() -> Value {
     json!({"id": "e-1", "position": 1, "at": 0, "kind": "state_transition", "actor": "local",
            "sentence": "it moved", "body": {}})
+}
+
+fn why() -> Response {
+    axum::Json(json!({"subject": "hello", "summary": "home: INSTALLING 1.0", "reasons": [{
+        "site": "home", "nodes": ["laptop"], "owner": "node laptop",
+        "sentence": "node laptop is INSTALLING in attempt 1",
+        "next": "node laptop reports, or its deadline passes",
+    }]}))
+    .into_response()
+}
+
+fn added(body: &str) -> Value {
+    if body.contains("/srv/broken") { registry("broken", 0) } else { registry("some", 2) }
+}
+
+fn registry(name: &str, packages: u64) -> Value {
+    json!({"name": name, "url": format!("/srv/{name}"), "packages": packages, "broken": 1,
+           "findings": [{"file": "pump/margo.yaml", "line": 1, "column": 1, "path": "",
+                         "severity": "error", "problem": "is no text", "expected": "a text"}]})
 }
 
 fn planned() -> Response {

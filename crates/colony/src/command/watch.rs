@@ -12,41 +12,90 @@ use colony_api::view::{DeploymentView, Outcome};
 use colony_api::{Client, EventStream, Signal};
 use colony_core::state::State;
 
-use crate::command::INTERRUPTED;
+use crate::cli::Patience;
 use crate::command::follow::interrupted;
+use crate::command::{INTERRUPTED, STILL_GOING_ON};
 use crate::output::end::{self, Goal};
-use crate::output::{Live, Out, deployment};
+use crate::output::{Live, Out, deployment, talk};
 
 /// Events come in bursts: one look after the last of them is enough.
 const BURST: Duration = Duration::from_millis(40);
+/// How long the last question may take.
+const WHY: Duration = Duration::from_secs(5);
 /// How often ages on the screen move.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Watches `name` from the event `after` on.
-pub(super) async fn watch(
-    client: &Client,
-    name: &str,
-    goal: Goal,
-    after: Option<String>,
-    out: &mut Out,
-) -> anyhow::Result<u8> {
-    let query = EventQuery { deployment: Some(name.to_owned()), ..EventQuery::default() };
-    let mut events = client.event_follow(query, after).await?;
-    let mut screen = Screen::default();
-    let stop = interrupted();
-    tokio::pin!(stop);
-    loop {
-        screen.look(client, name, out).await?;
-        if screen.is_end() {
-            return screen.finish(name, goal, out);
-        }
+/// What is watched, what for, and how long at the most.
+pub(super) struct Watch<'a> {
+    pub(super) name: &'a str,
+    pub(super) goal: Goal,
+    pub(super) patience: Patience,
+}
+
+impl Watch<'_> {
+    /// Watches from the event `after` on.
+    pub(super) async fn run(
+        &self,
+        client: &Client,
+        after: Option<String>,
+        out: &mut Out,
+    ) -> anyhow::Result<u8> {
+        let query = EventQuery { deployment: Some(self.name.to_owned()), ..EventQuery::default() };
+        let mut screen = Screen::default();
+        let (stop, time) = (interrupted(), elapsed(self.patience.timeout));
+        tokio::pin!(stop, time);
         tokio::select! {
-            changed = wait(client, name, &mut events, &mut screen, out) => changed?,
+            ended = self.follow(client, (query, after), &mut screen, out) => ended?,
             () = &mut stop => {
-                out.note(&end::left_running(screen.view.as_ref(), name))?;
+                out.note(&end::left_running(screen.view.as_ref(), self.name))?;
                 return Ok(INTERRUPTED);
             }
+            () = &mut time => return self.give_up(client, screen, out).await,
         }
+        screen.finish(self.name, self.goal, out)
+    }
+
+    async fn follow(
+        &self,
+        client: &Client,
+        (query, after): (EventQuery, Option<String>),
+        screen: &mut Screen,
+        out: &mut Out,
+    ) -> anyhow::Result<()> {
+        let mut events = client.event_follow(query, after).await?;
+        loop {
+            screen.look(client, self.name, out).await?;
+            if screen.is_end() {
+                return Ok(());
+            }
+            wait(client, self.name, &mut events, screen, out).await?;
+        }
+    }
+
+    /// Time is up: says what is not done, and why.
+    async fn give_up(&self, client: &Client, screen: Screen, out: &mut Out) -> anyhow::Result<u8> {
+        out.note(&end::left_running(screen.view.as_ref(), self.name))?;
+        let why = client.deployment_why(self.name, None);
+        let why = tokio::time::timeout(WHY, why).await;
+        match (why, &screen.view) {
+            (Ok(Ok(why)), _) if out.is_for_people() => out.show(&why, talk::why)?,
+            (Ok(Ok(why)), Some(view)) => {
+                out.note(&talk::why(&why, &out.look()))?;
+                out.show(view, deployment::show)?;
+            }
+            (Ok(Ok(_)), None) => {}
+            (Ok(Err(error)), _) => out.note(&format!("why is not known: {error}"))?,
+            (Err(_), _) => out.note("why is not known: the server does not answer")?,
+        }
+        Ok(STILL_GOING_ON)
+    }
+}
+
+/// Resolves when `patience` is at its end; never without one.
+async fn elapsed(patience: Option<Duration>) {
+    match patience {
+        Some(patience) => tokio::time::sleep(patience).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -4,7 +4,7 @@ use colony_api::view::{ApplicationDetail, ApplicationView, ParameterView, Regist
 
 use super::Look;
 use super::table::table;
-use super::words::{or_dash, some};
+use super::words::{count, or_dash, some};
 
 pub(crate) fn list(views: &[ApplicationView], look: &Look) -> String {
     let rows = views
@@ -54,17 +54,24 @@ pub(crate) fn registries(views: &[RegistryView], look: &Look) -> String {
         [
             it.name.clone(),
             it.packages.to_string(),
+            it.broken.to_string(),
             or_dash(read.as_deref()),
             it.url.clone(),
             or_dash(it.last_error.as_deref()),
         ]
     });
-    table(["NAME", "PACKAGES", "READ", "URL", "TROUBLE"], rows, look)
+    table(["NAME", "PACKAGES", "BROKEN", "READ", "URL", "TROUBLE"], rows, look)
 }
 
-/// `house: 3 packages`, with everything that is wrong with others.
-pub(crate) fn registry(view: &RegistryView, _: &Look) -> String {
-    let mut text = format!("{}: {}\n", view.name, super::words::count(packages(view), "package"));
+/// `house: 3 packages, 1 broken`, with everything that is wrong.
+pub(crate) fn registry(view: &RegistryView, look: &Look) -> String {
+    let broken = if view.broken > 0 { format!(", {} broken", view.broken) } else { String::new() };
+    let mut text = format!("{}: {}{broken}\n", view.name, count(many(view.packages), "package"));
+    text += &format!("from: {}\n", view.url);
+    if let Some(at) = view.last_sync {
+        let revision = view.revision.as_deref().map(|it| format!(" at {it}")).unwrap_or_default();
+        text += &format!("read: {}{revision}\n", look.ago(at));
+    }
     if let Some(error) = &view.last_error {
         text += &format!("{error}\n");
     }
@@ -74,6 +81,6 @@ pub(crate) fn registry(view: &RegistryView, _: &Look) -> String {
     text
 }
 
-fn packages(view: &RegistryView) -> usize {
-    usize::try_from(view.packages).unwrap_or(usize::MAX)
+fn many(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }

@@ -284,3 +284,19 @@ pub struct SiteQuery {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
 }
+
+/// `POST /api/v1/tokens`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenAdd {
+    /// The actor of everything it does.
+    pub name: String,
+    /// `viewer`, `operator` or `admin`.
+    pub role: String,
+    /// The sites it is for; empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sites: Vec<String>,
+    /// How long it is good for; without it until it is deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifetime_seconds: Option<u64>,
+}

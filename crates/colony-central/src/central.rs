@@ -182,6 +182,7 @@ async fn admin_token(data: &Path, store: &CentralStore) -> anyhow::Result<()> {
         role: auth::Role::Admin.to_string(),
         sites: Vec::new(),
         created: clock::wall(),
+        expires: None,
     };
     store.token_put(&admin).await.context("could not keep the first token")?;
     colony_fail::hit(colony_fail::Point::CentralAdminStored);

@@ -9,7 +9,8 @@ mod deployment;
 mod error;
 mod event;
 mod site;
-mod sse;
+pub(crate) mod sse;
+mod token;
 
 use std::fmt;
 use std::path::Path;

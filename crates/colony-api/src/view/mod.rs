@@ -12,6 +12,7 @@ mod plan;
 mod site;
 mod status;
 mod talk;
+mod token;
 
 pub use application::{
     ApplicationDetail, ApplicationView, LintView, ParameterView, ProfileView, RegistryView,
@@ -29,3 +30,4 @@ pub use status::{Attention, DeploymentSummary, Role, StatusView};
 pub use talk::{
     Accepted, InviteKind, InviteView, LogLine, LogsView, ReasonView, RepoView, WhyView,
 };
+pub use token::TokenView;

@@ -1,50 +1,25 @@
 //! Tokens of operators.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use colony_core::time::Wall;
+use colony_api::request::TokenAdd;
+use colony_api::view::TokenView;
+use colony_core::id::SiteName;
 use colony_store::{OperatorToken, Write};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
-use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::auth::{self, Operator, Role};
 use crate::brain::own_event;
 use crate::catalog::listed;
 use crate::clock;
-use crate::extract::Sent;
+use crate::extract::{Sent, name};
 use crate::fault::Fault;
 
 const NAME_LIMIT: usize = 64;
-
-/// A token to be made.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct TokenAdd {
-    /// The actor of everything it does.
-    name: String,
-    /// `viewer`, `operator` or `admin`.
-    role: String,
-    /// The sites it is for; empty: all.
-    #[serde(default)]
-    sites: Vec<String>,
-}
-
-/// A token, without the secret.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct TokenView {
-    name: String,
-    role: String,
-    sites: Vec<String>,
-    #[schema(value_type = u64)]
-    created: Wall,
-    /// Shown once, when it is made.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    token: Option<String>,
-}
 
 /// List tokens
 #[utoipa::path(get, path = "/api/v1/tokens", tag = "tokens",
@@ -71,17 +46,22 @@ pub(crate) async fn make(
     operator.must_be(Role::Admin)?;
     let role: Role = request.role.parse().map_err(|it: String| Fault::field("role", it))?;
     check_name(&request.name)?;
+    for site in &request.sites {
+        name::<SiteName>("sites", site)?;
+    }
     let store = app.brain.store();
     if store.token_list().await?.iter().any(|it| it.name == request.name) {
         return Err(Fault::refused(format!("there is a token `{}`", request.name)));
     }
     let (token, hash) = auth::make()?;
+    let created = clock::wall();
     let made = OperatorToken {
         name: request.name,
         hash,
         role: role.to_string(),
         sites: request.sites,
-        created: clock::wall(),
+        created,
+        expires: request.lifetime_seconds.map(|it| created.after(Duration::from_secs(it))),
     };
     store.token_put(&made).await?;
     told(&app, &operator, "token_made", json!({"name": made.name, "role": made.role})).await?;
@@ -119,7 +99,8 @@ fn check_name(name: &str) -> Result<(), Fault> {
 }
 
 fn shown(it: OperatorToken, token: Option<String>) -> TokenView {
-    TokenView { name: it.name, role: it.role, sites: it.sites, created: it.created, token }
+    let OperatorToken { name, role, sites, created, expires, .. } = it;
+    TokenView { name, role, sites, created, expires, token }
 }
 
 async fn told(

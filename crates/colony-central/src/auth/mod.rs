@@ -17,6 +17,7 @@ pub(crate) use local::{Local, site_of};
 pub(crate) use token::{ADMIN, make, presented};
 
 use crate::app::App;
+use crate::clock;
 use crate::fault::Fault;
 
 /// What an operator may do; each may also do what the ones before may.
@@ -102,6 +103,10 @@ impl FromRequestParts<App> for Operator {
             .ok_or_else(|| Fault::unknown_caller("send a token: `Authorization: Bearer …`"))?;
         let known = app.brain.store().token_by_hash(&token::hash(&token)).await?;
         let known = known.ok_or_else(|| Fault::unknown_caller("this token is not known here"))?;
+        if known.expires.is_some_and(|it| it <= clock::wall()) {
+            let said = format!("token `{}` has expired; an admin makes another one", known.name);
+            return Err(Fault::unknown_caller(said));
+        }
         let role = known.role.parse().map_err(Fault::forbidden)?;
         Ok(Operator { name: known.name, role, sites: known.sites })
     }

@@ -74,6 +74,11 @@ fn sentence(event: &StoredEvent) -> String {
         "pushed" => format!("{} pushed commit {}", event.actor, short(&text("commit"))),
         "registry_added" => format!("{} added registry {}", event.actor, text("name")),
         "registry_removed" => format!("{} removed registry {}", event.actor, text("name")),
+        "token_made" => {
+            format!("{} made the token {} ({})", event.actor, text("name"), text("role"))
+        }
+        "token_removed" => format!("{} deleted the token {}", event.actor, text("name")),
+        "restored" => "the central orchestrator came back from a backup".to_owned(),
         "flagged" => format!("what is told of {site}/{node} does not fit: {}", text("flag")),
         other => other.replace('_', " "),
     }

@@ -78,7 +78,7 @@ async fn unready(hub: &Hub) {
         let answer = hub.send(Method::GET, "/readyz", "").await;
         if answer.status == 503 {
             let text = String::from_utf8_lossy(&answer.body);
-            assert!(text.starts_with("git: "), "{text}");
+            assert!(text.starts_with(r#"{"ready":false,"reasons":["git: "#), "{text}");
             return;
         }
         tokio::task::yield_now().await;

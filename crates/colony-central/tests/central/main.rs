@@ -13,3 +13,4 @@ mod scope;
 mod story;
 mod stream;
 mod support;
+mod token;

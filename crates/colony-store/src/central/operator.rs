@@ -16,6 +16,9 @@ pub struct OperatorToken {
     /// The sites it is good for; empty for all.
     pub sites: Vec<String>,
     pub created: Wall,
+    /// `None` until it is deleted.
+    #[serde(default)]
+    pub expires: Option<Wall>,
 }
 
 impl CentralStore {

@@ -13,6 +13,7 @@ mod look;
 mod node;
 mod reference;
 mod site;
+mod token;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -30,6 +31,7 @@ pub(crate) use reference::{NodeRef, Patience};
 pub(crate) use site::{
     Hold, QuarantineCommand, Release, RepoCommand, SiteAdd, SiteCommand, SiteInvite, What,
 };
+pub(crate) use token::TokenCommand;
 
 /// Everything an operator can ask for.
 #[derive(Debug, Subcommand)]
@@ -60,6 +62,9 @@ pub(crate) enum Operator {
     /// The Git repository that holds the desired state
     #[command(subcommand)]
     Repo(RepoCommand),
+    /// Who may ask the central orchestrator
+    #[command(subcommand, visible_alias = "tokens")]
+    Token(TokenCommand),
     /// Which server is asked
     #[command(subcommand)]
     Context(context::ContextCommand),

@@ -60,6 +60,12 @@ fn the_story_can_be_typed() {
         "why --site plant-b",
         "deployment rollback hello --to 1.0",
         "deployment delete hello --watch",
+        "deploy hello --watch --timeout 10m",
+        "deployment rollback hello --watch --timeout 90s",
+        "token create ci --role operator --site plant-b --lifetime 90d",
+        "token list",
+        "token delete ci",
+        "app registry show apps",
         "deployment history hello -o json",
         "deployment retry hello --node home/laptop",
         "event --follow --deployment hello --last 5",
@@ -105,6 +111,12 @@ fn what_is_wrong_is_said() {
         "deploy hello --dry-run --watch",
         "the argument '--dry-run' cannot be used with '--watch'",
     );
+    check("deploy hello --timeout 5m", "the following required arguments were not provided:");
+    check(
+        "deploy hello --watch --timeout soon",
+        "invalid value 'soon' for '--timeout <TIME>': expected a time such as 30m, 1h or 7d",
+    );
+    check("token create ci", "the following required arguments were not provided:");
     check("why", "the following required arguments were not provided:");
 }
 
@@ -160,6 +172,7 @@ fn help_teaches_the_commands() {
       hold        Stop new attempts of a deployment, or of a whole site
       release     Let go what waits for a person's word
       repo        The Git repository that holds the desired state
+      token       Who may ask the central orchestrator [aliases: tokens]
       context     Which server is asked
       node        Nodes of sites
       help        Print this message or the help of the given subcommand(s)
@@ -272,6 +285,9 @@ fn help_of_deploy_has_examples_and_exit_codes() {
       -w, --watch
               Stay and show what happens until it is done
 
+          --timeout <TIME>
+              Watch no longer than this; what is not done by then goes on, exit code 5
+
           --dry-run
               Show the plan and the change in Git; write nothing
 
@@ -329,6 +345,7 @@ fn help_of_deploy_has_examples_and_exit_codes() {
     Exit codes:
       0 installed, or nothing to change    1 failed    2 the plan has changes (--dry-run)
       3 rolled back                        4 done except on nodes that are offline
+      5 still going on (--timeout)         64 the command line cannot be understood
     ");
 }
 

@@ -13,6 +13,7 @@ mod look;
 mod node;
 mod repo;
 mod site;
+mod token;
 mod watch;
 
 use colony_api::Client;
@@ -43,6 +44,7 @@ pub(crate) async fn run(command: Operator, global: &Global, out: &mut Out) -> an
         Operator::Hold(it) => hold::hold(&global.client()?, it, out).await,
         Operator::Release(it) => hold::release(&global.client()?, it, out).await,
         Operator::Repo(it) => repo::run(global, it, out).await,
+        Operator::Token(it) => token::run(&global.client()?, it, out).await,
         Operator::Context(it) => context::run(it, out),
     }
 }

@@ -15,6 +15,7 @@ pub(crate) mod site;
 pub(crate) mod status;
 mod table;
 pub(crate) mod talk;
+pub(crate) mod token;
 mod words;
 
 #[cfg(test)]

@@ -87,6 +87,7 @@ fn token(name: &str, hash: &str) -> OperatorToken {
         hash: hash.to_owned(),
         role: "operator".to_owned(),
         sites: vec!["home".to_owned()],
+        expires: None,
         created: Wall(1),
     }
 }

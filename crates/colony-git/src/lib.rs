@@ -27,4 +27,4 @@ mod writer;
 pub use error::Error;
 pub use reader::{Stats, Watch};
 pub use remote::{Auth, Remote, Secret};
-pub use writer::{Batch, Commit, Conflict, Deployments, Edit, Written};
+pub use writer::{Batch, Commit, Conflict, Deployments, Edit, Origin, Written};

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use colony_core::id::{BlobId, DeploymentName, GitRevision, SiteName};
 use colony_core::site::SiteSettings;
-use colony_git::{Deployments, Error};
+use colony_git::{Deployments, Error, Origin};
 use tokio::sync::watch;
 
 pub(crate) use facts::{Facts, VERSION_LABEL};
@@ -34,7 +34,12 @@ struct Inner {
     facts: Mutex<BTreeMap<BlobId, Arc<Facts>>>,
     problem: Mutex<Option<String>>,
     labels: Mutex<Option<(Option<GitRevision>, Labels)>>,
+    /// As of a commit.
+    origins: Mutex<(Option<GitRevision>, Arc<Origins>)>,
 }
+
+/// By path: what the file holds, and the commit that brought it, whoever made that.
+pub(crate) type Origins = BTreeMap<String, (BlobId, GitRevision)>;
 
 /// Labels of sites, from `sites/<site>.yaml`.
 pub(crate) type Labels = Arc<BTreeMap<SiteName, BTreeMap<String, String>>>;
@@ -48,6 +53,7 @@ impl Repo {
             facts: Mutex::default(),
             problem: Mutex::default(),
             labels: Mutex::default(),
+            origins: Mutex::default(),
         }))
     }
 
@@ -66,6 +72,7 @@ impl Repo {
         let head = self.call("read the branch", Deployments::refresh).await;
         self.judge(head.as_ref().err());
         let head = head?;
+        self.trace(head.as_ref()).await;
         self.tell(head.clone());
         Ok(head)
     }
@@ -152,6 +159,30 @@ impl Repo {
         let labels: Labels = Arc::new(self.call("read labels", labels).await?);
         *lock(&self.0.labels) = Some((head, labels.clone()));
         Ok(labels)
+    }
+
+    /// Learns which commits brought what files of deployments hold by now.
+    async fn trace(&self, head: Option<&GitRevision>) {
+        let since = lock(&self.0.origins).0.clone();
+        if since.as_ref() == head {
+            return;
+        }
+        let found = self.call("trace files", move |git| git.origins(since.as_ref())).await;
+        match found {
+            Ok(found) => {
+                let mut origins = lock(&self.0.origins);
+                let entry = |it: Origin| (it.path, (it.blob, it.revision));
+                Arc::make_mut(&mut origins.1).extend(found.into_iter().map(entry));
+                origins.0 = head.cloned();
+            }
+            // Views lack the commits of others; nothing else does.
+            Err(error) => tracing::warn!("could not trace who brought the files: {error}"),
+        }
+    }
+
+    /// Which commit brought each file, as of the last look.
+    pub(crate) fn origins(&self) -> Arc<Origins> {
+        lock(&self.0.origins).1.clone()
     }
 
     /// Notes whether Git worked.

@@ -1,6 +1,7 @@
 //! A deployment over its sites, and its history in Git.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use colony_api::view::{DeploymentSite, DeploymentView, HistoryEntry, HistoryView, Outcome};
 use colony_core::fleet::{Fleet, SiteView};
@@ -14,7 +15,7 @@ use crate::app::App;
 use crate::auth::Operator;
 use crate::clock;
 use crate::fault::Fault;
-use crate::repo::{Facts, path};
+use crate::repo::{Facts, Origins, path};
 
 /// How many commits of a file are shown.
 const HISTORY: usize = 100;
@@ -66,6 +67,7 @@ struct Known {
     /// Nothing is shown of sites the token is not for.
     operator: Operator,
     versions: Versions,
+    origins: Arc<Origins>,
     /// What waits for Git, by path.
     queued: BTreeMap<String, Facts>,
     /// Of what is gone.
@@ -78,9 +80,15 @@ struct Known {
 async fn known(app: &App, operator: &Operator, names: &[DeploymentName]) -> Result<Known, Fault> {
     let versions = versions(app, names).await?;
     let open = app.brain.store().changes_open().await?;
-    let (queued, git) = (queued(&open), app.repo.problem());
-    let operator = operator.clone();
-    Ok(Known { operator, versions, queued, application: None, git, now: clock::wall() })
+    Ok(Known {
+        operator: operator.clone(),
+        versions,
+        origins: app.repo.origins(),
+        queued: queued(&open),
+        application: None,
+        git: app.repo.problem(),
+        now: clock::wall(),
+    })
 }
 
 fn queued(open: &[Change]) -> BTreeMap<String, Facts> {
@@ -123,7 +131,8 @@ fn one(
     name: &DeploymentName,
     known: &Known,
 ) -> (DeploymentSite, Outcome) {
-    let told = Told { fleet, site, view, name, versions: &known.versions, now: known.now };
+    let (versions, origins) = (&known.versions, known.origins.as_ref());
+    let told = Told { fleet, site, view, name, versions, origins, now: known.now };
     let queued = known.queued.get(&path(site, name));
     let mut shown = told.site(queued);
     let outcome = outcome::of_site(site, view, name, known.now);

@@ -12,7 +12,7 @@ use colony_core::time::{Spoken, Wall};
 
 use super::why::causes;
 use super::{Versions, clause, failed, failure, silent, target_blob, version_of};
-use crate::repo::{Facts, path};
+use crate::repo::{Facts, Origins, path};
 
 /// One deployment at one site.
 pub(super) struct Told<'a> {
@@ -21,6 +21,7 @@ pub(super) struct Told<'a> {
     pub view: &'a SiteView,
     pub name: &'a DeploymentName,
     pub versions: &'a Versions,
+    pub origins: &'a Origins,
     pub now: Wall,
 }
 
@@ -37,7 +38,10 @@ impl Told<'_> {
             standing: self.view.standing(self.name).to_string(),
             since: self.since(deployment, target),
             version: self.version(deployment, target, queued),
-            commit: target.and_then(commit),
+            commit: match target {
+                Some(target) => commit(target),
+                None => deployment.and_then(|it| self.origin(&it.accepted.blob)),
+            },
             silent_since: silent(self.view, self.now),
             placements: placements.map(|it| self.placement(it, target)).collect(),
             quarantine: deployment.map(|it| self.quarantine(it)).unwrap_or_default(),
@@ -80,7 +84,8 @@ impl Told<'_> {
     fn placement(&self, it: &fleet::PlacementView, target: Option<&Target>) -> PlacementView {
         let node = self.view.nodes.get(&it.id.node);
         let runs = it.revisions.target.as_ref().map(|it| &it.blob);
-        let commit = target.filter(|it| runs.is_some() && target_blob(it) == runs).and_then(commit);
+        let wanted = target.filter(|it| runs.is_some() && target_blob(it) == runs);
+        let commit = wanted.and_then(commit).or_else(|| self.origin(runs?));
         let share = self.view.share(it);
         PlacementView {
             node: it.id.node.clone(),
@@ -97,6 +102,12 @@ impl Told<'_> {
             progress: None,
             flagged: it.flagged.as_ref().map(ToString::to_string),
         }
+    }
+
+    /// The commit that brought what the file holds, if it still holds it.
+    fn origin(&self, blob: &BlobId) -> Option<GitRevision> {
+        let (held, commit) = self.origins.get(&path(self.site, self.name))?;
+        (held == blob).then(|| commit.clone())
     }
 
     fn version_of(&self, blob: &BlobId) -> Option<String> {

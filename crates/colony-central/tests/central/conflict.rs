@@ -27,6 +27,12 @@ async fn a_hand_edit_is_deployed_and_an_update_on_top_of_it_keeps_it() {
 
     let view = hub.end().await;
     hub.check(&view, Outcome::Installed, "INSTALLED by-hand");
+    let by_hand = std::fs::read_to_string(work.join(".git/refs/heads/main")).expect("a branch");
+    let shown = [&view.sites[0].commit, &view.sites[0].placements[0].commit];
+    for commit in shown {
+        let commit = commit.as_ref().map(|it| it.to_string());
+        assert_eq!(commit.as_deref(), Some(by_hand.trim()), "also a commit of others is known");
+    }
     let pushed = hub.event("pushed", 0).await;
     assert_eq!(pushed.actor, "admin");
     assert!(hub.client.deploy(&hello("1.1")).await.expect("a plan").accepted);

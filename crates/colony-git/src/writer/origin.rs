@@ -1,0 +1,96 @@
+//! Which commit brought each file to what it holds.
+//!
+//! One walk for all files, from the newest commit to where everything is
+//! explained: what a person pushed is known as well as what colony wrote.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU64;
+
+use colony_core::id::{BlobId, GitRevision};
+use gix::revision::walk::Sorting;
+use gix::traverse::commit::simple::CommitTimeOrder;
+use gix::{ObjectId, Repository};
+
+use crate::error::{Error, doing};
+use crate::repo::{self, Reached};
+use crate::walk;
+
+const DOING: &str = "walk the history";
+/// Files that have not changed for longer have no commit.
+const WALK_LIMIT: usize = 10_000;
+
+/// The commit that brought a file's content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    pub path: String,
+    pub blob: BlobId,
+    pub revision: GitRevision,
+}
+
+/// Of the files below `folder` in which `old` and `head` differ; of all without `old`.
+pub(super) fn origins(
+    repo: &Repository,
+    folder: &str,
+    old: Option<ObjectId>,
+    head: ObjectId,
+) -> Result<Vec<Origin>, Error> {
+    let mut open = changed(repo, folder, old, head)?;
+    let order = Sorting::ByCommitTime(CommitTimeOrder::NewestFirst);
+    let walk = repo.rev_walk([head]).with_hidden(old).sorting(order);
+    let mut found = Vec::new();
+    for step in walk.all().map_err(doing(DOING))?.take(WALK_LIMIT) {
+        if open.is_empty() {
+            break;
+        }
+        let commit = step.map_err(doing(DOING))?.id;
+        for (path, id) in brought(repo, folder, commit)? {
+            if open.get(&path) == Some(&id) {
+                open.remove(&path);
+                let (blob, revision) = (repo::blob_id(id)?, repo::revision(commit)?);
+                found.push(Origin { path, blob, revision });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// What a commit holds that none of its parents does.
+fn brought(
+    repo: &Repository,
+    folder: &str,
+    commit: ObjectId,
+) -> Result<BTreeMap<String, ObjectId>, Error> {
+    let object = repo.find_commit(commit).map_err(doing("read a commit"))?;
+    let mut parents = object.parent_ids().map(gix::Id::detach);
+    let mut new = changed(repo, folder, parents.next(), commit)?;
+    for parent in parents {
+        let root = repo::tree_of(repo, parent)?;
+        let mut inherited = Vec::new();
+        for (path, id) in &new {
+            let there = repo::entry_at(repo, root, path)?;
+            if there.is_some_and(|(it, reached)| it.id == *id && reached == Reached::Path) {
+                inherited.push(path.clone());
+            }
+        }
+        new.retain(|it, _| !inherited.contains(it));
+    }
+    Ok(new)
+}
+
+/// The files below `folder` that `new` holds and `old` holds otherwise.
+fn changed(
+    repo: &Repository,
+    folder: &str,
+    old: Option<ObjectId>,
+    new: ObjectId,
+) -> Result<BTreeMap<String, ObjectId>, Error> {
+    let tree = |commit| -> Result<Option<ObjectId>, Error> {
+        let found = repo::entry_at(repo, repo::tree_of(repo, commit)?, folder)?;
+        let folder = found.filter(|(it, reached)| it.mode.is_tree() && *reached == Reached::Path);
+        Ok(folder.map(|(it, _)| it.id))
+    };
+    let old = old.map(tree).transpose()?.flatten();
+    let all = walk::differences(repo, folder, old, tree(new)?, &AtomicU64::new(0))?;
+    let file = |it: walk::Change| Some((it.path, it.new.filter(|it| it.mode.is_blob())?.id));
+    Ok(all.into_iter().filter_map(file).collect())
+}

@@ -13,6 +13,10 @@ pub const HEARD_RECENTLY: Duration = Duration::from_secs(300);
 /// Manifest versions stay below 2^53, and an incarnation takes 2^32 of them.
 const INCARNATIONS: Incarnation = 1 << 21;
 
+/// More than a site sees between a backup and its restore.
+const JOINS_SKIPPED: Incarnation = 64;
+const COMMANDS_SKIPPED: u64 = 1 << 20;
+
 /// Why an orchestrator may not take a site.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JoinRefusal {
@@ -54,6 +58,7 @@ impl Fleet {
             view.check_silent(site, now)?;
         }
         let incarnation = view.incarnation().map_or(0, |it| it.saturating_add(1));
+        let incarnation = incarnation.max(view.head.joins_from);
         if incarnation >= INCARNATIONS {
             return Err(JoinRefusal::UsedUp(site.clone()));
         }
@@ -62,6 +67,19 @@ impl Fleet {
         pen.forget_presence(now);
         pen.heard(now);
         Ok(incarnation)
+    }
+
+    /// The database came back from a backup: numbers that were given since are
+    /// not given again. To be called once after a restore, before anybody is let in.
+    pub fn rewound(&mut self) {
+        for (site, view) in &mut self.sites {
+            let head = &mut view.head;
+            let known = head.log.as_ref().map_or(0, |it| it.incarnation);
+            head.joins_from = known.max(head.joins_from).saturating_add(JOINS_SKIPPED);
+            head.commands_last =
+                head.commands_last.max(head.commands_done).saturating_add(COMMANDS_SKIPPED);
+            self.changed.mark(RowKey::Site(site.clone()));
+        }
     }
 
     /// A request of the current orchestrator arrived.

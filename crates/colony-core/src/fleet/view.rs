@@ -49,6 +49,9 @@ pub struct Head {
     pub commands_done: u64,
     /// The highest number a command of CO's ever had.
     pub commands_last: u64,
+    /// The lowest incarnation the next LO may get: raised by a restore.
+    #[serde(default)]
+    pub joins_from: Incarnation,
 }
 
 /// What waits for a person's word at a site.

@@ -1,8 +1,9 @@
 //! A new orchestrator takes a site over from what CO knows.
 
 use colony_core::event::Body;
-use colony_core::fleet::Seeded;
-use colony_core::site::{File, Input};
+use colony_core::fleet::{Fleet, Seeded};
+use colony_core::site::{Action, File, Input};
+use colony_core::time::Wall;
 use colony_testkit::{App, Plant};
 
 use crate::kit::{Central, home, text};
@@ -38,6 +39,24 @@ fn what_was_under_way_is_unknown_until_the_node_speaks() {
     central.sync(&new);
 
     assert_eq!(new.states(), "hello@a INSTALLED 2.0.0, hello@b INSTALLED 2.0.0");
+}
+
+#[test]
+fn numbers_given_before_a_restore_are_not_given_again() {
+    let mut central = Central::new();
+    let (now, action) = (Wall(0), Action::ReleaseRemoval);
+    let backup = central.fleet.clone();
+    let given = |fleet: &mut Fleet| {
+        let order = fleet.command(&home(), action.clone(), "ana", now).expect("the site is there");
+        (fleet.join(&home(), now, true).expect("it may join"), order.number)
+    };
+    let lost = given(&mut central.fleet);
+
+    central.fleet = backup;
+    central.fleet.rewound();
+
+    let fresh = given(&mut central.fleet);
+    assert!(fresh.0 > lost.0 && fresh.1 > lost.1, "{fresh:?} after {lost:?}");
 }
 
 #[test]

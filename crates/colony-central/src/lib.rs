@@ -9,6 +9,7 @@
 mod api;
 mod app;
 mod auth;
+mod backup;
 mod brain;
 mod catalog;
 mod central;
@@ -30,6 +31,7 @@ mod repo;
 mod view;
 mod writer;
 
+pub use backup::{About, Restored, backup, restore};
 pub use central::{Central, start};
 pub use colony_git::Secret;
 pub use config::{Config, GitConfig, GitCredentials};

@@ -6,6 +6,7 @@
 //! callers run it where blocking is allowed. Nothing here decides what to
 //! deploy; files and their rules are the core's.
 
+pub mod bundle;
 pub mod registry;
 pub mod serve;
 

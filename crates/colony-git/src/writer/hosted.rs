@@ -12,12 +12,12 @@ use crate::durable;
 use crate::error::Error;
 use crate::repo;
 
-pub(super) const BRANCH: &str = "refs/heads/main";
+pub(crate) const BRANCH: &str = "refs/heads/main";
 const TRIES: usize = 32;
 
 /// History is not rewritten, what is pushed is checked, bounded and flushed to
 /// disk, and a push waits for our lock of the branch.
-const CONFIG: &str = "\
+pub(crate) const CONFIG: &str = "\
 [core]
 \trepositoryformatversion = 0
 \tfilemode = true

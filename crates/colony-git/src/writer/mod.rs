@@ -7,7 +7,7 @@
 mod batch;
 mod diff;
 mod history;
-mod hosted;
+pub(crate) mod hosted;
 mod message;
 mod origin;
 mod push;

@@ -1,5 +1,6 @@
 //! The database of the central orchestrator.
 
+mod backup;
 mod catalog;
 mod change;
 mod event;
@@ -86,10 +87,14 @@ impl fmt::Debug for CentralStore {
 async fn epoch(db: &Db) -> Result<String, Error> {
     let text = "INSERT INTO event_head (id, epoch, position, changes) VALUES (1, $1, 0, 0) \
                 ON CONFLICT (id) DO NOTHING";
-    let mut fresh = uuid::Uuid::new_v4().simple().to_string();
-    fresh.truncate(8);
-    db.execute(Query::new("name the database", text).bind(fresh)).await?;
+    db.execute(Query::new("name the database", text).bind(fresh_epoch())).await?;
     let query = Query::new("read the database's name", "SELECT epoch FROM event_head");
     let epoch = db.fetch_one(query, |line| line.text("epoch")).await?;
     epoch.ok_or_else(|| corrupt("the table `event_head`", &"it is empty"))
+}
+
+fn fresh_epoch() -> String {
+    let mut fresh = uuid::Uuid::new_v4().simple().to_string();
+    fresh.truncate(8);
+    fresh
 }

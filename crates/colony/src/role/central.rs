@@ -1,5 +1,7 @@
 //! `colony central`: the central orchestrator of a fleet.
 
+use std::path::{Path, PathBuf};
+
 use tokio_util::sync::CancellationToken;
 
 use colony_central::{Central, GitConfig, GitCredentials, Secret};
@@ -13,6 +15,7 @@ Examples:
   colony central --listen 0.0.0.0                       hosts the deployments repository itself
   colony central --git https://git.example/fleet.git    writes to a repository of yours
   colony central --database postgres://colony@db/colony
+  colony central backup /backup/fleet.tar               while it runs
 
 The commands of the same machine find it by themselves. From another machine:
   COLONY_TOKEN=$(cat admin.token) colony --server https://hub:7443 --ca ca.pem status";
@@ -31,6 +34,23 @@ pub(crate) struct Args {
     /// The deployments repository: a path, https://… or ssh://…
     #[arg(long, value_name = "URL")]
     pub(crate) git: Option<String>,
+    #[command(subcommand)]
+    pub(crate) command: Option<CentralCommand>,
+}
+
+/// Looks after what the role keeps.
+#[derive(Debug, Clone, clap::Subcommand)]
+pub(crate) enum CentralCommand {
+    /// Save everything that cannot be had again to one file; the role may run
+    ///
+    /// Holds keys: the file is for its owner only. With Postgres the database
+    /// is left to pg_dump.
+    Backup { file: PathBuf },
+    /// Make the central orchestrator of this machine from a backup
+    ///
+    /// Its folder has to be empty. Sites send again what happened since, and
+    /// no workload is touched. With Postgres, restore the database before.
+    Restore { file: PathBuf },
 }
 
 impl Args {
@@ -44,12 +64,41 @@ impl Args {
     }
 }
 
-pub(crate) async fn run(config: &Config, stop: CancellationToken) -> anyhow::Result<()> {
+pub(crate) async fn run(
+    config: &Config,
+    args: &Args,
+    stop: CancellationToken,
+) -> anyhow::Result<()> {
+    match &args.command {
+        Some(CentralCommand::Backup { file }) => return backup(config, file).await,
+        Some(CentralCommand::Restore { file }) => return restore(config, file).await,
+        None => {}
+    }
     let central = start(config).await?;
     operator::remember(&central)?;
     say(&format!("central {}", central.url()));
     say("next: colony site add <name>");
     central.run(stop).await
+}
+
+async fn backup(config: &Config, file: &Path) -> anyhow::Result<()> {
+    let about = colony_central::backup(&settings(config)?, file).await?;
+    say(&format!("saved to {}; it holds keys, keep it safe", file.display()));
+    if !about.database {
+        say("without the database, which is Postgres: save it with pg_dump, before this");
+    }
+    if !about.repository {
+        say("without the deployments repository, which is on another server");
+    }
+    Ok(())
+}
+
+async fn restore(config: &Config, file: &Path) -> anyhow::Result<()> {
+    let restored = colony_central::restore(&settings(config)?, file).await?;
+    let place = config.data().join("central");
+    say(&format!("restored to {}; events are of epoch {}", place.display(), restored.epoch));
+    say("next: colony central; sites send what happened since the backup");
+    Ok(())
 }
 
 pub(crate) async fn start(config: &Config) -> anyhow::Result<Central> {

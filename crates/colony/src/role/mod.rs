@@ -47,7 +47,8 @@ impl Role {
         let stop = stop_on_signals()?;
         match self {
             Role::Up(_) => up::run(config, stop).await,
-            Role::Central(_) => central::run(config, stop).await,
+            #[cfg(feature = "full")]
+            Role::Central(args) => central::run(config, &args, stop).await,
             Role::Local(args) => local::run(config, &args, stop).await,
         }
     }

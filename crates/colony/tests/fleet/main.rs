@@ -10,6 +10,7 @@
 mod engines;
 mod kit;
 
+mod backup;
 mod by_hand;
 mod database;
 mod git;

@@ -1,0 +1,124 @@
+//! A backup becomes a central orchestrator again.
+//!
+//! Everything is made in a folder beside and takes its name in the end. The
+//! positions of events get another epoch, and numbers that may have been given
+//! since the backup are not given again. What happened since comes back from
+//! the sites; no workload is touched.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use colony_core::fleet::Fleet;
+use colony_store::{CentralStore, Write};
+use serde_json::json;
+
+use super::{ABOUT, About, BUNDLE, DATABASE, FORMAT, archive, beside};
+use crate::brain::{own_event, rows_of};
+use crate::clock;
+use crate::config::Config;
+
+/// What came back.
+#[derive(Debug)]
+pub struct Restored {
+    pub about: About,
+    /// What the positions of events are named by from here on.
+    pub epoch: String,
+}
+
+/// Makes the role of `config` from the backup `file`.
+///
+/// With Postgres the database has to be restored before, by its own tools.
+pub async fn restore(config: &Config, file: &Path) -> anyhow::Result<Restored> {
+    let taken = std::fs::read_dir(&config.data).is_ok_and(|mut it| it.next().is_some());
+    if taken {
+        bail!("{} is not empty: move it away first", config.data.display());
+    }
+    let aside = beside(&config.data, "restoring");
+    // Of a restore that was cut off.
+    let _ = std::fs::remove_dir_all(&aside);
+    let made = make(config, file, &aside).await;
+    if made.is_err() {
+        let _ = std::fs::remove_dir_all(&aside);
+    }
+    made.with_context(|| format!("could not restore {}", file.display()))
+}
+
+async fn make(config: &Config, file: &Path, aside: &Path) -> anyhow::Result<Restored> {
+    archive::folder(aside)?;
+    let (from, to) = (file.to_owned(), aside.to_owned());
+    tokio::task::spawn_blocking(move || archive::read(&from, &to)).await??;
+    let about = about(&aside.join(ABOUT))?;
+    repository(config, &about, aside).await?;
+    let database = database(config, &about, aside)?;
+    let epoch = rewind(&database, &about).await?;
+    std::fs::remove_file(aside.join(ABOUT))?;
+    // An empty folder may stand there; a full one was refused.
+    let _ = std::fs::remove_dir(&config.data);
+    std::fs::rename(aside, &config.data)?;
+    let parent = config.data.parent().filter(|it| !it.as_os_str().is_empty());
+    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()?;
+    Ok(Restored { about, epoch })
+}
+
+fn about(path: &Path) -> anyhow::Result<About> {
+    let text = std::fs::read(path).context("it does not say what it is")?;
+    let about: About = serde_json::from_slice(&text).context("it does not say what it is")?;
+    if about.format != FORMAT {
+        let (found, version) = (about.format, &about.version);
+        bail!("it has format {found}, made by colony {version}; this one reads {FORMAT}");
+    }
+    Ok(about)
+}
+
+async fn repository(config: &Config, about: &About, aside: &Path) -> anyhow::Result<()> {
+    if !about.repository || config.git.is_some() {
+        return Ok(());
+    }
+    let (dir, bundle) = (aside.join("deployments.git"), aside.join(BUNDLE));
+    let restored = tokio::task::spawn_blocking(move || {
+        colony_git::bundle::restore(&dir, &bundle).map(|()| std::fs::remove_file(&bundle))
+    });
+    restored.await?.context("could not restore the repository")??;
+    Ok(())
+}
+
+/// The address of the database that is restored.
+fn database(config: &Config, about: &About, aside: &Path) -> anyhow::Result<String> {
+    let inside = aside.join(DATABASE);
+    let Some(url) = &config.database else {
+        if !about.database {
+            bail!("its database was Postgres: say where the restored one is with --database");
+        }
+        return Ok(format!("sqlite:{}", inside.display()));
+    };
+    let Some(path) = url.strip_prefix("sqlite:") else {
+        if about.database {
+            bail!("its database is a file; `central.database` names a server");
+        }
+        return Ok(url.clone());
+    };
+    let path = PathBuf::from(path.strip_prefix("//").unwrap_or(path));
+    if !about.database || path.exists() {
+        bail!("{} is there already, or the backup holds no database", path.display());
+    }
+    std::fs::copy(&inside, &path).with_context(|| format!("could not write {}", path.display()))?;
+    std::fs::remove_file(&inside)?;
+    Ok(url.clone())
+}
+
+/// Nobody takes what comes now for what was before.
+async fn rewind(url: &str, about: &About) -> anyhow::Result<String> {
+    let store = CentralStore::open(url).await.context("could not open the database")?;
+    let store = store.epoch_renew().await?;
+    let mut fleet = Fleet::restore(store.fleet_rows().await?);
+    fleet.rewound();
+    let changed = fleet.take_changed();
+    let rows = rows_of(&fleet, changed.keys());
+    let body = json!({"backup": about.at, "epoch": store.epoch()});
+    let event = own_event("restored", "colony", clock::wall(), (None, None), body);
+    store.commit(Write { rows, events: vec![event], ..Write::default() }).await?;
+    let epoch = store.epoch().to_owned();
+    store.close().await;
+    Ok(epoch)
+}

@@ -75,13 +75,12 @@ impl Door {
             return self.repeat(&given, &request.csr).await;
         }
         let node = self.choose(request.name.as_deref())?;
-        let fresh = self.store.once(SCOPE, &claims.id, Clock::wall()).await;
+        let note = (key, json!({ "key": asked, "node": node.as_str() }));
+        let fresh = self.store.once((SCOPE, &claims.id), Clock::wall(), note).await;
         if !fresh.map_err(|it| failed(&it))? {
             return Err(token_used());
         }
         colony_fail::hit(colony_fail::Point::LocalTokenUsed);
-        let note = json!({ "key": asked, "node": node.as_str() });
-        self.store.note_put(&key, &note).await.map_err(|it| failed(&it))?;
         self.admit(node, &request.csr).await
     }
 

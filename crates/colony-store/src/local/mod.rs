@@ -57,9 +57,21 @@ impl LocalStore {
         Ok(())
     }
 
-    /// True the first time.
-    pub async fn once(&self, scope: &str, id: &str, at: Wall) -> Result<bool, Error> {
-        used::once(&self.db, scope, id, at).await
+    /// True the first time; what is to be remembered of it is stored with it.
+    pub async fn once(
+        &self,
+        (scope, id): (&str, &str),
+        at: Wall,
+        note: (String, serde_json::Value),
+    ) -> Result<bool, Error> {
+        let notes = note::put_all(vec![note])?;
+        let mut tx = self.db.begin().await?;
+        if tx.execute(used::mark(scope, id, at)).await? == 0 {
+            return Ok(false);
+        }
+        tx.insert(notes).await?;
+        tx.commit().await?;
+        Ok(true)
     }
 
     pub async fn note_get(&self, key: &str) -> Result<Option<serde_json::Value>, Error> {

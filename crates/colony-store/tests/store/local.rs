@@ -100,17 +100,22 @@ async fn nodes_notes_and_single_use_are_kept() {
     a.retired = true;
     store.node_put(&a).await.expect("it is stored");
     store.note_put("sent", &json!(17)).await.expect("it is stored");
-    assert!(store.once("join", "t", Wall(1)).await.expect("an answer"));
+    assert!(store.once(("join", "t"), Wall(1), note("first")).await.expect("an answer"));
     store.close().await;
 
     let store = open(&path).await;
 
-    assert!(!store.once("join", "t", Wall(2)).await.expect("an answer"));
+    assert!(!store.once(("join", "t"), Wall(2), note("second")).await.expect("an answer"));
     assert_eq!(store.node_get("a").await.expect("an answer"), Some(a.clone()));
     assert_eq!(store.node_get("c").await.expect("an answer"), None);
     assert_eq!(store.node_list().await.expect("a list"), [a, node("b")]);
+    assert_eq!(store.note_get("join:t").await.expect("an answer"), Some(json!("first")));
     assert_eq!(store.note_get("sent").await.expect("an answer"), Some(json!(17)));
     assert_eq!(store.notes("s").await.expect("notes"), [("sent".to_owned(), json!(17))]);
+}
+
+fn note(text: &str) -> (String, serde_json::Value) {
+    ("join:t".to_owned(), json!(text))
 }
 
 #[tokio::test]

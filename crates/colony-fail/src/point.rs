@@ -44,7 +44,7 @@ macro_rules! with_points {
             local_poll_answered LocalPollAnswered Local "a poll is about to be answered with a manifest";
             local_document_answered LocalDocumentAnswered Local "a document is about to be handed out";
             local_report_stored LocalReportStored Local "a report of a node is on disk, the node was not answered";
-            local_token_used LocalTokenUsed Local "the token of a node is spent, no certificate is made";
+            local_token_used LocalTokenUsed Local "the token of a node is spent and noted, no certificate is made";
             local_node_issued LocalNodeIssued Local "the certificate of a node is noted, the site does not know the node";
             local_node_admitted LocalNodeAdmitted Local "the site knows the node, the node was not answered";
             local_events_read LocalEventsRead Local "events are about to be sent";

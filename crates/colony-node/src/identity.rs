@@ -93,6 +93,7 @@ fn save(dir: &Path, identity: &Identity) -> anyhow::Result<()> {
 /// key: an answer that was lost is given again.
 async fn join_site(dir: &Path, token: &str, config: &Config) -> anyhow::Result<Identity> {
     let key = PrivateKey::to_join(dir).context("could not make or read the key to join with")?;
+    colony_fail::hit(colony_fail::Point::NodeJoinKeyStored);
     let csr = key.csr().context("could not make a certificate request")?;
     let name = match &config.name {
         Some(name) => {

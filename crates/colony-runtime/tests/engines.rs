@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are tests")]
 
+#[expect(dead_code, reason = "tests of faults need more of it than these")]
 mod kit;
 mod stories;
 

@@ -71,10 +71,23 @@ impl Engine {
     }
 
     fn ready(mut self) -> Engine {
+        self.await_ready();
+        self
+    }
+
+    #[track_caller]
+    fn await_ready(&mut self) {
         let socket = self.socket.clone();
         self.program
             .await_ready(|| request(&socket, "GET", "/_ping", b"").is_ok_and(|it| it.0 == 200));
-        self
+    }
+
+    /// Starts an engine that was stopped, on what it left behind.
+    #[track_caller]
+    pub(crate) fn start_again(&mut self) {
+        let _ = std::fs::remove_file(&self.socket);
+        self.program.start_again();
+        self.await_ready();
     }
 
     /// A request to the engine, past the code under test.

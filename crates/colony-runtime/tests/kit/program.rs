@@ -11,7 +11,16 @@ const PACKAGES: &str = "podman runc docker.io containerd docker-registry netavar
 #[derive(Debug)]
 pub(crate) struct Program {
     child: Child,
+    line: Line,
     log: PathBuf,
+}
+
+/// What it is started with.
+#[derive(Debug)]
+struct Line {
+    name: String,
+    arguments: Vec<String>,
+    environment: Vec<(String, PathBuf)>,
 }
 
 /// Where the program is, or how to get it.
@@ -31,12 +40,16 @@ impl Program {
         environment: &[(&str, &Path)],
         log: &Path,
     ) -> Program {
-        let output = std::fs::File::create(log).unwrap();
-        let mut command = Command::new(find("setpriv"));
-        command.args(["--pdeathsig", "TERM"]).arg(find(name)).args(arguments);
-        command.envs(environment.iter().copied());
-        command.stdin(Stdio::null()).stdout(output.try_clone().unwrap()).stderr(output);
-        Program { child: command.spawn().unwrap(), log: log.to_owned() }
+        let arguments = arguments.iter().map(|it| (*it).to_owned()).collect();
+        let variable = |it: &(&str, &Path)| (it.0.to_owned(), it.1.to_owned());
+        let environment = environment.iter().map(variable).collect();
+        let line = Line { name: name.to_owned(), arguments, environment };
+        Program { child: line.spawn(log), line, log: log.to_owned() }
+    }
+
+    /// The same program again, after it ended.
+    pub(crate) fn start_again(&mut self) {
+        self.child = self.line.spawn(&self.log);
     }
 
     /// Waits until `ready`, and fails with what the program printed.
@@ -67,6 +80,17 @@ impl Program {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+}
+
+impl Line {
+    fn spawn(&self, log: &Path) -> Child {
+        let output = std::fs::File::options().create(true).append(true).open(log).unwrap();
+        let mut command = Command::new(find("setpriv"));
+        command.args(["--pdeathsig", "TERM"]).arg(find(&self.name)).args(&self.arguments);
+        command.envs(self.environment.iter().cloned());
+        command.stdin(Stdio::null()).stdout(output.try_clone().unwrap()).stderr(output);
+        command.spawn().unwrap()
     }
 }
 

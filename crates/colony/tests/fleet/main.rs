@@ -8,7 +8,10 @@
 #[path = "../../../colony-runtime/tests/kit/mod.rs"]
 #[expect(dead_code, reason = "the runtime's stories need more of it than these")]
 mod engines;
+#[expect(dead_code, unused_imports, reason = "tests of faults need more of it than these")]
 mod kit;
+
+use std::path::PathBuf;
 
 mod backup;
 mod by_hand;
@@ -23,3 +26,8 @@ mod replay;
 mod restart;
 mod token;
 mod workload;
+
+/// The binary whose roles and commands are tested.
+fn program() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_colony"))
+}

@@ -1,7 +1,7 @@
 //! The processes of a fleet, and the commands of its operator.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -18,22 +18,50 @@ pub(crate) struct Fleet {
     pub(crate) parts: BTreeMap<String, Process>,
     pub(crate) engine: Option<Engine>,
     pub(crate) dir: TempDir,
+    /// Parts that are not on the machine's own network, by name.
+    places: BTreeMap<String, Place>,
     port: u16,
+}
+
+/// A network namespace, and the address of whoever is in it.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) namespace: String,
+    pub(crate) ip: String,
 }
 
 impl Fleet {
     /// A central orchestrator with these more arguments, and nothing else.
     pub(crate) fn central(arguments: &[&str]) -> Fleet {
+        Fleet::central_with(BTreeMap::new(), arguments)
+    }
+
+    /// The same, with parts on networks of their own.
+    pub(crate) fn central_with(places: BTreeMap<String, Place>, arguments: &[&str]) -> Fleet {
+        let mut fleet = Fleet::empty(places);
+        fleet.start_central(arguments);
+        fleet.central_answers();
+        fleet
+    }
+
+    pub(crate) fn empty(places: BTreeMap<String, Place>) -> Fleet {
         let dir = tempfile::Builder::new().prefix("cf").tempdir_in("/tmp").unwrap();
         let port = free_port();
-        let mut fleet = Fleet { parts: BTreeMap::new(), engine: None, dir, port };
-        let mut all = vec!["central".to_owned(), "--listen".to_owned(), fleet.address(port)];
+        Fleet { parts: BTreeMap::new(), engine: None, dir, places, port }
+    }
+
+    pub(crate) fn start_central(&mut self, arguments: &[&str]) {
+        let address = self.address("central", self.port);
+        let mut all = vec!["central".to_owned(), "--listen".to_owned(), address];
         all.extend(arguments.iter().map(|it| (*it).to_owned()));
-        fleet.part("central", all);
+        self.part("central", all);
+    }
+
+    #[track_caller]
+    pub(crate) fn central_answers(&self) {
         wait("the central orchestrator", || {
-            Some(()).filter(|()| fleet.colony(["status"]).code == 0)
+            Some(()).filter(|()| self.colony(["status"]).code == 0)
         });
-        fleet
     }
 
     /// Site `home` with node `n1` on a podman of its own.
@@ -55,13 +83,18 @@ impl Fleet {
     pub(crate) fn site(&mut self, site: &str) {
         let invitation = self.colony(["site", "add", site]).ok().invitation();
         self.local(site, &invitation);
+        self.site_answers(site);
+    }
+
+    #[track_caller]
+    pub(crate) fn site_answers(&self, site: &str) {
         let invite = ["node", "invite", "--site", site];
         wait("the site", || Some(()).filter(|()| self.colony(invite).code == 0));
     }
 
     /// Starts an orchestrator that wants to join.
     pub(crate) fn local(&mut self, part: &str, invitation: &str) {
-        let listen = self.address(free_port());
+        let listen = self.address(part, free_port());
         self.part(
             part,
             ["local", "--join", invitation, "--listen", &listen].map(str::to_owned).into(),
@@ -97,10 +130,21 @@ impl Fleet {
         let arguments = [vec!["--data".to_owned(), data], arguments].concat();
         let log = self.dir.path().join(format!("{file}.log"));
         let contexts = self.dir.path().join("contexts.toml").display().to_string();
-        let settings = [("COLONY_CONTEXTS", contexts.as_str()), ("COLONY_NODE_SETTLE", "1s")];
+        let trap = self.trap(name).display().to_string();
+        let settings = [
+            ("COLONY_CONTEXTS", contexts.as_str()),
+            ("COLONY_NODE_SETTLE", "1s"),
+            ("COLONY_FAILPOINT", &trap),
+        ];
         let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        let process = Process::start(arguments, settings.into(), &log);
+        let namespace = self.places.get(name).map(|it| it.namespace.clone());
+        let process = Process::start(arguments, settings.into(), namespace, &log);
         self.parts.insert(name.to_owned(), process);
+    }
+
+    /// The file that tells a part where to die, in builds that can.
+    pub(crate) fn trap(&self, part: &str) -> PathBuf {
+        self.dir.path().join(format!("{}.trap", part.replace('/', "-")))
     }
 
     pub(crate) fn process(&mut self, part: &str) -> &mut Process {
@@ -122,7 +166,7 @@ impl Fleet {
     #[track_caller]
     pub(crate) fn type_in(&self, arguments: &[&str]) -> Said {
         let mut command = Command::new("timeout");
-        command.args(["60", env!("CARGO_BIN_EXE_colony")]).args(arguments);
+        command.arg("60").arg(crate::program()).args(arguments);
         command.env("COLONY_CONTEXTS", self.dir.path().join("contexts.toml"));
         command.current_dir(self.dir.path());
         let output = command.output().unwrap();
@@ -168,7 +212,7 @@ impl Fleet {
 
     /// A plain look at the central orchestrator: status and text.
     pub(crate) fn get(&self, path: &str) -> (u16, String) {
-        let url = format!("https://{}{path}", self.address(self.port));
+        let url = format!("https://{}{path}", self.address("central", self.port));
         let mut curl = Command::new("curl");
         let output = curl.args(["-ks", "-m", "20", "-w", "\n%{http_code}", &url]).output();
         let output = output.expect("curl is missing: apt-get install -y curl");
@@ -177,8 +221,9 @@ impl Fleet {
         (status.parse().unwrap(), body.to_owned())
     }
 
-    fn address(&self, port: u16) -> String {
-        format!("127.0.0.1:{port}")
+    fn address(&self, part: &str, port: u16) -> String {
+        let ip = self.places.get(part).map_or("127.0.0.1", |it| it.ip.as_str());
+        format!("{ip}:{port}")
     }
 
     pub(crate) fn path(&self) -> &Path {

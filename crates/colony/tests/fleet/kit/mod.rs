@@ -9,10 +9,11 @@ mod process;
 mod said;
 mod shop;
 
-pub(crate) use fleet::Fleet;
+pub(crate) use fleet::{Fleet, Place};
 pub(crate) use gate::Gate;
 pub(crate) use git::git;
 pub(crate) use postgres::Postgres;
+pub(crate) use process::Process;
 pub(crate) use said::Said;
 pub(crate) use shop::{Shop, web};
 
@@ -30,7 +31,7 @@ pub(crate) fn wait<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
 }
 
 /// The same, for those who have more to tell if it never comes.
-fn wait_or_not<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
+pub(crate) fn wait_or_not<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let end = now() + PATIENCE;
     while now() < end {
         if let Some(found) = look() {
@@ -51,6 +52,6 @@ pub(crate) fn free_port() -> u16 {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a test waits for real programs")]
-fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     Instant::now()
 }

@@ -10,7 +10,10 @@ use super::wait;
 #[derive(Debug)]
 pub(crate) struct Process {
     arguments: Vec<String>,
-    environment: Vec<(String, String)>,
+    /// Of its next start.
+    pub(crate) environment: Vec<(String, String)>,
+    /// The network namespace it is in, if not the test's own.
+    namespace: Option<String>,
     log: PathBuf,
     child: Child,
 }
@@ -19,10 +22,11 @@ impl Process {
     pub(crate) fn start(
         arguments: Vec<String>,
         environment: Vec<(String, String)>,
+        namespace: Option<String>,
         log: &Path,
     ) -> Process {
-        let child = spawn(&arguments, &environment, log);
-        Process { arguments, environment, log: log.to_owned(), child }
+        let child = spawn(&arguments, &environment, namespace.as_deref(), log);
+        Process { arguments, environment, namespace, log: log.to_owned(), child }
     }
 
     /// Ends it as a power cut would.
@@ -34,13 +38,23 @@ impl Process {
 
     /// The same command again.
     pub(crate) fn restart(&mut self) {
-        self.child = spawn(&self.arguments, &self.environment, &self.log);
+        let namespace = self.namespace.as_deref();
+        self.child = spawn(&self.arguments, &self.environment, namespace, &self.log);
     }
 
     /// How it ended by itself.
     #[track_caller]
     pub(crate) fn ended(&mut self) -> ExitStatus {
         wait("the process to end", || self.child.try_wait().unwrap())
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether it has ended by itself.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
     }
 
     pub(crate) fn log(&self) -> String {
@@ -58,10 +72,19 @@ impl Drop for Process {
     }
 }
 
-fn spawn(arguments: &[String], environment: &[(String, String)], log: &Path) -> Child {
+fn spawn(
+    arguments: &[String],
+    environment: &[(String, String)],
+    namespace: Option<&str>,
+    log: &Path,
+) -> Child {
     let log = File::options().create(true).append(true).open(log).unwrap();
     let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "KILL", env!("CARGO_BIN_EXE_colony")]).args(arguments);
+    command.args(["--pdeathsig", "KILL"]);
+    if let Some(namespace) = namespace {
+        command.args(["nsenter", &format!("--net=/run/netns/{namespace}")]);
+    }
+    command.arg(crate::program()).args(arguments);
     command.envs(environment.iter().cloned());
     command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
     command.spawn().unwrap()

@@ -6,7 +6,7 @@ SEED ?= 7
 export SEEDS
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test prove bench sim bench-deploy
+.PHONY: help demo check test prove chaos bench sim bench-deploy
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -28,6 +28,9 @@ test: ## every test, and 200 simulated stories
 
 prove: ## 1,000 stories, and a dozen bugs that must be caught
 	@scripts/prove
+
+chaos: ## real faults done to real processes on real engines
+	@scripts/chaos
 
 bench: ## what a step costs
 	cargo run --release -p colony-bench

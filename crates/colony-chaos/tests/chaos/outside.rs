@@ -1,0 +1,96 @@
+//! What the roles stand on goes away and comes back: engine, registry,
+//! database.
+
+use serde_json::{Value, json};
+
+use crate::bed::{Bed, KEPT};
+use crate::engines::Engine;
+use crate::kit::{Fleet, Postgres, Shop, wait};
+
+/// Podman's containers do not need its service.
+#[test]
+#[ignore = "takes long; make chaos runs it"]
+fn podman_is_restarted() {
+    let mut bed = Bed::ready(Engine::podman(), "engine restarted", "podman");
+    let engine = bed.fleet.engine.as_mut().unwrap();
+    engine.stop();
+    engine.start_again();
+    bed.faults(1);
+    bed.over();
+    bed.install("job");
+    bed.end(&["job", KEPT]);
+}
+
+/// Docker stops its containers with itself: they are brought back.
+#[test]
+#[ignore = "takes long; make chaos runs it"]
+fn docker_is_restarted() {
+    let mut bed = Bed::ready(Engine::docker(), "engine restarted", "docker");
+    bed.forget_containers();
+    let engine = bed.fleet.engine.as_mut().unwrap();
+    engine.stop();
+    engine.start_again();
+    bed.faults(1);
+    bed.over();
+    bed.all_run(1);
+    bed.install("job");
+    bed.all_run(2);
+    bed.end(&["job", KEPT]);
+}
+
+#[test]
+#[ignore = "takes long; make chaos runs it"]
+fn podman_is_gone_for_a_while() {
+    let mut bed = Bed::ready(Engine::podman(), "engine gone", "podman");
+    bed.fleet.engine.as_mut().unwrap().stop();
+    bed.faults(1);
+    assert_eq!(bed.deploy("job"), 0);
+    bed.known("job");
+    bed.why("job", "");
+    let sick = |it: &Value| it["ready"] == false;
+    let node = || Some(()).filter(|()| sick(&bed.fleet.json(["node", "show", "home/n1"])));
+    wait("the node to say that its engine is gone", node);
+    bed.why("job", "");
+    bed.over();
+    bed.fleet.engine.as_mut().unwrap().start_again();
+    bed.end(&["job", KEPT]);
+}
+
+/// The place is at fault, not the version: nothing is quarantined.
+#[test]
+#[ignore = "takes long; make chaos runs it"]
+fn registry_is_gone_for_a_while() {
+    let mut bed = Bed::ready(Engine::podman(), "registry gone", "registry");
+    let mut shop = Shop::open();
+    shop.put("pump", "1.0", &Shop::good()).serve(&bed.fleet);
+    shop.gate.shut();
+    bed.faults(1);
+    bed.fleet.colony(["deploy", "pump", "--yes"]).ok();
+    let code = |it: &Value| it["sites"][0]["placements"][0]["failure"]["code"].clone();
+    bed.fleet.see("pump", |it| code(it) == "registry-unavailable");
+    bed.why("pump", "");
+    bed.over();
+    shop.gate.reopen();
+    bed.installed("pump");
+    assert_eq!(bed.fleet.json(["quarantine", "list"]), json!([]));
+    bed.end(&["pump", KEPT]);
+}
+
+#[test]
+#[ignore = "takes long; make chaos runs it"]
+fn database_is_restarted() {
+    let mut database = Postgres::start();
+    let fleet = Fleet::central(&["--database", &database.url()]).with_node_on(Engine::podman());
+    let mut bed = Bed::prepared(fleet, "database restarted", "central");
+    bed.install("job");
+    let own = bed.fresh();
+    database.stop();
+    bed.faults(1);
+    assert_ne!(bed.deploy("second"), 0, "accepted without being stored");
+    bed.break_at_site("job", &own[0]);
+    bed.over();
+    database.start_again();
+    wait("readiness", || Some(()).filter(|()| bed.fleet.get("/readyz").0 == 200));
+    bed.install("second");
+    bed.end(&["job", "second", KEPT]);
+}

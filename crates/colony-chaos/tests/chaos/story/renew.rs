@@ -1,0 +1,34 @@
+//! A certificate is renewed, because its owner's clock says that half of its
+//! life is over.
+
+use colony_fail::Point;
+
+use crate::bed::KEPT;
+use crate::clock;
+use crate::kill::{bed, part};
+
+/// Nodes have theirs for 30 days.
+pub(super) fn node(point: Point) {
+    renew(point, "home/n1", 16);
+}
+
+/// Sites have theirs for 90 days.
+pub(super) fn site(point: Point) {
+    renew(point, "home", 46);
+}
+
+fn renew(point: Point, owner: &str, days: i64) {
+    let mut bed = bed(point);
+    bed.fleet.process(owner).kill();
+    bed.arm(part(point), point, 1);
+    clock::set(bed.fleet.process(owner), days * 86_400);
+    bed.restart(owner);
+    bed.died(part(point), point);
+    bed.over();
+    bed.restart(part(point));
+    bed.fleet.central_answers();
+    let log = |it: &mut crate::kit::Fleet| it.process(owner).log();
+    crate::kit::wait("the renewal", || log(&mut bed.fleet).contains("renewed").then_some(()));
+    bed.install("job");
+    bed.end(&["job", KEPT]);
+}

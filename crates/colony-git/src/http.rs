@@ -4,22 +4,24 @@
 //! rest of one. Here the client belongs to whoever fetches again and again,
 //! and a request is sent when its answer is first asked for.
 
+mod exchange;
 mod problem;
 
 use std::any::Any;
-use std::io::{self, BufReader, Cursor, Read, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::io::BufReader;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gix::protocol::transport::client::blocking_io::http::{
     GetResponse, Http, PostBodyDataKind, PostResponse,
 };
-use reqwest::blocking::{Client, RequestBuilder, Response};
+use reqwest::blocking::{Client, RequestBuilder};
 use reqwest::redirect::{Attempt, Policy};
 
 use crate::error::Error;
 use crate::remote::Address;
 use crate::{Auth, Remote};
+use exchange::{Body, Exchange, Failure, Headers, PostBody, lock};
 
 /// Of one step: to connect, to be answered, to read on.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -76,22 +78,6 @@ pub(crate) struct Line {
     /// Where the first answer came from, if that is elsewhere.
     moved: Arc<Mutex<Option<String>>>,
     failure: Failure,
-}
-
-/// What went wrong in a conversation, as the server or the connection said it.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Failure(Arc<Mutex<Option<(String, bool)>>>);
-
-impl Failure {
-    /// The problem, and whether we were not let in.
-    pub(crate) fn take(&self) -> Option<(String, bool)> {
-        lock(&self.0).take()
-    }
-
-    fn note(&self, error: &io::Error) {
-        let refused = error.kind() == io::ErrorKind::PermissionDenied;
-        *lock(&self.0) = Some((error.to_string(), refused));
-    }
 }
 
 impl Line {
@@ -174,117 +160,4 @@ impl Http for Line {
     fn redirected_base_url(&self) -> Option<String> {
         lock(&self.moved).clone()
     }
-}
-
-/// A request with its answer.
-pub(crate) struct Exchange {
-    request: Option<RequestBuilder>,
-    body: Vec<u8>,
-    answer: Option<io::Result<Response>>,
-    tail: Option<String>,
-    moved: Arc<Mutex<Option<String>>>,
-    failure: Failure,
-}
-
-impl Exchange {
-    fn send(&mut self) {
-        let Some(request) = self.request.take() else { return };
-        let answer = request.body(std::mem::take(&mut self.body)).send();
-        let answer = answer.map_err(|it| problem::error(&it)).and_then(problem::judged);
-        if let (Ok(it), Some(tail)) = (&answer, &self.tail) {
-            // The same as before if nobody redirected.
-            *lock(&self.moved) = it.url().as_str().strip_suffix(tail.as_str()).map(str::to_owned);
-        }
-        if let Err(error) = &answer {
-            self.failure.note(error);
-        }
-        self.answer = Some(answer);
-    }
-
-    fn headers(&mut self) -> io::Result<Vec<u8>> {
-        self.send();
-        let answer = match self.answer.as_mut() {
-            Some(Ok(it)) => it,
-            Some(Err(_)) | None => return Err(self.failure()),
-        };
-        let line =
-            |(name, value): (&reqwest::header::HeaderName, &reqwest::header::HeaderValue)| {
-                [name.as_str().as_bytes(), b":", value.as_bytes(), b"\n"].concat()
-            };
-        Ok(answer.headers().iter().flat_map(line).collect())
-    }
-
-    fn response(&mut self) -> io::Result<Response> {
-        self.send();
-        match self.answer.take() {
-            Some(answer) => answer,
-            None => Err(self.failure()),
-        }
-    }
-
-    fn failure(&mut self) -> io::Error {
-        match self.answer.take() {
-            Some(Err(error)) => error,
-            Some(Ok(_)) | None => io::Error::other("the answer was read before"),
-        }
-    }
-}
-
-/// The answer's headers, a line each.
-pub(crate) struct Headers {
-    exchange: Arc<Mutex<Exchange>>,
-    text: Option<Cursor<Vec<u8>>>,
-}
-
-impl Read for Headers {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        if self.text.is_none() {
-            self.text = Some(Cursor::new(lock(&self.exchange).headers()?));
-        }
-        self.text.as_mut().map_or(Ok(0), |it| it.read(buf))
-    }
-}
-
-/// The answer itself.
-pub(crate) struct Body {
-    exchange: Arc<Mutex<Exchange>>,
-    response: Option<Response>,
-}
-
-impl Read for Body {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        if self.response.is_none() {
-            self.response = Some(lock(&self.exchange).response()?);
-        }
-        self.response.as_mut().map_or(Ok(0), |it| it.read(buf))
-    }
-}
-
-/// A connection is used again only if its last answer was read to the end.
-impl Drop for Body {
-    fn drop(&mut self) {
-        const REST: u64 = 1024;
-        if let Some(response) = &mut self.response {
-            // What cannot be read ends the connection, no more.
-            let _ = io::copy(&mut response.take(REST), &mut io::sink());
-        }
-    }
-}
-
-/// What is asked, kept until the answer is wanted.
-pub(crate) struct PostBody(Arc<Mutex<Exchange>>);
-
-impl Write for PostBody {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        lock(&self.0).body.extend(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,0 +1,141 @@
+//! One request with its answer, and what gix holds of it.
+//!
+//! gix writes a body, then reads headers, then reads an answer. The request is
+//! sent when the first of the two is read.
+
+use std::io::{self, Cursor, Read, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use reqwest::blocking::{RequestBuilder, Response};
+
+use super::problem;
+
+/// A request with its answer.
+pub(crate) struct Exchange {
+    pub(super) request: Option<RequestBuilder>,
+    pub(super) body: Vec<u8>,
+    pub(super) answer: Option<io::Result<Response>>,
+    /// Of a request that may be redirected: what its address ends with.
+    pub(super) tail: Option<String>,
+    pub(super) moved: Arc<Mutex<Option<String>>>,
+    pub(super) failure: Failure,
+}
+
+impl Exchange {
+    pub(super) fn send(&mut self) {
+        let Some(request) = self.request.take() else { return };
+        let answer = request.body(std::mem::take(&mut self.body)).send();
+        let answer = answer.map_err(|it| problem::error(&it)).and_then(problem::judged);
+        if let (Ok(it), Some(tail)) = (&answer, &self.tail) {
+            // The same as before if nobody redirected.
+            *lock(&self.moved) = it.url().as_str().strip_suffix(tail.as_str()).map(str::to_owned);
+        }
+        if let Err(error) = &answer {
+            self.failure.note(error);
+        }
+        self.answer = Some(answer);
+    }
+
+    fn headers(&mut self) -> io::Result<Vec<u8>> {
+        self.send();
+        let answer = match self.answer.as_mut() {
+            Some(Ok(it)) => it,
+            Some(Err(_)) | None => return Err(self.failure()),
+        };
+        let line =
+            |(name, value): (&reqwest::header::HeaderName, &reqwest::header::HeaderValue)| {
+                [name.as_str().as_bytes(), b":", value.as_bytes(), b"\n"].concat()
+            };
+        Ok(answer.headers().iter().flat_map(line).collect())
+    }
+
+    fn response(&mut self) -> io::Result<Response> {
+        self.send();
+        match self.answer.take() {
+            Some(answer) => answer,
+            None => Err(self.failure()),
+        }
+    }
+
+    fn failure(&mut self) -> io::Error {
+        match self.answer.take() {
+            Some(Err(error)) => error,
+            Some(Ok(_)) | None => io::Error::other("the answer was read before"),
+        }
+    }
+}
+
+/// The answer's headers, a line each.
+pub(crate) struct Headers {
+    pub(super) exchange: Arc<Mutex<Exchange>>,
+    pub(super) text: Option<Cursor<Vec<u8>>>,
+}
+
+impl Read for Headers {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if self.text.is_none() {
+            self.text = Some(Cursor::new(lock(&self.exchange).headers()?));
+        }
+        self.text.as_mut().map_or(Ok(0), |it| it.read(buf))
+    }
+}
+
+/// The answer itself.
+pub(crate) struct Body {
+    pub(super) exchange: Arc<Mutex<Exchange>>,
+    pub(super) response: Option<Response>,
+}
+
+impl Read for Body {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if self.response.is_none() {
+            self.response = Some(lock(&self.exchange).response()?);
+        }
+        self.response.as_mut().map_or(Ok(0), |it| it.read(buf))
+    }
+}
+
+/// A connection is used again only if its last answer was read to the end.
+impl Drop for Body {
+    fn drop(&mut self) {
+        const REST: u64 = 1024;
+        if let Some(response) = &mut self.response {
+            // What cannot be read ends the connection, no more.
+            let _ = io::copy(&mut response.take(REST), &mut io::sink());
+        }
+    }
+}
+
+/// What is asked, kept until the answer is wanted.
+pub(crate) struct PostBody(pub(super) Arc<Mutex<Exchange>>);
+
+impl Write for PostBody {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        lock(&self.0).body.extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What went wrong in a conversation, as the server or the connection said it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Failure(Arc<Mutex<Option<(String, bool)>>>);
+
+impl Failure {
+    /// The problem, and whether we were not let in.
+    pub(crate) fn take(&self) -> Option<(String, bool)> {
+        lock(&self.0).take()
+    }
+
+    fn note(&self, error: &io::Error) {
+        let refused = error.kind() == io::ErrorKind::PermissionDenied;
+        *lock(&self.0) = Some((error.to_string(), refused));
+    }
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

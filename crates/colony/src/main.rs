@@ -13,15 +13,15 @@
     )
 )]
 
-#[cfg(feature = "full")]
+#[cfg(feature = "site")]
 mod address;
-#[cfg(feature = "full")]
+#[cfg(feature = "site")]
 mod cli;
-#[cfg(feature = "full")]
+#[cfg(feature = "site")]
 mod command;
 mod config;
 mod log;
-#[cfg(feature = "full")]
+#[cfg(feature = "site")]
 mod output;
 mod role;
 mod show;

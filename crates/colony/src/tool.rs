@@ -23,7 +23,13 @@ Grow it:
   colony site add plant-b              prints what to run at the other site
   colony node invite --site plant-b    prints what to run on another machine";
 
-#[cfg(not(feature = "full"))]
+#[cfg(all(feature = "site", not(feature = "full")))]
+const START: &str = "\
+This build runs a site and its nodes, and asks others:
+  colony local --join <invitation>
+  colony status --socket <data>/local/local.sock";
+
+#[cfg(not(feature = "site"))]
 const START: &str = "This build runs nodes only: colony node --join <invitation>";
 
 #[derive(Debug, Parser)]
@@ -31,7 +37,7 @@ const START: &str = "This build runs nodes only: colony node --join <invitation>
 pub(crate) struct Tool {
     #[command(flatten)]
     common: Common,
-    #[cfg(feature = "full")]
+    #[cfg(feature = "site")]
     #[command(flatten)]
     global: crate::cli::Global,
     #[command(subcommand)]
@@ -55,18 +61,18 @@ struct Common {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    #[cfg(feature = "full")]
+    #[cfg(feature = "site")]
     #[command(flatten)]
     Role(role::Role),
     Node(NodeTool),
-    #[cfg(feature = "full")]
+    #[cfg(feature = "site")]
     #[command(flatten)]
     Operator(crate::cli::Operator),
     /// The settings of this machine
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Print completions for a shell
-    #[cfg(feature = "full")]
+    #[cfg(feature = "site")]
     #[command(after_help = "Such as: colony completion bash > /etc/bash_completion.d/colony")]
     Completion {
         shell: clap_complete::Shell,
@@ -79,7 +85,7 @@ enum Command {
 struct NodeTool {
     #[command(flatten)]
     run: NodeArgs,
-    #[cfg(feature = "full")]
+    #[cfg(feature = "site")]
     #[command(subcommand)]
     command: Option<crate::cli::NodeCommand>,
 }
@@ -93,10 +99,10 @@ enum ConfigCommand {
 impl Tool {
     fn config(&self) -> anyhow::Result<Config> {
         let mut flags = match &self.command {
-            #[cfg(feature = "full")]
+            #[cfg(feature = "site")]
             Command::Role(role) => role.flags(),
             Command::Node(node) => node.run.flags(),
-            #[cfg(feature = "full")]
+            #[cfg(feature = "site")]
             Command::Operator(_) | Command::Completion { .. } => Vec::new(),
             Command::Config(_) => Vec::new(),
         };
@@ -110,17 +116,17 @@ impl Tool {
 pub(crate) fn run(tool: Tool) -> anyhow::Result<ExitCode> {
     let config = tool.config()?;
     match tool.command {
-        #[cfg(feature = "full")]
+        #[cfg(feature = "site")]
         Command::Role(role) => start(&config, role.run(&config)),
-        #[cfg(feature = "full")]
+        #[cfg(feature = "site")]
         Command::Node(NodeTool { command: Some(command), .. }) => {
             operate(crate::cli::Operator::Node(command), &tool.global)
         }
         Command::Node(node) => start(&config, role::run_node(&config, &node.run)),
-        #[cfg(feature = "full")]
+        #[cfg(feature = "site")]
         Command::Operator(command) => operate(command, &tool.global),
         Command::Config(ConfigCommand::Show) => show::config(&config),
-        #[cfg(feature = "full")]
+        #[cfg(feature = "site")]
         Command::Completion { shell } => {
             use clap::CommandFactory;
             Ok(crate::cli::completion(shell, Tool::command()))
@@ -138,7 +144,7 @@ fn start(
     Ok(ExitCode::SUCCESS)
 }
 
-#[cfg(feature = "full")]
+#[cfg(feature = "site")]
 fn operate(command: crate::cli::Operator, global: &crate::cli::Global) -> anyhow::Result<ExitCode> {
     runtime()?.block_on(crate::cli::run(command, global))
 }

@@ -116,7 +116,7 @@ impl Config {
     }
 
     /// The content of the file a setting names, without the line's end.
-    #[cfg(feature = "full")]
+    #[cfg(feature = "site")]
     pub(crate) fn secret(&self, name: &str) -> anyhow::Result<Option<String>> {
         let Some(path) = self.get(name) else { return Ok(None) };
         let text = std::fs::read_to_string(path);

@@ -6,6 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use colony_central::{Central, GitConfig, GitCredentials, Secret};
 
+use super::local::is_ssh;
 use super::{Flag, operator};
 use crate::config::{self, Config};
 use crate::{address, say};
@@ -126,9 +127,4 @@ fn git(config: &Config) -> anyhow::Result<Option<GitConfig>> {
         (None, false) => GitCredentials::None,
     };
     Ok(Some(GitConfig { branch, credentials, ..GitConfig::new(url) }))
-}
-
-/// `ssh://…` or `user@host:path`.
-pub(super) fn is_ssh(url: &str) -> bool {
-    url.starts_with("ssh://") || (!url.contains("://") && url.contains('@') && url.contains(':'))
 }

@@ -5,7 +5,6 @@ use tokio_util::sync::CancellationToken;
 use colony_local::{Auth, GitSource, Remote, Secret};
 
 use super::Flag;
-use super::central::is_ssh;
 use crate::config::{self, Config};
 use crate::{address, say};
 
@@ -89,4 +88,9 @@ fn git(config: &Config) -> anyhow::Result<Option<GitSource>> {
     };
     let branch = config.get("git.branch").unwrap_or("main").to_owned();
     Ok(Some(GitSource { remote: Remote { url: url.to_owned(), auth }, branch }))
+}
+
+/// `ssh://…` or `user@host:path`.
+pub(super) fn is_ssh(url: &str) -> bool {
+    url.starts_with("ssh://") || (!url.contains("://") && url.contains('@') && url.contains(':'))
 }

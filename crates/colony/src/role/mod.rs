@@ -2,7 +2,7 @@
 
 #[cfg(feature = "full")]
 mod central;
-#[cfg(feature = "full")]
+#[cfg(feature = "site")]
 mod local;
 mod node;
 #[cfg(feature = "full")]
@@ -19,13 +19,15 @@ pub(crate) use node::Args as NodeArgs;
 pub(crate) type Flag = (&'static str, &'static str, Option<String>);
 
 /// The roles of an orchestrator.
-#[cfg(feature = "full")]
+#[cfg(feature = "site")]
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Role {
     /// Run everything on this machine: the way to try colony
+    #[cfg(feature = "full")]
     #[command(after_help = up::EXAMPLES)]
     Up(up::Args),
     /// Run the central orchestrator of a fleet
+    #[cfg(feature = "full")]
     #[command(after_help = central::EXAMPLES)]
     Central(central::Args),
     /// Run the orchestrator of a site
@@ -33,11 +35,13 @@ pub(crate) enum Role {
     Local(local::Args),
 }
 
-#[cfg(feature = "full")]
+#[cfg(feature = "site")]
 impl Role {
     pub(crate) fn flags(&self) -> Vec<Flag> {
         match self {
+            #[cfg(feature = "full")]
             Role::Up(args) => args.flags(),
+            #[cfg(feature = "full")]
             Role::Central(args) => args.flags(),
             Role::Local(args) => args.flags(),
         }
@@ -46,6 +50,7 @@ impl Role {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<()> {
         let stop = stop_on_signals()?;
         match self {
+            #[cfg(feature = "full")]
             Role::Up(_) => up::run(config, stop).await,
             #[cfg(feature = "full")]
             Role::Central(args) => central::run(config, &args, stop).await,

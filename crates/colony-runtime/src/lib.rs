@@ -27,6 +27,7 @@ mod configs;
 mod connect;
 mod engine;
 mod error;
+mod fate;
 mod file;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;

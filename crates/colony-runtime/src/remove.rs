@@ -118,6 +118,7 @@ impl Inner {
         if seen.unborn || !matches!(seen.status, Status::Running | Status::Starting) {
             return Ok(());
         }
+        self.watched.forget(&seen.run);
         let stopped = self.stop_container(seen).await;
         stopped.map_err(|it| it.failed(&format!("stop `{}`", seen.owner.service)))
     }

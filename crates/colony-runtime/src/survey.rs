@@ -4,14 +4,15 @@
 use std::collections::BTreeSet;
 
 use colony_core::attempt::Failure;
-use colony_core::node::{self, Container, Health, Status};
+use colony_core::node::{Container, Health, Status};
 use colony_margo::{DeploymentId, Digest};
 use futures_util::StreamExt;
 use futures_util::stream::iter;
 use tracing::warn;
 
 use crate::engine::{Inspected, Listed, State};
-use crate::label::{self, Care, Owner, Waits};
+use crate::fate::Fate;
+use crate::label::{self, Care, Owner};
 use crate::runtime::Inner;
 use crate::trouble::Trouble;
 
@@ -119,15 +120,6 @@ impl Inner {
     }
 }
 
-/// What a look makes of a container.
-#[derive(Debug, PartialEq, Eq)]
-enum Fate {
-    Shown,
-    /// It is nobody's business yet.
-    Hidden,
-    Discarded,
-}
-
 fn has_owner(listed: &Listed) -> bool {
     let owner = listed.labels.as_ref().and_then(Owner::read);
     if owner.is_none() {
@@ -137,30 +129,6 @@ fn has_owner(listed: &Listed) -> bool {
 }
 
 impl Seen {
-    /// A staged one that must not run twice: that it was made is all there is
-    /// to it, and as well as it can be.
-    pub(crate) fn is_still(&self) -> bool {
-        self.owner.staged && self.care.waits != Waits::No && self.unborn
-    }
-
-    /// An active one that was made before its time has come.
-    pub(crate) fn is_ahead(&self) -> bool {
-        !self.owner.staged && self.care.waits != Waits::No && self.unborn
-    }
-
-    /// What was left between creation and start helps nobody: without it, the
-    /// core sees that the service is missing. One that is to take over stays
-    /// for as long as its like is staged.
-    fn fate(&self, staged: &BTreeSet<Digest>, acting: bool) -> Fate {
-        let kept = acting || staged.contains(&node::staged(self.owner.fingerprint));
-        match (self.is_ahead(), self.unborn && !self.is_still()) {
-            (true, _) if kept => Fate::Hidden,
-            (true, _) => Fate::Discarded,
-            (false, true) if !acting => Fate::Discarded,
-            (false, _) => Fate::Shown,
-        }
-    }
-
     pub(crate) fn of(it: Inspected) -> Option<Seen> {
         let labels = it.config.labels?;
         let owner = Owner::read(&labels)?;

@@ -64,6 +64,12 @@ impl Watched {
         self.changed.notify_one();
     }
 
+    /// Has it asked no more: it is about to be stopped.
+    pub(crate) fn forget(&self, run: &str) {
+        self.lock().runs.remove(run);
+        self.changed.notify_one();
+    }
+
     pub(crate) fn targets(&self) -> BTreeMap<String, Target> {
         self.lock().runs.clone()
     }
@@ -102,6 +108,7 @@ mod tests {
     fn looks_say_what_is_asked() {
         check("look a b", "a b");
         check("look a b, look b c", "b c");
+        check("look a b, forget a", "b");
     }
 
     #[test]
@@ -122,6 +129,7 @@ mod tests {
             match word {
                 Some("begin") => open = watched.begin(),
                 Some("end") => watched.end(open, &all),
+                Some("forget") => all.iter().for_each(|it| watched.forget(&it.run)),
                 Some("add") => all.iter().for_each(|it| watched.add(it)),
                 _ => watched.end(watched.begin(), &all),
             }

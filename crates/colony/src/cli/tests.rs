@@ -172,7 +172,7 @@ fn help_teaches_the_commands() {
       hold        Stop new attempts of a deployment, or of a whole site
       release     Let go what waits for a person's word
       repo        The Git repository that holds the desired state
-      token       Who may ask the central orchestrator [aliases: tokens]
+      token       Who may ask the central orchestrator [alias: tokens]
       context     Which server is asked
       node        Nodes of sites
       help        Print this message or the help of the given subcommand(s)

@@ -112,7 +112,7 @@ async fn rewind(url: &str, about: &About) -> anyhow::Result<String> {
     let store = CentralStore::open(url).await.context("could not open the database")?;
     let store = store.epoch_renew().await?;
     let mut fleet = Fleet::restore(store.fleet_rows().await?);
-    fleet.rewound();
+    fleet.rewound(clock::wall());
     let changed = fleet.take_changed();
     let rows = rows_of(&fleet, changed.keys());
     let body = json!({"backup": about.at, "epoch": store.epoch()});

@@ -16,6 +16,10 @@ const INCARNATIONS: Incarnation = 1 << 21;
 /// More than a site sees between a backup and its restore.
 const JOINS_SKIPPED: Incarnation = 64;
 const COMMANDS_SKIPPED: u64 = 1 << 20;
+/// The year 2026 began, and half of the incarnations are left when 29 years of
+/// quarters of an hour have passed since.
+const FIRST_QUARTER: Wall = Wall(1_767_225_600_000);
+const QUARTER: u64 = 900_000;
 
 /// Why an orchestrator may not take a site.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -70,14 +74,17 @@ impl Fleet {
     }
 
     /// The database came back from a backup: numbers that were given since are
-    /// not given again. To be called once after a restore, before anybody is let in.
-    pub fn rewound(&mut self) {
+    /// not given again, also if the same backup is used twice: both follow the
+    /// clock. To be called once after a restore, before anybody is let in.
+    pub fn rewound(&mut self, now: Wall) {
+        let quarters = now.0.saturating_sub(FIRST_QUARTER.0) / QUARTER;
+        let quarters = Incarnation::try_from(quarters).unwrap_or(0).min(INCARNATIONS / 2);
         for (site, view) in &mut self.sites {
             let head = &mut view.head;
-            let known = head.log.as_ref().map_or(0, |it| it.incarnation);
-            head.joins_from = known.max(head.joins_from).saturating_add(JOINS_SKIPPED);
-            head.commands_last =
-                head.commands_last.max(head.commands_done).saturating_add(COMMANDS_SKIPPED);
+            let known = head.log.as_ref().map_or(0, |it| it.incarnation).max(head.joins_from);
+            head.joins_from = known.saturating_add(JOINS_SKIPPED).max(quarters);
+            let known = head.commands_last.max(head.commands_done);
+            head.commands_last = known.saturating_add(COMMANDS_SKIPPED).max(now.0);
             self.changed.mark(RowKey::Site(site.clone()));
         }
     }

@@ -43,20 +43,24 @@ fn what_was_under_way_is_unknown_until_the_node_speaks() {
 
 #[test]
 fn numbers_given_before_a_restore_are_not_given_again() {
-    let mut central = Central::new();
-    let (now, action) = (Wall(0), Action::ReleaseRemoval);
-    let backup = central.fleet.clone();
-    let given = |fleet: &mut Fleet| {
-        let order = fleet.command(&home(), action.clone(), "ana", now).expect("the site is there");
-        (fleet.join(&home(), now, true).expect("it may join"), order.number)
+    let backup = Central::new().fleet;
+    let given = |mut fleet: Fleet| {
+        let order = fleet.command(&home(), Action::ReleaseRemoval, "ana", Wall(0));
+        let number = order.expect("the site is there").number;
+        (fleet.join(&home(), Wall(0), true).expect("it may join"), number)
     };
-    let lost = given(&mut central.fleet);
+    let restored_at = |hour: u64| {
+        let mut fleet = backup.clone();
+        fleet.rewound(Wall(1_794_225_600_000 + hour * 3_600_000));
+        fleet
+    };
 
-    central.fleet = backup;
-    central.fleet.rewound();
+    let lost = given(backup.clone());
+    let lost_again = given(restored_at(0));
+    let fresh = given(restored_at(1));
 
-    let fresh = given(&mut central.fleet);
-    assert!(fresh.0 > lost.0 && fresh.1 > lost.1, "{fresh:?} after {lost:?}");
+    let rise = |a: (u32, Option<u64>), b: (u32, Option<u64>)| a.0 < b.0 && a.1 < b.1;
+    assert!(rise(lost, lost_again) && rise(lost_again, fresh), "{lost:?} {lost_again:?} {fresh:?}");
 }
 
 #[test]

@@ -2,8 +2,6 @@
 
 use colony_core::event::HoldScope;
 use colony_core::site::Action;
-use colony_core::state::{Op, State};
-use colony_core::why;
 
 use crate::network::Happening;
 use crate::world::World;
@@ -15,33 +13,38 @@ const PATIENCE: u64 = 6 * 60 * MINUTE;
 const SHAKING: u64 = 10 * MINUTE;
 
 impl World {
-    /// Everybody is brought back, every line is mended, every hold lifted.
+    /// Everybody is brought back, every line is mended.
     pub(crate) fn calm_down(&mut self) {
         self.note(|_| "the faults stop".to_owned());
         self.calm = true;
         let now = self.now;
+        self.central.process.skew = 0;
         for site in &mut self.sites {
-            (site.cut_until, site.wan_until, site.git_until, site.registry_until) =
-                (now, now, now, now);
+            (site.cut_until, site.wan_until, site.git_until) = (now, now, now);
+            (site.registry_until, site.denied_until) = (now, now);
             site.process.skew = 0;
         }
         for node in &mut self.nodes {
-            node.cut_until = now;
+            (node.cut_until, node.mute_until) = (now, now);
             node.process.skew = 0;
-            let engine = &mut node.engine;
-            (engine.down_until, engine.disk_full_until, engine.stubborn_until) = (now, now, now);
+            node.engine.mend(now);
         }
         for path in self.git.paths() {
             if path.starts_with("sites/") {
                 self.git.commit(vec![(path, None)]);
             }
         }
-        self.after(1, Happening::CentralUp);
-        for site in 0..self.sites.len() {
-            self.after(1, Happening::LocalUp { site });
-        }
+        self.bring_nodes_home();
+        self.wake_all();
+    }
+
+    /// Whoever still talks to an LO that was replaced finds the one in charge.
+    fn bring_nodes_home(&mut self) {
         for node in 0..self.nodes.len() {
-            self.after(1, Happening::EdgeUp { node });
+            let name = &self.sites[self.nodes[node].site].name;
+            let home = self.sites.iter().position(|it| it.name == *name);
+            let soon = self.rng.range(1..60_000);
+            self.after(soon, Happening::EdgeMoves { node, site: home.unwrap_or(0) });
         }
     }
 
@@ -71,7 +74,11 @@ impl World {
 
     /// An operator who lets everything go.
     fn lift_holds(&mut self) {
-        for site in 0..self.sites.len() {
+        for site in 0..self.founded {
+            if !self.sites[site].process.up {
+                continue;
+            }
+            self.local_rejoin(site);
             let core = &self.sites[site].core;
             let scopes: Vec<HoldScope> = core.holds().keys().cloned().collect();
             let removals = !core.held_removals().is_empty();
@@ -84,6 +91,7 @@ impl World {
             for node in cordoned {
                 self.local_command(site, Action::Uncordon { node });
             }
+            self.retire_again(site);
             if removals {
                 self.local_command(site, Action::ReleaseRemoval);
             }
@@ -93,68 +101,14 @@ impl World {
         }
     }
 
-    /// The first thing that is not as it should be.
-    fn unfinished(&self) -> Option<String> {
-        (0..self.sites.len())
-            .find_map(|site| self.site_unfinished(site))
-            .or_else(|| (0..self.nodes.len()).find_map(|node| self.node_unfinished(node)))
-    }
-
-    fn site_unfinished(&self, site: usize) -> Option<String> {
-        let local = &self.sites[site];
-        let core = &local.core;
-        if !core.is_ready() || core.git() != Some(self.git.head()) {
-            return Some(format!("{} is not at Git's head", local.name));
-        }
-        if let Some(member) = core.members().find(|it| !it.is_online()) {
-            return Some(format!("{} is {:?}", member.name, member.presence()));
-        }
-        let open = core.placements().find(|it| !self.is_settled(site, it));
-        open.map(|it| format!("{} is {} at {}", it.id, it.state(), local.name))
-            .or_else(|| self.central_unfinished(site))
-    }
-
-    /// As wanted, or failed for good by the revision's own fault.
-    fn is_settled(&self, site: usize, placement: &colony_core::site::Placement) -> bool {
+    /// An LO that came from a backup knows devices that were scrapped since.
+    fn retire_again(&mut self, site: usize) {
+        let scrapped = self.nodes.iter().filter(|it| it.retired).map(|it| it.name.clone());
         let core = &self.sites[site].core;
-        let Some(deployment) = core.deployment(&placement.id.deployment) else { return false };
-        match placement.state() {
-            State::Installed => {
-                let target = placement.revisions.target.as_ref().map(|it| it.workload);
-                deployment.effective().map(|it| it.workload) == target
-                    || deployment
-                        .workload_rejected_on(&placement.id.node)
-                        .is_some_and(|it| Some(it) != target)
-                    || deployment.is_stopped()
-            }
-            State::Pending => deployment.is_stopped(),
-            State::Failed(op) => {
-                op != Op::Delete && placement.retry_at().is_none() && placement.tries() > 0
-                    || deployment.is_stopped()
-            }
-            State::Installing
-            | State::Updating
-            | State::RollingBack
-            | State::Unknown(_)
-            | State::Deleting
-            | State::Deleted => false,
+        let known: Vec<_> = scrapped.filter(|it| core.member(it).is_some()).collect();
+        for node in known {
+            self.local_command(site, Action::Retire { node });
         }
-    }
-
-    /// What runs on the device is what the site believes.
-    fn node_unfinished(&self, node: usize) -> Option<String> {
-        let edge = &self.nodes[node];
-        let core = &self.sites[edge.site].core;
-        let there = edge.engine.deployments();
-        let running = edge.engine.running(self.now);
-        let own = || core.placements().filter(|it| it.id.node == edge.name);
-        let stray = there.iter().find(|it| !own().any(|p| p.id.deployment == **it));
-        if let Some(stray) = stray {
-            return Some(format!("{} still has {stray}", edge.name));
-        }
-        let missing = own()
-            .find(|it| it.state() == State::Installed && !running.contains_key(&it.id.deployment));
-        missing.map(|it| format!("{} does not run {}", edge.name, it.id.deployment))
     }
 
     /// Processes die, lines break: no workload may be restarted by that.
@@ -163,10 +117,11 @@ impl World {
         self.note(|_| "converged; shaking".to_owned());
         for minute in 0..SHAKING / MINUTE {
             let at = start + minute * MINUTE;
-            let node = usize::try_from(self.rng.range(0..self.nodes.len() as u64)).unwrap_or(0);
+            let nodes = self.nodes.len() as u64;
+            let node = usize::try_from(self.rng.range(0..nodes)).unwrap_or(0);
             let site = self.nodes[node].site;
             match self.rng.range(0..4) {
-                0 => self.edge_crash(node, "while shaken"),
+                0 if self.nodes[node].process.up => self.edge_crash(node, "while shaken"),
                 1 if self.sites[site].process.up => self.local_crash(site, "while shaken"),
                 2 => self.nodes[node].cut_until = at + 40_000,
                 _ => self.sites[site].wan_until = at + 40_000,
@@ -189,43 +144,5 @@ impl World {
             all.extend(own.map(|(id, run)| format!("{}:{id}:{run}", edge.name)));
         }
         all
-    }
-}
-
-impl World {
-    /// Where everybody stands, for the trace of a story that ends badly.
-    pub(crate) fn note_standing(&mut self) {
-        for site in 0..self.sites.len() {
-            let now = self.sites[site].process.now(self.now, &mut self.rng);
-            let core = &self.sites[site].core;
-            let open = core.placements().filter(|it| !self.is_settled(site, it));
-            let open: Vec<String> = open
-                .map(|it| match why::placement(core, &it.id, now) {
-                    Some(why) => format!("{}: {why}", it.id),
-                    None => format!("{} is {}", it.id, it.state()),
-                })
-                .collect();
-            open.into_iter().for_each(|line| self.note(|_| line));
-        }
-        for node in 0..self.nodes.len() {
-            self.note(|w| {
-                let edge = &w.nodes[node];
-                let core = &w.sites[edge.site].core;
-                let wanted: Vec<String> = edge
-                    .core
-                    .wanted()
-                    .keys()
-                    .map(|it| format!("{} {:?}", &it.to_string()[..8], edge.core.phase(it)))
-                    .collect();
-                format!(
-                    "EN {} at version {:?} of {}, listed {:?}, wants {wanted:?}, reports {}",
-                    edge.name,
-                    edge.core.version().map(|it| it.get()),
-                    core.member(&edge.name).map_or(0, |it| it.version()),
-                    core.member(&edge.name).map(|it| it.listed().len()),
-                    edge.core.reports().len(),
-                )
-            });
-        }
     }
 }

@@ -8,20 +8,25 @@
 //! - only a revision's own fault, or an operator, quarantines it;
 //! - only a look at the engine makes a workload INSTALLED;
 //! - a node removes no deployment that it is to run, and forgets no report;
-//! - what is not final has a specific `why`.
+//! - a workload that is well and wanted is not stopped by us;
+//! - no acknowledged event is lost, also over backups, as long as somebody has it;
+//! - an order of CO's that is said to be executed was executed;
+//! - what is not final has a specific `why` (also asked at random moments, in
+//!   `ask.rs`, of the sites and of CO).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use colony_core::code::Class;
-use colony_core::event::{Body, Event, Log, Presence, Transition};
-use colony_core::id::{DeploymentId, NodeName, PlacementId};
-use colony_core::site::{NodeManifest, Step};
+use colony_core::event::{Body, Event, Incarnation, Log, Presence, Transition};
+use colony_core::id::{DeploymentId, NodeName, PlacementId, SiteName};
+use colony_core::site::{Action, NodeManifest, Step};
 use colony_core::state::State;
 use colony_core::time::Now;
 use colony_core::transition::{TABLE, Trigger, is_legal};
 use colony_core::{node, why};
 use colony_margo::Digest;
 
+use crate::central::Stored;
 use crate::world::World;
 
 /// What the invariants need to remember.
@@ -29,17 +34,69 @@ use crate::world::World;
 pub(crate) struct Checker {
     states: BTreeMap<(usize, PlacementId), State>,
     logs: BTreeMap<usize, Log>,
-    /// The newest manifest each node was served.
-    served: BTreeMap<usize, (u64, Digest)>,
+    /// The newest manifest each node was served, by each LO.
+    served: BTreeMap<(usize, usize), (u64, Digest)>,
     accepted: BTreeMap<usize, u64>,
+    /// How many events of each log CO has acknowledged.
+    acknowledged: BTreeMap<(SiteName, Incarnation), usize>,
+    /// What the sites did for which of CO's orders.
+    orders: BTreeMap<(usize, u64), Action>,
 }
+
+/// What CO has stored, by log.
+type Logs = BTreeMap<(SiteName, Incarnation), Stored>;
 
 impl Checker {
     /// A new LO of the site starts from what CO told it.
     pub(crate) fn begin(&mut self, site: usize, log: Log, states: BTreeMap<PlacementId, State>) {
+        self.served.retain(|key, _| key.0 != site);
         self.states.retain(|key, _| key.0 != site);
         self.states.extend(states.into_iter().map(|(id, state)| ((site, id), state)));
         self.logs.insert(site, log);
+    }
+
+    /// The LO of `site` is known as `ghost` from here on.
+    pub(crate) fn haunts(&mut self, site: usize, ghost: usize) {
+        let old = std::mem::take(&mut self.states);
+        let rename = |((it, id), state)| ((if it == site { ghost } else { it }, id), state);
+        self.states = old.into_iter().map(rename).collect();
+        self.logs.extend(self.logs.get(&site).cloned().map(|it| (ghost, it)));
+    }
+
+    /// What CO lacks of the log of an LO that is replaced is lost with it.
+    pub(crate) fn successor(&mut self, name: &SiteName, incarnation: Incarnation, stored: &Logs) {
+        let key = (name.clone(), incarnation);
+        let there = stored.get(&key).map_or(0, Vec::len);
+        self.acknowledged.entry(key).and_modify(|it| *it = there.min(*it));
+    }
+
+    /// Only the logs of `alive` can be sent again to a CO that has `stored`.
+    pub(crate) fn forgive(&mut self, alive: &BTreeSet<(SiteName, Incarnation)>, stored: &Logs) {
+        for (key, count) in &mut self.acknowledged {
+            if !alive.contains(key) {
+                *count = stored.get(key).map_or(0, Vec::len).min(*count);
+            }
+        }
+    }
+
+    /// A log of which CO has less than it acknowledged.
+    pub(crate) fn lost_events(&self, stored: &Logs) -> Option<String> {
+        let there = |key| stored.get(key).map_or(0, Vec::len);
+        let lost = self.acknowledged.iter().find(|(key, count)| there(key) < **count)?;
+        let ((site, incarnation), count) = lost;
+        let there = there(lost.0);
+        Some(format!(
+            "CO has {there} of {count} events of incarnation {incarnation} of {site} that it acknowledged"
+        ))
+    }
+
+    /// What an LO served a node last.
+    pub(crate) fn served(&self, site: usize, node: usize) -> Option<(u64, Digest)> {
+        self.served.get(&(site, node)).copied()
+    }
+
+    pub(crate) fn executed(&mut self, site: usize, number: u64, action: Action) {
+        self.orders.insert((site, number), action);
     }
 
     /// The node lost its memory, so nothing it accepted before counts.
@@ -53,11 +110,14 @@ impl Checker {
         if let Body::StateTransition(it) = &event.body {
             return self.transition(site, it);
         }
-        if let Body::Quarantined { failure, .. } = &event.body
-            && failure.code.class() != Class::Revision
-            && !event.actor.is_operator()
-        {
-            return Err(format!("{} quarantined a revision", failure.code));
+        let (Body::Quarantined { failure, .. }
+        | Body::RolloutStopped { failure, .. }
+        | Body::RevisionRejected { failure, .. }) = &event.body
+        else {
+            return Ok(());
+        };
+        if failure.code.class() != Class::Revision && !event.actor.is_operator() {
+            return Err(format!("{} condemned a revision", failure.code));
         }
         Ok(())
     }
@@ -116,11 +176,14 @@ impl World {
         if let Body::StateTransition(it) = &event.body {
             let row = TABLE.iter().find(|row| row.trigger == it.trigger && row.starts_at(it.from));
             if let Some(row) = row {
-                *self.coverage.rows.entry(row.id).or_default() += 1;
+                self.coverage.row(row.id);
             }
             if let Some(failure) = &it.failure {
-                *self.coverage.codes.entry(failure.code.to_string()).or_default() += 1;
+                self.coverage.code(&failure.code);
             }
+        }
+        if let Body::Quarantined { failure, .. } = &event.body {
+            self.coverage.code(&failure.code);
         }
         self.note(|w| describe(&w.sites[site].name, event));
     }
@@ -156,16 +219,16 @@ impl World {
                 continue;
             }
             match why::placement(core, id, now) {
-                Some(why) => *self.coverage.causes.entry(why.cause.name()).or_default() += 1,
+                Some(why) => self.coverage.why(&why),
                 None => self.violate(format!("{id} is {state:?} and nobody knows why")),
             }
         }
     }
 
     /// Looks at a manifest that is about to be sent.
-    pub(crate) fn observe_manifest(&mut self, node: usize, manifest: &NodeManifest) {
+    pub(crate) fn observe_manifest(&mut self, site: usize, node: usize, manifest: &NodeManifest) {
         let new = (manifest.version, manifest.etag);
-        if let Some(old) = self.checker.served.insert(node, new) {
+        if let Some(old) = self.checker.served.insert((site, node), new) {
             let name = self.nodes[node].name.clone();
             if new.0 < old.0 {
                 self.violate(format!("{name} was served version {} after {}", new.0, old.0));
@@ -194,10 +257,64 @@ impl World {
     /// What is wanted is not removed.
     fn check_action(&mut self, node: usize, action: &node::Action) {
         let edge = &self.nodes[node];
-        let wanted = edge.core.wanted().contains_key(action.deployment());
-        if wanted && matches!(action, node::Action::Remove { .. }) {
+        let needless = match action {
+            node::Action::Remove { deployment } => edge.core.wanted().contains_key(deployment),
+            node::Action::Clear { deployment, component, keep } => {
+                let wanted = edge.wanted_fingerprints(deployment);
+                let well = edge.engine.runs_well(deployment, component, &wanted, self.now);
+                let quiet = edge.engine.sound_since(self.now.saturating_sub(120_000));
+                quiet && well.is_some() && well != *keep
+            }
+            node::Action::Prepare { .. }
+            | node::Action::Start { .. }
+            | node::Action::Stage { .. }
+            | node::Action::Unstage { .. } => false,
+        };
+        if needless {
             let name = edge.name.clone();
             self.violate(format!("{name} takes a wanted workload away: {action:?}"));
+        }
+    }
+
+    /// What CO has stored is what the LO has written.
+    pub(crate) fn check_acknowledged(
+        &mut self,
+        site: usize,
+        incarnation: Incarnation,
+        batch: &[Event],
+    ) {
+        let local = &self.sites[site];
+        let key = (local.name.clone(), incarnation);
+        let Some(stored) = self.central.events.get(&key) else { return };
+        let count = stored.len();
+        let late = local.core.log().incarnation != incarnation;
+        if batch.is_empty() || late || local.uplink.rewound {
+            return;
+        }
+        let differs =
+            count > local.log.len() || stored.last().is_some_and(|it| it.0 != local.log[count - 1]);
+        self.checker.acknowledged.insert(key, count);
+        if differs {
+            let name = local.name.clone();
+            self.violate(format!("LO {name} has lost or changed an acknowledged event"));
+        }
+    }
+
+    /// CO takes an order for done only if that very order was executed.
+    pub(crate) fn check_orders(&mut self, site: usize, batch: &[Event]) {
+        let name = &self.sites[site].name;
+        let open = self.central.core.commands_open(name);
+        let done = batch.iter().filter_map(|it| match &it.body {
+            Body::CommandDone { number, .. } => *number,
+            _ => None,
+        });
+        let wrong = done.into_iter().find_map(|number| {
+            let given = open.iter().find(|it| it.number == Some(number))?;
+            let did = self.checker.orders.get(&(site, number))?;
+            (*did != given.action).then(|| format!("{:?}, but {did:?} was", given.action))
+        });
+        if let Some(what) = wrong {
+            self.violate(format!("CO takes an order for executed: {what}"));
         }
     }
 }

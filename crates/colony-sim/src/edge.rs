@@ -1,14 +1,15 @@
 //! The shell of a simulated EN: persist, then act; the engine outlives it.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use colony_core::id::{DeploymentId, NodeName};
-use colony_core::node::{Action, Input, Key, Node, Phase, Policy, Row, Step};
+use colony_core::node::{Action, Input, Key, Node, Phase, Plan, Policy, Row, Step};
 use colony_core::site::Have;
 use colony_margo::Digest;
 use colony_testkit::capabilities;
 
-use crate::engine::{Engine, Subject};
+use crate::disk::{Disk, Write};
+use crate::engine::{Engine, Registry, Subject};
 use crate::network::{Happening, ToEdge, ToLocal};
 use crate::process::Process;
 use crate::world::World;
@@ -25,11 +26,15 @@ pub(crate) struct Edge {
     pub core: Node,
     pub process: Process,
     pub engine: Engine,
-    rows: BTreeMap<Key, Row>,
+    disk: Disk<Key, Row>,
     introduced: bool,
     pub cut_until: u64,
-    /// The network or the device is gone for longer.
+    /// The device is gone for good: its site was told so.
     pub retired: bool,
+    /// It has the label some deployments ask for.
+    pub labelled: bool,
+    /// It says what it can do only from then on.
+    pub mute_until: u64,
 }
 
 impl Edge {
@@ -41,44 +46,59 @@ impl Edge {
             architecture: architecture.to_owned(),
             process: Process::new(),
             engine: Engine::default(),
-            rows: BTreeMap::new(),
+            disk: Disk::new(),
             introduced: false,
             cut_until: 0,
             retired: false,
+            labelled: false,
+            mute_until: 0,
         }
     }
 
-    fn persist(&mut self, step: &Step) {
-        for key in &step.changed {
-            match self.core.row(key) {
-                Some(row) => self.rows.insert(key.clone(), row),
-                None => self.rows.remove(key),
-            };
-        }
+    fn write(&self, step: &Step) -> Write<Key, Row> {
+        step.changed.iter().map(|it| (it.clone(), self.core.row(it))).collect()
     }
 
-    fn restored(&self) -> Node {
-        let rows = self.rows.values().map(|it| {
+    fn restored(&mut self) -> Node {
+        let rows = self.disk.read().map(|it| {
             let text = serde_json::to_string(it).expect("a row can be written");
             serde_json::from_str::<Row>(&text).expect("a row can be read")
         });
         Node::restore(self.name.as_str().parse().expect("a device id"), Policy::default(), rows)
     }
 
+    pub(crate) fn labels(&self) -> &'static str {
+        if self.labelled { r#""zone":"wet""# } else { "" }
+    }
+
+    /// What the last accepted document of a deployment wants of its component.
+    pub(crate) fn wanted_fingerprints(&self, id: &DeploymentId) -> BTreeSet<Digest> {
+        let Some(Row::Deployment(record)) = self.disk.get(&Key::Deployment(id.clone())) else {
+            return BTreeSet::new();
+        };
+        let device = self.name.as_str().parse().expect("a device id");
+        let plan = Plan::read(id, &device, record.text.as_bytes());
+        plan.map(|it| it.fingerprints()).unwrap_or_default()
+    }
+
+    /// The deployments that are installed and well, as the node believes.
+    pub(crate) fn installed_ids(&self) -> BTreeSet<DeploymentId> {
+        let well = |it: &&DeploymentId| {
+            matches!(self.core.phase(it), Some(Phase::Installed { lost: None, .. }))
+        };
+        self.core.wanted().keys().filter(well).cloned().collect()
+    }
+
     /// The device is set up anew: no disk, no containers.
     pub(crate) fn wipe(&mut self) {
-        self.rows.clear();
+        self.disk = Disk::new();
         self.engine.wipe();
         self.core = empty(&self.name);
         self.introduced = false;
     }
 
-    /// How many deployments are installed and well, as the node believes.
     fn installed(&self) -> usize {
-        let well = |it: &DeploymentId| {
-            matches!(self.core.phase(it), Some(Phase::Installed { lost: None, .. }))
-        };
-        self.core.wanted().keys().filter(|it| well(it)).count()
+        self.installed_ids().len()
     }
 
     /// The number of the report of `deployment` that was not acknowledged yet.
@@ -107,10 +127,12 @@ impl World {
         }
         let now = edge.process.now(self.now, &mut self.rng);
         let step = edge.core.step(input, now);
-        if self.dies() {
-            return self.edge_crash(node, "before it persisted");
+        let write = edge.write(&step);
+        if let Some(share) = self.tears() {
+            self.nodes[node].disk.tear(write, share);
+            return self.edge_crash(node, "while it persisted");
         }
-        self.nodes[node].persist(&step);
+        self.nodes[node].disk.commit(write);
         self.observe_node(node, &step);
         if self.dies() {
             return self.edge_crash(node, "before it acted");
@@ -155,17 +177,26 @@ impl World {
         if lost && self.rng.chance(50) {
             return;
         }
-        let registry_up = now >= self.sites[self.nodes[node].site].registry_until;
+        let registry = self.registry_of(node);
         let edge = &mut self.nodes[node];
-        let result = edge.engine.perform(&action, subject.as_ref(), now, registry_up);
+        let result = edge.engine.perform(&action, subject.as_ref(), now, registry);
         if !lost {
             self.edge_step(node, Input::Done { action, result });
         }
     }
 
+    fn registry_of(&self, node: usize) -> Registry {
+        let local = &self.sites[self.nodes[node].site];
+        match self.now {
+            now if now < local.registry_until => Registry::Away,
+            now if now < local.denied_until => Registry::Denies,
+            _ => Registry::Open,
+        }
+    }
+
     pub(crate) fn edge_look(&mut self, node: usize, again: bool) {
         if again {
-            let next = self.rng.range(LOOK / 2..LOOK * 2);
+            let next = self.rng.range(LOOK / 2..LOOK * 2) * self.asleep.slowness();
             self.after(next, Happening::EdgeLook { node, again: true });
         }
         let edge = &self.nodes[node];
@@ -191,7 +222,7 @@ impl World {
 
     /// Asks for the manifest, and says what was not acknowledged yet.
     pub(crate) fn edge_poll(&mut self, node: usize) {
-        let next = self.rng.range(POLL / 2..POLL * 3 / 2);
+        let next = self.rng.range(POLL / 2..POLL * 3 / 2) * self.asleep.slowness();
         self.after(next, Happening::EdgePoll { node });
         let edge = &mut self.nodes[node];
         if !edge.process.up || edge.retired {
@@ -200,7 +231,7 @@ impl World {
         let needed = edge.core.needed();
         edge.engine.collect(&needed);
         let site = edge.site;
-        if !edge.introduced {
+        if !edge.introduced && self.now >= edge.mute_until {
             let message = ToLocal::Capabilities { node };
             self.send_near(node, Happening::ToLocal { site, message });
         }
@@ -250,13 +281,13 @@ impl World {
     pub(crate) fn edge_up(&mut self, node: usize) {
         let now = self.now;
         let edge = &mut self.nodes[node];
-        if edge.process.up {
+        if edge.process.up || edge.retired || self.asleep.nodes {
             return;
         }
         edge.core = edge.restored();
         edge.process.rise(now, edge.core.clock());
         edge.introduced = false;
-        let own = capabilities(edge.name.as_str(), &edge.architecture, "");
+        let own = capabilities(edge.name.as_str(), &edge.architecture, edge.labels());
         self.note(|w| format!("EN {} is back", w.nodes[node].name));
         self.edge_step(node, Input::Capabilities(Box::new(own)));
         self.edge_look(node, false);

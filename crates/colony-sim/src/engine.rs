@@ -10,6 +10,9 @@ use colony_core::code::Code;
 use colony_core::node::{Action, Container, Health, Prepared, Status, staged};
 use colony_margo::{ComponentName, DeploymentId, Digest};
 
+/// How long a health check that comes and goes keeps its mind.
+const FLAP: u64 = 25_000;
+
 /// What a revision does when it is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Behaviour {
@@ -22,19 +25,44 @@ pub(crate) enum Behaviour {
     Missing,
     /// Its compose file uses a key nobody supports.
     Unsupported,
+    /// Its archive breaks the rules.
+    Broken,
+    /// Its configuration cannot be applied.
+    Misconfigured,
+    /// Its health check neither passes nor fails.
+    Undecided,
 }
 
 impl Behaviour {
     /// The last number of the version decides.
     pub(crate) fn of(version: &str) -> Behaviour {
         let last = version.rsplit('.').next().and_then(|it| it.parse::<u64>().ok()).unwrap_or(0);
-        match last % 10 {
+        match last {
             6 => Behaviour::Exits,
             7 => Behaviour::Unhealthy,
             8 => Behaviour::Missing,
             9 => Behaviour::Unsupported,
+            10 => Behaviour::Broken,
+            11 => Behaviour::Misconfigured,
+            12 => Behaviour::Undecided,
             _ => Behaviour::Good,
         }
+    }
+
+    /// Why nothing of it can be prepared, if that is so.
+    fn flaw(self) -> Option<Failure> {
+        let (code, message) = match self {
+            Behaviour::Missing => (Code::ImageMissing, "manifest unknown"),
+            Behaviour::Unsupported => {
+                (Code::UnsupportedKey, "compose.yaml:7:5: services.web.devices is not supported")
+            }
+            Behaviour::Broken => (Code::ArchiveInvalid, "the archive has no compose.yaml"),
+            Behaviour::Misconfigured => (Code::InvalidConfig, "`PORT` is not a number"),
+            Behaviour::Good | Behaviour::Exits | Behaviour::Unhealthy | Behaviour::Undecided => {
+                return None;
+            }
+        };
+        Some(Failure::new(code, message))
     }
 
     /// Versions with an even last number have a health check.
@@ -46,6 +74,14 @@ impl Behaviour {
 /// Where a container stands; `true` is beside the active one.
 type Place = (DeploymentId, ComponentName, bool);
 
+/// How the registry of a site answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Registry {
+    Open,
+    Away,
+    Denies,
+}
+
 /// The engine of one device: containers and images outlive the node process.
 #[derive(Debug, Default)]
 pub(crate) struct Engine {
@@ -56,6 +92,11 @@ pub(crate) struct Engine {
     pub down_until: u64,
     pub disk_full_until: u64,
     pub stubborn_until: u64,
+    pub port_taken_until: u64,
+    /// Health checks come and go.
+    pub flaps_until: u64,
+    /// When a container was last killed from outside.
+    pub killed_at: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -80,14 +121,14 @@ impl Engine {
         action: &Action,
         subject: Option<&Subject>,
         now: u64,
-        registry_up: bool,
+        registry: Registry,
     ) -> Result<Prepared, Failure> {
         if now < self.down_until {
             return Err(Failure::new(Code::EngineUnavailable, "the socket does not answer"));
         }
         match action {
             Action::Prepare { fingerprint, .. } => {
-                self.prepare(*fingerprint, subject, now, registry_up)
+                self.prepare(*fingerprint, subject, now, registry)
             }
             Action::Start { deployment, component, fingerprint } => {
                 let place = (deployment.clone(), component.clone(), false);
@@ -112,32 +153,32 @@ impl Engine {
         fingerprint: Digest,
         subject: Option<&Subject>,
         now: u64,
-        registry_up: bool,
+        registry: Registry,
     ) -> Result<Prepared, Failure> {
         if let Some(services) = self.images.get(&fingerprint) {
             return Ok(Prepared { services: services.clone() });
         }
         let Some(subject) = subject else { return Err(gone()) };
-        if !registry_up {
-            let code =
-                if now.is_multiple_of(2) { Code::PullTimeout } else { Code::RegistryUnavailable };
-            return Err(Failure::new(code, "no answer from the registry"));
+        match registry {
+            Registry::Open => {}
+            Registry::Denies => {
+                return Err(Failure::new(Code::RegistryDenied, "401: the token is refused"));
+            }
+            Registry::Away => {
+                let slow = now.is_multiple_of(2);
+                let code = if slow { Code::PullTimeout } else { Code::RegistryUnavailable };
+                return Err(Failure::new(code, "no answer from the registry"));
+            }
         }
         if now < self.disk_full_until {
             return Err(Failure::new(Code::DiskFull, "12 MiB free, 80 MiB needed"));
         }
-        match Behaviour::of(&subject.version) {
-            Behaviour::Missing => Err(Failure::new(Code::ImageMissing, "manifest unknown")),
-            Behaviour::Unsupported => Err(Failure::new(
-                Code::UnsupportedKey,
-                "compose.yaml:7:5: services.web.devices is not supported",
-            )),
-            Behaviour::Good | Behaviour::Exits | Behaviour::Unhealthy => {
-                let services = BTreeSet::from(["web".to_owned()]);
-                self.images.insert(fingerprint, services.clone());
-                Ok(Prepared { services })
-            }
+        if let Some(flaw) = Behaviour::of(&subject.version).flaw() {
+            return Err(flaw);
         }
+        let services = BTreeSet::from(["web".to_owned()]);
+        self.images.insert(fingerprint, services.clone());
+        Ok(Prepared { services })
     }
 
     fn start(
@@ -154,6 +195,9 @@ impl Engine {
             .is_some_and(|it| it.fingerprint == fingerprint && !it.has_ended(now));
         if runs {
             return Ok(Prepared::default());
+        }
+        if now < self.port_taken_until {
+            return Err(Failure::new(Code::PortInUse, "port 80 is taken"));
         }
         self.runs += 1;
         let (version, run) = (subject.version.clone(), self.runs);
@@ -184,7 +228,8 @@ impl Engine {
         if now < self.down_until {
             return None;
         }
-        let show = |(key, it): (&Place, &Box)| it.show(key, now);
+        let flaps = now < self.flaps_until;
+        let show = |(key, it): (&Place, &Box)| it.show(key, now, flaps);
         Some(self.boxes.iter().map(show).collect())
     }
 
@@ -204,8 +249,45 @@ impl Engine {
         self.boxes.keys().map(|it| it.0.clone()).collect()
     }
 
+    /// A container that is well and made from one of `wanted`.
+    pub(crate) fn runs_well(
+        &self,
+        deployment: &DeploymentId,
+        component: &ComponentName,
+        wanted: &BTreeSet<Digest>,
+        now: u64,
+    ) -> Option<Digest> {
+        let it = self.boxes.get(&(deployment.clone(), component.clone(), false))?;
+        (it.is_well(now) && wanted.contains(&it.fingerprint)).then_some(it.fingerprint)
+    }
+
+    /// No fault of the engine was there at `since` or later.
+    pub(crate) fn sound_since(&self, since: u64) -> bool {
+        let faults = [self.down_until, self.disk_full_until, self.stubborn_until];
+        let more = [self.port_taken_until, self.flaps_until];
+        faults.iter().chain(&more).all(|it| *it <= since)
+    }
+
+    /// Every fault ends.
+    pub(crate) fn mend(&mut self, now: u64) {
+        (self.down_until, self.disk_full_until, self.stubborn_until) = (now, now, now);
+        (self.port_taken_until, self.flaps_until) = (now, now);
+    }
+
+    /// The device or its engine restarts: every container has ended.
+    pub(crate) fn power_cycle(&mut self) {
+        self.boxes.values_mut().for_each(|it| it.killed = true);
+    }
+
+    /// The deployment is one that stays well.
+    pub(crate) fn is_good(&self, deployment: &DeploymentId) -> bool {
+        let mut own = self.boxes.iter().filter(|it| it.0.0 == *deployment);
+        own.all(|it| Behaviour::of(&it.1.version) == Behaviour::Good)
+    }
+
     /// Something outside kills a container.
-    pub(crate) fn kill(&mut self, index: u64) -> bool {
+    pub(crate) fn kill(&mut self, index: u64, now: u64) -> bool {
+        self.killed_at = now;
         let count = self.boxes.len() as u64;
         let nth = usize::try_from(index.checked_rem(count).unwrap_or(0)).unwrap_or(0);
         self.boxes.values_mut().nth(nth).map(|it| it.killed = true).is_some()
@@ -233,7 +315,7 @@ impl Box {
         Behaviour::of(&self.version) == Behaviour::Good && !self.has_ended(now)
     }
 
-    fn show(&self, key: &Place, now: u64) -> Container {
+    fn show(&self, key: &Place, now: u64, flaps: bool) -> Container {
         let ended = self.has_ended(now);
         Container {
             deployment: key.0.clone(),
@@ -243,15 +325,17 @@ impl Box {
             service: "web".to_owned(),
             run: self.run.to_string(),
             status: if ended { Status::Exited { code: 1 } } else { Status::Running },
-            health: self.health(now),
+            health: self.health(now, flaps),
             log: if ended { vec!["fatal: giving up".to_owned()] } else { Vec::new() },
         }
     }
 
-    fn health(&self, now: u64) -> Health {
+    fn health(&self, now: u64, flaps: bool) -> Health {
         let age = now - self.started;
-        let bad = Behaviour::of(&self.version) == Behaviour::Unhealthy;
+        let behaviour = Behaviour::of(&self.version);
+        let bad = behaviour == Behaviour::Unhealthy || flaps && (now / FLAP) % 2 == 1;
         match age {
+            _ if behaviour == Behaviour::Undecided => Health::Starting,
             _ if !bad && !Behaviour::has_check(&self.version) => Health::None,
             0..2_000 => Health::Starting,
             2_000..10_000 if bad => Health::Starting,

@@ -6,20 +6,31 @@
 //! Invariants are checked after every step; when the faults stop, the fleet
 //! must converge.
 
+mod ask;
+mod backup;
+mod boot;
 mod calm;
 mod central;
 mod chaos;
 mod check;
 mod coverage;
+mod disk;
 mod edge;
 mod engine;
 mod git;
 mod local;
 mod network;
 mod process;
+mod reckoning;
+mod regressions;
 mod rng;
 mod story;
+mod succession;
+mod uplink;
+mod winter;
 mod world;
+mod writer;
 
 pub use coverage::Coverage;
+pub use regressions::{REGRESSIONS, Regression};
 pub use story::{Options, Report, Violation, run};

@@ -1,34 +1,44 @@
 //! The shell of a simulated LO: persist, then answer; die anywhere between.
 
-use std::collections::BTreeMap;
-
-use colony_core::event::{Event, Incarnation, Seq};
+use colony_core::event::{Event, Incarnation};
 use colony_core::id::SiteName;
 use colony_core::site::{Have, Input, Refused, Row, RowKey, Site, Step, Timing};
+use colony_core::time::Now;
+use colony_core::why;
 use colony_testkit::capabilities;
 
-use crate::network::{Happening, ToCentral, ToEdge, ToLocal};
+use crate::backup::SavedLocal;
+use crate::disk::{Disk, Write};
+use crate::network::{Happening, ToEdge, ToLocal};
 use crate::process::Process;
+use crate::uplink::Uplink;
 use crate::world::World;
 
 const SYNC: u64 = 3_000;
-const BATCH: usize = 40;
 
 /// One local orchestrator with its disk.
 #[derive(Debug)]
 pub(crate) struct Local {
     pub name: SiteName,
+    /// As which it joined.
+    pub incarnation: Incarnation,
     pub core: Site,
     pub process: Process,
-    rows: BTreeMap<RowKey, Row>,
+    pub disk: Disk<RowKey, Row>,
     /// The persisted log of this incarnation.
     pub log: Vec<Event>,
-    /// The first event CO has not acknowledged, as far as this life knows.
-    unsent: Seq,
+    pub uplink: Uplink,
+    /// CO has told what it knows of the site.
+    pub seeded: bool,
+    /// Another LO has taken the site over; this one still runs.
+    pub ghost: bool,
+    pub backup: Option<Box<SavedLocal>>,
+    /// Virtual time until which each fault lasts.
     pub cut_until: u64,
     pub wan_until: u64,
     pub git_until: u64,
     pub registry_until: u64,
+    pub denied_until: u64,
     /// The next fetch reads everything.
     full: bool,
 }
@@ -38,36 +48,46 @@ impl Local {
         Local {
             core: Site::new(name.clone(), incarnation, Timing::default()),
             name,
+            incarnation,
+            seeded: false,
             process: Process::new(),
-            rows: BTreeMap::new(),
+            disk: Disk::new(),
             log: Vec::new(),
-            unsent: 1,
+            uplink: Uplink::default(),
+            ghost: false,
+            backup: None,
             cut_until: 0,
             wan_until: 0,
             git_until: 0,
             registry_until: 0,
+            denied_until: 0,
             full: false,
         }
     }
 
-    fn persist(&mut self, step: &Step) {
-        for key in step.changed.keys() {
-            match self.core.row(&key) {
-                Some(row) => self.rows.insert(key, row),
-                None => self.rows.remove(&key),
-            };
-        }
-        self.log.extend(step.events.iter().cloned());
+    fn write(&self, step: &Step) -> Write<RowKey, Row> {
+        step.changed.keys().map(|it| (it.clone(), self.core.row(&it))).collect()
     }
 
     /// What comes back from the disk, through the bytes it was stored as.
-    fn restored(&self) -> Site {
-        let rows = self.rows.values().map(|it| {
-            let text = serde_json::to_string(it).expect("a row can be written");
-            serde_json::from_str::<Row>(&text).expect("a row can be read")
-        });
+    pub(crate) fn restored(&mut self) -> Site {
+        let rows: Vec<Row> = self.disk.read().map(through_bytes).collect();
+        if rows.is_empty() {
+            return Site::new(self.name.clone(), self.incarnation, Timing::default());
+        }
         Site::restore(rows, Timing::default()).expect("the rows make a site")
     }
+}
+
+/// It was seeded in an earlier life.
+fn knows_its_site(core: &Site) -> bool {
+    let frozen = why::site(core, Now::default());
+    !frozen.iter().any(|it| matches!(it.cause, why::Cause::SiteNotSeeded {}))
+}
+
+fn through_bytes(row: &Row) -> Row {
+    let text = serde_json::to_string(row).expect("a row can be written");
+    serde_json::from_str(&text).expect("a row can be read")
 }
 
 impl World {
@@ -76,12 +96,15 @@ impl World {
         let local = &mut self.sites[site];
         let now = local.process.now(self.now, &mut self.rng);
         let step = local.core.step(input, now);
-        if self.dies() {
-            self.local_crash(site, "before it persisted");
+        let write = local.write(&step);
+        if let Some(share) = self.tears() {
+            self.sites[site].disk.tear(write, share);
+            self.local_crash(site, "while it persisted");
             return None;
         }
         let local = &mut self.sites[site];
-        local.persist(&step);
+        local.disk.commit(write);
+        local.log.extend(step.events.iter().cloned());
         self.observe_site(site, &step, now);
         if self.dies() {
             self.local_crash(site, "before it answered");
@@ -105,12 +128,13 @@ impl World {
     pub(crate) fn local_up(&mut self, site: usize) {
         let now = self.now;
         let local = &mut self.sites[site];
-        if local.process.up {
+        if local.process.up || self.asleep.locals {
             return;
         }
         local.core = local.restored();
         local.process.rise(now, local.core.clock());
-        local.unsent = 1;
+        local.uplink.forget();
+        local.seeded = knows_its_site(&local.core);
         self.note(|w| format!("LO {} is back", w.sites[site].name));
         self.local_step(site, Input::Tick);
     }
@@ -123,19 +147,20 @@ impl World {
 
     /// Reads Git, sends events, asks for commands.
     pub(crate) fn local_sync(&mut self, site: usize) {
-        let next = self.rng.range(SYNC / 2..SYNC * 2);
+        let next = self.rng.range(SYNC / 2..SYNC * 2) * self.asleep.slowness();
         self.after(next, Happening::LocalSync { site });
         if !self.sites[site].process.up {
             return;
         }
-        if self.now >= self.sites[site].git_until {
+        if !self.sites[site].seeded {
+            self.local_seed(site);
+        }
+        if self.now >= self.sites[site].git_until && self.sites[site].process.up {
             self.local_fetch(site);
         }
-        if !self.sites[site].process.up {
-            return;
+        if self.sites[site].process.up {
+            self.local_report(site);
         }
-        self.local_send_events(site);
-        self.send_far(site, Happening::ToCentral { site, message: ToCentral::CommandsPlease });
     }
 
     fn local_fetch(&mut self, site: usize) {
@@ -145,15 +170,6 @@ impl World {
         };
         let Some(step) = self.local_step(site, Input::Commit(commit)) else { return };
         self.sites[site].full = matches!(step.refused, Some(Refused::OtherBase { .. }));
-    }
-
-    fn local_send_events(&mut self, site: usize) {
-        let local = &self.sites[site];
-        let from = usize::try_from(local.unsent - 1).unwrap_or(0);
-        let events: Vec<Event> = local.log.iter().skip(from).take(BATCH).cloned().collect();
-        let incarnation = local.core.log().incarnation;
-        let message = ToCentral::Events { incarnation, events };
-        self.send_far(site, Happening::ToCentral { site, message });
     }
 
     pub(crate) fn local_receive(&mut self, site: usize, message: ToLocal) {
@@ -174,29 +190,18 @@ impl World {
                 }
             }
             ToLocal::Capabilities { node } => self.local_capabilities(site, node),
-            ToLocal::EventsTaken { incarnation, next } => {
-                let local = &mut self.sites[site];
-                if incarnation == local.core.log().incarnation {
-                    local.unsent = next;
-                }
-            }
+            ToLocal::EventsTaken { incarnation, next } => self.local_taken(site, incarnation, next),
+            ToLocal::Diverged { incarnation } => self.local_diverged(site, incarnation),
             ToLocal::Fenced { by } => {
                 self.local_step(site, Input::Fenced { by });
             }
-            ToLocal::Commands(commands) => {
-                for command in commands {
-                    self.local_step(site, Input::Command(command));
-                    if !self.sites[site].process.up {
-                        return;
-                    }
-                }
-            }
+            ToLocal::Commands(commands) => self.local_obey(site, commands),
         }
     }
 
     fn local_capabilities(&mut self, site: usize, node: usize) {
         let edge = &self.nodes[node];
-        let own = capabilities(edge.name.as_str(), &edge.architecture, "");
+        let own = capabilities(edge.name.as_str(), &edge.architecture, edge.labels());
         let input = Input::Capabilities(edge.name.clone(), Box::new(own));
         if self.local_step(site, input).is_some_and(|it| it.refused.is_none()) {
             let message = ToEdge::CapabilitiesTaken;
@@ -204,19 +209,35 @@ impl World {
         }
     }
 
+    /// The role keeps what it served; here nine of ten polls trust the version.
+    fn is_up_to_date(&mut self, site: usize, node: usize, have: Option<Have>) -> bool {
+        let core = &self.sites[site].core;
+        let name = &self.nodes[node].name;
+        let version = core.member(name).map(|it| it.version());
+        let served = self.checker.served(site, node);
+        let same = served.is_some_and(|(number, etag)| {
+            version == Some(number) && have == Some(Have { version: number, etag: Some(etag) })
+        });
+        same && core.asks(name).is_empty() && !self.rng.chance(10)
+    }
+
     fn local_poll(&mut self, site: usize, node: usize, have: Option<Have>) {
         let name = self.nodes[node].name.clone();
         let Some(step) = self.local_step(site, Input::Heard { node: name.clone(), have }) else {
             return;
         };
-        if step.refused.is_some() {
+        // A fenced LO goes on to serve the manifest it had.
+        if step.refused.is_some_and(|it| !matches!(it, Refused::Fenced { .. })) {
+            return;
+        }
+        if self.is_up_to_date(site, node, have) {
             return;
         }
         let core = &self.sites[site].core;
         let asks = core.asks(&name);
         let Ok(manifest) = core.manifest(&name) else { return };
         if have.and_then(|it| it.etag) != Some(manifest.etag) {
-            self.observe_manifest(node, &manifest);
+            self.observe_manifest(site, node, &manifest);
             let documents = manifest.documents.into_iter().map(|it| (it.1, it.2)).collect();
             let (bytes, etag) = (manifest.bytes, manifest.etag);
             let message = ToEdge::Manifest { bytes, etag, documents };

@@ -8,8 +8,12 @@ use colony_sim::{Coverage, Options, Report, Violation, run};
 const USAGE: &str = "\
 Simulates fleets with faults and checks what must always hold.
 
-usage: colony-sim [--seeds COUNT] [--from SEED]    run COUNT stories (200), starting with SEED (1)
-       colony-sim --seed SEED                      replay one story and print its trace
+usage: colony-sim [--seeds COUNT] [--from SEED] [--require-coverage] [--keep-going]
+           run COUNT stories (200), starting with SEED (1), and print what they met;
+           fail if they leave something out of the published tables;
+           list all that end badly instead of telling the first
+       colony-sim --seed SEED
+           replay one story and print its trace
 ";
 
 /// What the command line asks for.
@@ -17,6 +21,8 @@ struct Order {
     from: u64,
     count: u64,
     replay: bool,
+    require_coverage: bool,
+    keep_going: bool,
 }
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
@@ -33,8 +39,12 @@ fn main() -> ExitCode {
         }
     };
     match tell(&order) {
-        Ok(summary) => {
+        Ok((summary, complete)) => {
             println!("{summary}");
+            if order.require_coverage && !complete {
+                println!("not everything was met: more stories, or better ones, are needed");
+                return ExitCode::FAILURE;
+            }
             ExitCode::SUCCESS
         }
         Err(violation) => {
@@ -46,27 +56,38 @@ fn main() -> ExitCode {
 
 /// What to do, `None` for help, or what is wrong with the arguments.
 fn order(arguments: impl Iterator<Item = String>) -> Result<Option<Order>, String> {
-    let mut order = Order { from: 1, count: 200, replay: false };
+    let mut order =
+        Order { from: 1, count: 200, replay: false, require_coverage: false, keep_going: false };
     let mut arguments = arguments;
     while let Some(flag) = arguments.next() {
         if matches!(flag.as_str(), "-h" | "--help") {
             return Ok(None);
         }
-        let value = arguments.next().unwrap_or_default();
-        let number = value.parse::<u64>().ok().filter(|it| (1..=u64::from(u32::MAX)).contains(it));
-        let number = number.ok_or(format!("`{flag} {value}`: a number from 1 is needed"));
         match flag.as_str() {
-            "--seeds" => order.count = number?,
-            "--from" => order.from = number?,
-            "--seed" => (order.from, order.count, order.replay) = (number?, 1, true),
-            _ => return Err(format!("`{flag}` is not known")),
+            "--require-coverage" => order.require_coverage = true,
+            "--keep-going" => order.keep_going = true,
+            _ => valued(&mut order, &flag, &arguments.next().unwrap_or_default())?,
         }
     }
     Ok(Some(order))
 }
 
+/// Takes a flag that has a value.
+fn valued(order: &mut Order, flag: &str, value: &str) -> Result<(), String> {
+    let number = value.parse::<u64>().ok().filter(|it| (1..=u64::from(u32::MAX)).contains(it));
+    let number = number.ok_or(format!("`{flag} {value}`: a number from 1 is needed"));
+    match flag {
+        "--seeds" => order.count = number?,
+        "--from" => order.from = number?,
+        "--seed" => (order.from, order.count, order.replay) = (number?, 1, true),
+        _ => return Err(format!("`{flag}` is not known")),
+    }
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "a command-line program")]
 /// Tells the stories on all cores; the first seed that ends badly is reported.
-fn tell(order: &Order) -> Result<String, Box<Violation>> {
+fn tell(order: &Order) -> Result<(String, bool), Box<Violation>> {
     let options = Options { trace: order.replay };
     let next = AtomicU64::new(order.from);
     let end = order.from + order.count;
@@ -79,7 +100,7 @@ fn tell(order: &Order) -> Result<String, Box<Violation>> {
                 break;
             }
             let result = run(seed, options);
-            stop.fetch_or(result.is_err(), Ordering::Relaxed);
+            stop.fetch_or(result.is_err() && !order.keep_going, Ordering::Relaxed);
             told.push(result);
         }
         told
@@ -89,24 +110,28 @@ fn tell(order: &Order) -> Result<String, Box<Violation>> {
         let workers: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
         workers.into_iter().flat_map(|it| it.join().expect("a worker panicked")).collect()
     });
+    let bad = told.iter().filter_map(|it| it.as_ref().err()).filter(|_| order.keep_going);
+    bad.for_each(|it| println!("story {} ends badly: {}", it.seed, it.what));
     let reports: Vec<Report> = told.into_iter().collect::<Result<_, _>>()?;
     Ok(summary(&reports, order.replay))
 }
 
-fn summary(reports: &[Report], replay: bool) -> String {
+/// What the stories were, and whether they met all that is published.
+fn summary(reports: &[Report], replay: bool) -> (String, bool) {
     let mut coverage = Coverage::default();
     reports.iter().for_each(|it| coverage.add(&it.coverage));
     let sum = |of: fn(&Report) -> u64| reports.iter().map(of).sum::<u64>();
     let slowest = reports.iter().map(|it| it.converged_after).max().unwrap_or(0);
     let trace = if replay { reports[0].trace.join("\n") + "\n" } else { String::new() };
-    format!(
+    let text = format!(
         "{trace}{} stories, {} steps, {} faults, {} events; slowest convergence {slowest} s (virtual)\n{}",
         reports.len(),
         sum(|it| it.steps),
         sum(|it| it.faults),
         sum(|it| it.events),
-        coverage.summary()
-    )
+        if replay { String::new() } else { coverage.summary() }
+    );
+    (text, coverage.missed().is_empty())
 }
 
 fn describe(violation: &Violation) -> String {

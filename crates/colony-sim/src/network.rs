@@ -1,10 +1,9 @@
 //! What is said between the roles, over a line that loses, doubles and delays.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use colony_core::event::{Event, Incarnation, Seq};
-use colony_core::fleet::Revert;
-use colony_core::id::{BlobId, DeploymentId, DeploymentName};
+use colony_core::id::DeploymentId;
 use colony_core::node::Action;
 use colony_core::site::{Asks, Command, Have};
 use colony_margo::{DeploymentStatus, Digest};
@@ -44,14 +43,28 @@ pub(crate) enum Happening {
         at: u64,
     },
     CentralWork,
-    /// CO pushes what it wrote; Git may have moved since.
+    /// CO writes a change of its queue; Git may have moved since.
     CentralPush {
-        site: usize,
-        name: DeploymentName,
-        expected: Option<BlobId>,
-        text: Option<String>,
+        number: u64,
     },
-    CentralRevert(Revert),
+    /// Somebody asks everybody why things are as they are.
+    Ask,
+    /// The node finds the LO that is in charge.
+    EdgeMoves {
+        node: usize,
+        site: usize,
+    },
+    /// What a node that booted without a network must run by now.
+    EdgeBooted {
+        node: usize,
+        life: u64,
+        version: Option<u64>,
+        ran: BTreeSet<DeploymentId>,
+    },
+    /// An operator invites an LO again.
+    LocalRejoin {
+        site: usize,
+    },
     EdgeUp {
         node: usize,
     },
@@ -79,6 +92,7 @@ pub(crate) enum ToLocal {
     Status { node: usize, status: Box<DeploymentStatus> },
     Capabilities { node: usize },
     EventsTaken { incarnation: Incarnation, next: Seq },
+    Diverged { incarnation: Incarnation },
     Fenced { by: Incarnation },
     Commands(Vec<Command>),
 }
@@ -94,7 +108,7 @@ pub(crate) enum ToEdge {
 #[derive(Debug, Clone)]
 pub(crate) enum ToCentral {
     Events { incarnation: Incarnation, events: Vec<Event> },
-    CommandsPlease,
+    CommandsPlease { incarnation: Incarnation, done: u64 },
 }
 
 impl World {

@@ -54,6 +54,11 @@ impl Process {
         due
     }
 
+    /// Whoever knows this process by another number plans its ticks anew.
+    pub(crate) fn forget_tick(&mut self) {
+        self.tick = None;
+    }
+
     pub(crate) fn die(&mut self) {
         self.up = false;
         self.tick = None;

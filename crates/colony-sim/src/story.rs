@@ -38,7 +38,12 @@ pub struct Violation {
 pub fn run(seed: u64, options: Options) -> Result<Report, Box<Violation>> {
     let mut world = World::new(seed);
     world.after(1_000, Happening::Chaos);
-    let chaos = world.rng.range(10..50) * MINUTE;
+    let half = world.rng.range(5..25) * MINUTE;
+    world.run_until(half);
+    if world.rng.chance(10) && world.violation.is_none() {
+        world.winter();
+    }
+    let chaos = world.now + half;
     world.run_until(chaos);
     world.calm_down();
     let end = world.converge(chaos);

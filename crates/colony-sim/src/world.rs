@@ -13,6 +13,7 @@ use crate::git::Git;
 use crate::local::Local;
 use crate::network::Happening;
 use crate::rng::Rng;
+use crate::winter::Asleep;
 
 /// How many lines of a story are kept for the report of a violation.
 const TRACE: usize = 300;
@@ -29,10 +30,13 @@ pub(crate) struct World {
     serial: u64,
     pub(crate) git: Git,
     pub(crate) central: Central,
+    /// The LO in charge of each site; behind them those they have replaced.
     pub(crate) sites: Vec<Local>,
+    pub(crate) founded: usize,
     pub(crate) nodes: Vec<Edge>,
     /// Faults have stopped.
     pub(crate) calm: bool,
+    pub(crate) asleep: Asleep,
     pub(crate) checker: Checker,
     pub(crate) coverage: Coverage,
     pub(crate) trace: VecDeque<String>,
@@ -54,8 +58,10 @@ impl World {
             git: Git::new(),
             central: Central::new(),
             sites: Vec::new(),
+            founded: 0,
             nodes: Vec::new(),
             calm: true,
+            asleep: Asleep::default(),
             checker: Checker::default(),
             coverage: Coverage::default(),
             trace: VecDeque::new(),
@@ -67,6 +73,7 @@ impl World {
             world.found_site(index);
         }
         world.after(500, Happening::CentralWork);
+        world.after(10_000, Happening::Ask);
         world.calm = false;
         world
     }
@@ -76,19 +83,23 @@ impl World {
         let site = self.sites.len();
         let incarnation = self.central_join(&name, false).expect("a new site can join");
         self.sites.push(Local::new(name, incarnation));
+        self.founded += 1;
         self.local_seed(site);
         let most = if self.rng.chance(10) { 17 } else { 8 };
-        for _ in 0..self.rng.range(1..most) {
+        let least = u64::from(self.nodes.is_empty() || !self.rng.chance(20));
+        for _ in 0..self.rng.range(least..most) {
             self.found_node(site);
         }
         self.after(100, Happening::LocalSync { site });
     }
 
-    fn found_node(&mut self, site: usize) {
+    pub(crate) fn found_node(&mut self, site: usize) -> usize {
         let node = self.nodes.len();
         let name = format!("n{node}").parse().expect("a name");
         let architecture = if self.rng.chance(15) { "arm64" } else { "amd64" };
-        self.nodes.push(Edge::new(name, site, architecture));
+        let mut edge = Edge::new(name, site, architecture);
+        edge.labelled = self.rng.chance(40);
+        self.nodes.push(edge);
         let name = self.nodes[node].name.clone();
         self.local_step(site, Input::Joined(name));
         self.nodes[node].process.die();
@@ -96,6 +107,7 @@ impl World {
         let soon = self.rng.range(10..3_000);
         self.after(soon, Happening::EdgePoll { node });
         self.after(soon, Happening::EdgeLook { node, again: true });
+        node
     }
 
     pub(crate) fn after(&mut self, wait: u64, happening: Happening) {
@@ -139,10 +151,13 @@ impl World {
             Happening::LocalSync { site } => self.local_sync(site),
             Happening::LocalWake { site, life, at } => self.local_wake(site, life, at),
             Happening::CentralWork => self.central_work(),
-            Happening::CentralPush { site, name, expected, text } => {
-                self.central_push(site, name, expected, text);
+            Happening::CentralPush { number } => self.central_push(number),
+            Happening::Ask => self.ask(),
+            Happening::EdgeMoves { node, site } => self.edge_moves(node, site),
+            Happening::EdgeBooted { node, life, version, ran } => {
+                self.edge_booted(node, (life, version), &ran);
             }
-            Happening::CentralRevert(revert) => self.central_revert(&revert),
+            Happening::LocalRejoin { site } => self.local_rejoin(site),
             Happening::EdgeUp { node } => self.edge_up(node),
             Happening::LocalUp { site } => self.local_up(site),
             Happening::CentralUp => self.central_up(),
@@ -155,6 +170,11 @@ impl World {
     /// Whether a process dies at this very point.
     pub(crate) fn dies(&mut self) -> bool {
         !self.calm && self.rng.range(0..2_000) == 0
+    }
+
+    /// Whether power fails during a write, and how much of it reaches the disk.
+    pub(crate) fn tears(&mut self) -> Option<u64> {
+        self.dies().then(|| self.rng.range(0..101))
     }
 
     pub(crate) fn note(&mut self, line: impl FnOnce(&World) -> String) {

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use colony_sim::{Options, run};
+use colony_sim::{Options, REGRESSIONS, run};
 
 #[test]
 fn a_seed_tells_the_same_story_each_time() {
@@ -11,6 +11,14 @@ fn a_seed_tells_the_same_story_each_time() {
     assert_eq!(first.trace, second.trace);
     assert_eq!((first.steps, first.events), (second.steps, second.events));
     assert!(first.faults > 0 && first.events > 0, "nothing happened");
+}
+
+#[test]
+fn stories_that_once_ended_badly_end_well() {
+    for it in REGRESSIONS {
+        let told = run(it.seed, Options::default());
+        assert!(told.is_ok(), "seed {} ({}): {told:?}", it.seed, it.bug);
+    }
 }
 
 #[test]

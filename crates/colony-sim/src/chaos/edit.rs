@@ -1,0 +1,144 @@
+//! People who write to Git, well or badly.
+
+use colony_testkit::App;
+
+use crate::world::World;
+
+const STRATEGIES: [&str; 8] = [
+    "",
+    "strategy: {type: all-at-once}",
+    "strategy: {type: rolling, maxUnavailable: 2}",
+    "strategy: {type: rolling, maxUnavailable: 34%}",
+    "replicas: 2",
+    "replicas: 4",
+    "selector: {zone: wet}",
+    "strategy: {type: rolling, maxUnavailable: 1}\nprogressDeadline: 3m\nsoak: 20s",
+];
+
+const POLICIES: [&str; 4] =
+    ["", "onFailure: stop", "onFailure: rollback-node", "retry: {installs: 2, updates: 2}"];
+
+/// The version whose health check neither passes nor fails.
+const UNDECIDED: &str = "1.0.12";
+
+const EITHER: &str = "capacityRequirements: {cpu: {cores: 1, architectures: [amd64, arm64]}}";
+const ONE: &str = "capacityRequirements: {cpu: {cores: 1, architectures: [amd64]}}";
+
+impl World {
+    /// Somebody deploys, updates or removes applications.
+    pub(super) fn edit(&mut self) {
+        let site = self.any_site();
+        if self.rng.chance(50) {
+            let (path, text) = self.edit_one(site);
+            self.note(|_| format!("operator deploys {path}"));
+            return self.central_deploy(site, &path, text);
+        }
+        if self.rng.chance(20) {
+            return self.race_a_rollback();
+        }
+        let mut changes = Vec::new();
+        for _ in 0..self.rng.range(1..3) {
+            changes.push(self.edit_one(site));
+        }
+        self.note(|_| format!("Git: {}", changed(&changes)));
+        self.git.commit(changes);
+    }
+
+    fn edit_one(&mut self, site: usize) -> (String, Option<String>) {
+        let (name, _) = self.any_app(site);
+        let site = self.sites[site].name.clone();
+        let path = format!("deployments/{site}/{name}.yaml");
+        if self.rng.chance(12) {
+            return (path, None);
+        }
+        let (version, target) = (self.any_version(), self.any_target());
+        let settings = self.any_settings(&version);
+        let mut app = App::new(&name, &version).on(&target).with(&settings);
+        app = match self.rng.range(0..10) {
+            0..3 => app.needing(EITHER),
+            3..5 => app.needing(ONE),
+            _ => app,
+        };
+        (path, Some(app.text(&site)))
+    }
+
+    /// Four of ten versions are bad in a usual way, a few in a rare one.
+    fn any_version(&mut self) -> String {
+        let last = if self.rng.chance(10) { self.rng.range(10..13) } else { self.rng.range(0..10) };
+        format!("1.0.{last}")
+    }
+
+    /// Mostly all nodes, sometimes one of some site, or one that is not there.
+    fn any_target(&mut self) -> String {
+        match self.rng.range(0..30) {
+            0 => "nobody".to_owned(),
+            1 => {
+                let node = self.any_node();
+                self.nodes[node].name.to_string()
+            }
+            _ => "*".to_owned(),
+        }
+    }
+
+    /// What never decides whether it is well needs a deadline after the node's
+    /// own: an attempt that ends before is nobody's fault, and tried for ever.
+    fn any_settings(&mut self, version: &str) -> String {
+        let strategy = self.rng.pick(&STRATEGIES).copied().unwrap_or("");
+        let hasty = version == UNDECIDED && strategy.contains("progressDeadline");
+        let strategy = if hasty { "" } else { strategy };
+        let policy = self.rng.pick(&POLICIES).copied().unwrap_or("");
+        [strategy, policy].join("\n").trim().to_owned()
+    }
+
+    /// A person mends, or breaks, the very file CO is about to revert.
+    fn race_a_rollback(&mut self) {
+        let Some(revert) = self.central.core.reverts_open().into_iter().next() else { return };
+        let path = crate::writer::path(&revert.site, &revert.name);
+        let app = App::new(revert.name.as_str(), &self.any_version());
+        let text = self.rng.chance(80).then(|| app.text(&revert.site));
+        self.note(|_| format!("Git: somebody is quicker than the rollback of {path}"));
+        self.git.commit(vec![(path, text)]);
+    }
+
+    /// Somebody breaks a file, empties the site or rewrites history.
+    pub(super) fn edit_badly(&mut self) {
+        let site = self.any_site();
+        let name = self.sites[site].name.clone();
+        let (app, _) = self.any_app(site);
+        let path = format!("deployments/{name}/{app}.yaml");
+        match self.rng.range(0..6) {
+            0 => self.git.commit(vec![(path, Some("id: [oops\n".to_owned()))]),
+            1 => self.git.commit(vec![(path, Some("id: 7\nspec: {}\n".to_owned()))]),
+            2 => {
+                let copy = format!("deployments/{name}/copy.yaml");
+                let text = App::new(&app, "1.0.2").text(&name);
+                self.git.commit(vec![(copy, Some(text))]);
+            }
+            3 => {
+                let all = self.git.paths().into_iter().filter(|it| crate::git::is_of(&name, it));
+                let all = all.map(|it| (it, None)).collect();
+                self.git.commit(all);
+            }
+            4 => {
+                let change = self.edit_one(site);
+                self.git.rewrite(vec![change]);
+            }
+            _ => {
+                let path = format!("sites/{name}.yaml");
+                let text = "maintenanceWindows: [{from: '12:05', to: '12:20'}]\n";
+                let open = self.git.blob_at_head(&path).is_some();
+                self.git.commit(vec![(path, (!open).then(|| text.to_owned()))]);
+            }
+        }
+        self.note(|_| format!("Git: somebody interferes with {name}"));
+    }
+}
+
+fn changed(changes: &[(String, Option<String>)]) -> String {
+    let one = |(path, text): &(String, Option<String>)| {
+        let version = text.as_ref().and_then(|it| it.split("revision: ").nth(1));
+        let version = version.and_then(|it| it.lines().next()).unwrap_or("gone");
+        format!("{path} {version}")
+    };
+    changes.iter().map(one).collect::<Vec<_>>().join(", ")
+}

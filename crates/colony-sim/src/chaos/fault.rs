@@ -1,0 +1,183 @@
+//! Lines break, engines fail, machines die, clocks jump.
+
+use colony_core::site::Input;
+
+use crate::network::Happening;
+use crate::world::World;
+
+const HOUR: i64 = 3_600_000;
+
+impl World {
+    pub(super) fn disturb_line(&mut self) {
+        let until = self.for_a_while();
+        let (site, node) = (self.any_site(), self.any_node());
+        let local = &mut self.sites[site];
+        let what = match self.rng.range(0..4) {
+            0 => {
+                local.wan_until = until;
+                format!("{} loses CO", local.name)
+            }
+            1 => {
+                local.git_until = until;
+                format!("{} loses Git", local.name)
+            }
+            2 => {
+                local.cut_until = until;
+                format!("{} loses all its nodes", local.name)
+            }
+            _ => {
+                self.nodes[node].cut_until = until;
+                format!("{} is cut off", self.nodes[node].name)
+            }
+        };
+        self.note(|w| format!("{what} for {} s", (until - w.now) / 1_000));
+    }
+
+    pub(super) fn disturb_engine(&mut self) {
+        let until = self.for_a_while();
+        let node = self.any_node();
+        let (index, kind) = (self.rng.next(), self.rng.range(0..10));
+        let now = self.now;
+        let edge = &mut self.nodes[node];
+        let (name, engine) = (&edge.name, &mut edge.engine);
+        let what = match kind {
+            0 => {
+                engine.down_until = until;
+                format!("engine of {name} is down")
+            }
+            1 => {
+                engine.power_cycle();
+                (engine.killed_at, engine.down_until) = (now, now + 10_000);
+                format!("engine of {name} restarts with all its containers, and is slow")
+            }
+            2 => {
+                engine.disk_full_until = until;
+                format!("disk of {name} is full")
+            }
+            3 => {
+                engine.stubborn_until = until;
+                format!("engine of {name} removes nothing")
+            }
+            4 => {
+                engine.kill(index, now);
+                format!("a container of {name} is killed, others are slow")
+            }
+            5 => {
+                engine.port_taken_until = until;
+                format!("somebody on {name} holds the port")
+            }
+            6 => {
+                engine.flaps_until = until;
+                format!("health checks on {name} come and go")
+            }
+            _ => return self.disturb_registry(until),
+        };
+        self.note(|w| format!("{what} for {} s", (until - w.now) / 1_000));
+    }
+
+    fn disturb_registry(&mut self, until: u64) {
+        let site = self.any_site();
+        let denies = self.rng.chance(30);
+        let local = &mut self.sites[site];
+        let what = if denies { "denies the site" } else { "is down" };
+        *(if denies { &mut local.denied_until } else { &mut local.registry_until }) = until;
+        self.note(|w| {
+            let seconds = (until - w.now) / 1_000;
+            format!("registry of {} {what} for {seconds} s", w.sites[site].name)
+        });
+    }
+
+    pub(super) fn kill_somebody(&mut self) {
+        let (site, node) = (self.any_site(), self.any_node());
+        match self.rng.range(0..12) {
+            0..2 => self.central_crash("by a power cut"),
+            2..5 if self.sites[site].process.up => self.local_crash(site, "by a power cut"),
+            5..8 if self.nodes[node].process.up => self.edge_crash(node, "by a power cut"),
+            8..10 => self.reboot_alone(node),
+            _ => self.jump_clock(site, node),
+        }
+    }
+
+    /// Some hours, a month and more, or back to 1970 as after an empty battery.
+    fn jump_clock(&mut self, site: usize, node: usize) {
+        let hours = match self.rng.range(0..10) {
+            0 => -1_000,
+            1 => 1_000,
+            2 => -600_000,
+            _ => i64::try_from(self.rng.range(0..20)).unwrap_or(0) - 10,
+        };
+        let who = match self.rng.range(0..5) {
+            0..2 => {
+                self.sites[site].process.skew = hours * HOUR;
+                format!("LO {}", self.sites[site].name)
+            }
+            2 => {
+                self.central.process.skew = hours * HOUR;
+                "CO".to_owned()
+            }
+            _ => {
+                self.nodes[node].process.skew = hours * HOUR;
+                format!("EN {}", self.nodes[node].name)
+            }
+        };
+        self.note(|_| format!("the clock of {who} jumps by {hours} h"));
+    }
+
+    /// A device is set up anew or is new, or a site's LO is replaced.
+    pub(super) fn disaster(&mut self) {
+        let (site, node) = (self.any_site(), self.any_node());
+        match self.rng.range(0..10) {
+            0..4 => self.replace_local(site),
+            4..6 => self.welcome(site),
+            6 => self.change_device(node),
+            _ => self.set_up_anew(node),
+        }
+    }
+
+    fn can_join_node(&self, site: usize) -> bool {
+        let local = &self.sites[site];
+        local.process.up && self.now >= local.cut_until && local.core.is_ready()
+    }
+
+    /// One more device joins; it says a little later what it can do.
+    fn welcome(&mut self, site: usize) {
+        if self.nodes.len() >= 24 || !self.can_join_node(site) {
+            return;
+        }
+        let node = self.found_node(site);
+        self.nodes[node].mute_until = self.now + self.rng.range(1_000..120_000);
+        self.note(|w| format!("{} joins {}", w.nodes[node].name, w.sites[site].name));
+    }
+
+    /// Somebody labels the device otherwise.
+    fn change_device(&mut self, node: usize) {
+        let edge = &mut self.nodes[node];
+        edge.labelled = !edge.labelled;
+        self.note(|w| format!("{} is labelled otherwise", w.nodes[node].name));
+        let crashed = self.nodes[node].process.up;
+        if crashed {
+            self.edge_crash(node, "to take its labels");
+        }
+    }
+
+    fn set_up_anew(&mut self, node: usize) {
+        let owner = self.nodes[node].site;
+        if !self.can_join_node(owner) || owner >= self.founded {
+            return;
+        }
+        self.note(|w| format!("{} is set up anew", w.nodes[node].name));
+        let other = self.rng.chance(30);
+        let edge = &mut self.nodes[node];
+        edge.process.die();
+        edge.wipe();
+        edge.retired = false;
+        if other {
+            let is_arm = edge.architecture == "arm64";
+            edge.architecture = if is_arm { "amd64" } else { "arm64" }.to_owned();
+        }
+        self.checker.forget_node(node);
+        let name = self.nodes[node].name.clone();
+        self.local_step(owner, Input::Joined(name));
+        self.after(5_000, Happening::EdgeUp { node });
+    }
+}

@@ -6,7 +6,7 @@ SEED ?= 7
 export SEEDS
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test prove chaos bench sim bench-deploy
+.PHONY: help demo check test prove chaos bench sim bench-deploy model
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -41,3 +41,6 @@ bench-deploy: ## what a deployment costs, from end to end
 
 sim: ## replay one story: make sim SEED=7
 	cargo run --release -p colony-sim -- --seed $(SEED)
+
+model: ## explore all interleavings of a small fleet
+	cargo run --release -p colony-model

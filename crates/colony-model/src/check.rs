@@ -1,0 +1,248 @@
+//! What must hold in every state, checked after every step of everybody.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use colony_core::event::{Body, Event, Transition};
+use colony_core::id::{DeploymentId, PlacementId};
+use colony_core::site::{NodeManifest, Step};
+use colony_core::state::State;
+use colony_core::time::Now;
+use colony_core::transition::{Trigger, is_legal};
+use colony_core::{node, why};
+use colony_margo::Digest;
+
+use crate::local::Local;
+use crate::words;
+use crate::world::World;
+
+/// The properties of a world, by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Rule {
+    Table,
+    Log,
+    Versions,
+    Content,
+    Limit,
+    Quarantine,
+    Acknowledged,
+    Belief,
+    Restart,
+    Removal,
+    Deleted,
+    Why,
+    Seed,
+    Converges,
+}
+
+impl Rule {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Rule::Table => "no transition outside the table, none from elsewhere than it says",
+            Rule::Log => "the log has no gap and no change",
+            Rule::Versions => "manifest versions never go back, as a node sees them",
+            Rule::Content => "one manifest version has one content",
+            Rule::Limit => "never more down by own action than maxUnavailable",
+            Rule::Quarantine => "a quarantined revision is never offered",
+            Rule::Acknowledged => "no acknowledged event is lost",
+            Rule::Belief => "the centre believes what the site said",
+            Rule::Restart => "a matching workload is never restarted",
+            Rule::Removal => "an empty or unseeded orchestrator removes nothing",
+            Rule::Deleted => "DELETED only after the node confirmed, or never had it",
+            Rule::Why => "what is not final has a why",
+            Rule::Seed => "a new orchestrator is told of everything",
+            Rule::Converges => "when the faults stop, the world converges",
+        }
+    }
+}
+
+/// A rule that does not hold, and how.
+#[derive(Debug)]
+pub(crate) struct Broken {
+    pub(crate) rule: Rule,
+    pub(crate) what: String,
+}
+
+type Verdict = Result<(), (Rule, String)>;
+
+impl World {
+    pub(crate) fn break_rule(&mut self, rule: Rule, what: String) {
+        self.say(format!("BROKEN: {}: {what}", rule.name()));
+        if self.broken.is_none() {
+            self.broken = Some(std::sync::Arc::new(Broken { rule, what }));
+        }
+    }
+
+    fn judge(&mut self, verdict: Verdict) {
+        if let Err((rule, what)) = verdict {
+            self.break_rule(rule, what);
+        }
+    }
+
+    /// Looks at what an orchestrator has just persisted.
+    pub(crate) fn observe_site(&mut self, before: &Local, step: &Step, now: Now) {
+        for event in &step.events {
+            self.say(format!("   {}", words::event(event)));
+            if let Body::Quarantined { good: None, .. } = &event.body {
+                self.removed = true;
+            }
+        }
+        if step.events.is_empty() && step.changed.placements.is_empty() {
+            return;
+        }
+        self.judge(check_log(before, &step.events));
+        let states = self.check_table(before, &step.events);
+        self.judge(states);
+        self.judge(check_quarantine(before, &step.events));
+        self.judge(self.check_deleted(&step.events));
+        self.judge(self.check_limits(&step.events));
+        self.judge(self.check_why(step, now));
+    }
+
+    /// Follows the transitions from where the placements were to where they are.
+    fn check_table(&self, before: &Local, events: &[Event]) -> Verdict {
+        let known = before.core.placements().map(|it| (it.id.clone(), it.state()));
+        let mut states: BTreeMap<PlacementId, State> = known.collect();
+        states.extend(self.seeded.clone());
+        for it in transitions(events) {
+            let id = PlacementId { deployment: it.deployment.clone(), node: it.node.clone() };
+            let from = states.get(&id).copied();
+            if from != it.from || !is_legal(it.from, it.trigger, it.to) {
+                let what = format!("{id}: {:?} → {} while it was {from:?}", it.from, it.to);
+                return Err((Rule::Table, what));
+            }
+            states.insert(id, it.to);
+        }
+        states.retain(|_, it| *it != State::Deleted);
+        let now = self.local.core.placements().map(|it| (it.id.clone(), it.state()));
+        let now: BTreeMap<PlacementId, State> = now.collect();
+        if now == states {
+            return Ok(());
+        }
+        Err((Rule::Table, format!("the log says {states:?}, the site has {now:?}")))
+    }
+
+    /// What is said to be gone is gone from the device.
+    fn check_deleted(&self, events: &[Event]) -> Verdict {
+        for it in transitions(events).filter(|it| it.to == State::Deleted) {
+            let forced = it.trigger == Trigger::Forced;
+            let edge = self.nodes.iter().find(|edge| edge.name == it.node);
+            if edge.is_some_and(|edge| !forced && edge.engine.has(&it.deployment)) {
+                return Err((Rule::Deleted, format!("node {} still has it", it.node)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing starts that would take more down than the strategy allows.
+    fn check_limits(&self, events: &[Event]) -> Verdict {
+        let core = &self.local.core;
+        for it in transitions(events).filter(|it| is_start(it)) {
+            let Some(limit) = core.rollout_limit(&it.deployment) else { continue };
+            let busy = core.placements().filter(|at| is_busy(at.state(), &at.id, &it.deployment));
+            let busy = busy.count();
+            if busy > limit as usize {
+                return Err((Rule::Limit, format!("{busy} are down, {limit} may be")));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_why(&self, step: &Step, now: Now) -> Verdict {
+        let core = &self.local.core;
+        for id in &step.changed.placements {
+            let Some(placement) = core.placement(id) else { continue };
+            let open = !placement.state().is_final();
+            if open && why::placement(core, id, now).is_none() {
+                let what = format!("{id} is {} and nobody knows why", placement.state());
+                return Err((Rule::Why, what));
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at a manifest that is about to be sent.
+    pub(crate) fn observe_manifest(&mut self, node: usize, manifest: &NodeManifest) {
+        let new = (manifest.version, manifest.etag);
+        let Some(old) = self.served[node].replace(new) else { return };
+        let (version, before) = (words::version(new.0), words::version(old.0));
+        if new.0 < old.0 {
+            self.break_rule(Rule::Versions, format!("{version} was served after {before}"));
+        } else if new.0 == old.0 && new.1 != old.1 {
+            self.break_rule(Rule::Content, format!("{version} was served with two contents"));
+        }
+    }
+
+    /// Looks at what a node has just persisted and is about to do.
+    pub(crate) fn observe_node(&mut self, node: usize, step: &node::Step) {
+        for action in &step.actions {
+            let verdict = self.check_action(node, action);
+            self.judge(verdict);
+        }
+    }
+
+    fn check_action(&self, node: usize, action: &node::Action) -> Verdict {
+        let edge = &self.nodes[node];
+        let removes = matches!(action, node::Action::Remove { .. });
+        if removes && !self.removed {
+            let what = format!("node {} takes away what nobody removed", edge.name);
+            return Err((Rule::Removal, what));
+        }
+        let clears = removes || matches!(action, node::Action::Clear { .. });
+        let wanted = edge.wants.get(action.deployment()).map(String::as_str);
+        let runs = edge.engine.running(action.deployment());
+        if clears && runs.is_some() && runs == wanted {
+            let what =
+                format!("node {} stops {} which it is to run", edge.name, runs.unwrap_or(""));
+            return Err((Rule::Restart, what));
+        }
+        Ok(())
+    }
+}
+
+fn transitions(events: &[Event]) -> impl Iterator<Item = &Transition> {
+    events.iter().filter_map(|it| match &it.body {
+        Body::StateTransition(it) => Some(it),
+        _ => None,
+    })
+}
+
+fn check_log(before: &Local, events: &[Event]) -> Verdict {
+    let mut log = before.core.log().clone();
+    let broken = events.iter().find_map(|it| log.follow(it).err());
+    broken.map_or(Ok(()), |it| Err((Rule::Log, it.to_string())))
+}
+
+/// No attempt begins with a revision that is refused at that moment.
+fn check_quarantine(before: &Local, events: &[Event]) -> Verdict {
+    let refused = before.core.deployments().flat_map(|it| it.quarantine().keys());
+    let mut refused: BTreeSet<Digest> = refused.copied().collect();
+    for event in events {
+        match &event.body {
+            Body::Quarantined { bad, .. } => drop(refused.insert(bad.workload)),
+            Body::QuarantineReleased { workload, .. } => drop(refused.remove(workload)),
+            Body::StateTransition(it) if begins(it) => {
+                let target = it.revisions.target.as_ref().map(|it| it.workload);
+                if target.is_some_and(|it| refused.contains(&it)) {
+                    let what = format!("node {} is offered it ({})", it.node, it.trigger.name());
+                    return Err((Rule::Quarantine, what));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn begins(it: &Transition) -> bool {
+    it.to.is_in_flight() && it.trigger != Trigger::Progress
+}
+
+fn is_start(it: &Transition) -> bool {
+    let takes_down = it.trigger == Trigger::Rollback && it.from == Some(State::Installed);
+    let begins = matches!(it.trigger, Trigger::Start | Trigger::Revised | Trigger::Retry);
+    takes_down || (begins && matches!(it.to, State::Installing | State::Updating))
+}
+
+fn is_busy(state: State, id: &PlacementId, deployment: &DeploymentId) -> bool {
+    id.deployment == *deployment && (state.is_in_flight() || matches!(state, State::Unknown(_)))
+}

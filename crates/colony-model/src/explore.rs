@@ -1,0 +1,92 @@
+//! Exploring a world, and telling what was found.
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use stateright::{Checker, Expectation, HasDiscoveries, Model, Path};
+
+use crate::act::Act;
+use crate::check::Rule;
+use crate::model::Bounded;
+use crate::plan::Plan;
+use crate::world::World;
+
+/// What exploring a world has shown.
+#[derive(Debug)]
+pub struct Findings {
+    pub world: &'static str,
+    pub about: &'static str,
+    pub states: usize,
+    pub depth: usize,
+    pub took: Duration,
+    pub properties: Vec<Finding>,
+}
+
+/// A property and what was found of it.
+#[derive(Debug)]
+pub struct Finding {
+    pub name: &'static str,
+    pub holds: bool,
+    /// The way to the state that breaks it.
+    pub trace: Option<String>,
+}
+
+impl Findings {
+    pub fn is_sound(&self) -> bool {
+        self.properties.iter().all(|it| it.holds)
+    }
+}
+
+/// Explores every state of a world, or until a property is broken.
+pub fn explore(plan: Plan, threads: usize) -> Findings {
+    let begun = Instant::now();
+    let (world, about) = (plan.name, plan.about);
+    let checker = Bounded::new(plan).checker().threads(threads);
+    let checker = checker.finish_when(HasDiscoveries::AnyFailures).spawn_bfs().join();
+    let mut found = checker.discoveries();
+    let properties = checker.model().properties().into_iter().map(|property| {
+        let path = found.remove(property.name);
+        let holds = match property.expectation {
+            Expectation::Always | Expectation::Eventually => path.is_none(),
+            Expectation::Sometimes => path.is_some(),
+        };
+        let trace = path.filter(|_| !holds).map(|it| trace(it, property.name));
+        Finding { name: property.name, holds, trace }
+    });
+    let properties = properties.collect();
+    let (states, depth) = (checker.unique_state_count(), checker.max_depth());
+    Findings { world, about, states, depth, took: begun.elapsed(), properties }
+}
+
+/// A path in numbered lines.
+fn trace(path: Path<World, Act>, property: &str) -> String {
+    let mut text = String::new();
+    let states = path.into_states();
+    let mut number = 0;
+    for world in states.iter().skip(1) {
+        number += 1;
+        line(&mut text, number, &world.said);
+    }
+    if property == Rule::Converges.name()
+        && let Some(last) = states.last()
+    {
+        let mut world = last.clone();
+        world.said.clear();
+        let verdict = world.calm_down();
+        let _ = writeln!(text, "      the faults stop, and all that is under way is lost");
+        number += 1;
+        line(&mut text, number, &world.said);
+        let _ = writeln!(text, "      BROKEN: {property}: {}", verdict.err().unwrap_or_default());
+    }
+    text
+}
+
+/// The first line of an act is numbered, what follows from it stands below.
+fn line(text: &mut String, number: usize, said: &[String]) {
+    for (index, what) in said.iter().enumerate() {
+        let _ = match index {
+            0 => writeln!(text, "{number:>4}  {what}"),
+            _ => writeln!(text, "      {what}"),
+        };
+    }
+}

@@ -1,0 +1,144 @@
+//! A world as the checker sees it: states, acts, properties.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use stateright::{Model, Property};
+
+use crate::act::Act;
+use crate::calm::Memo;
+use crate::check::Rule;
+use crate::plan::Plan;
+use crate::world::World;
+
+/// A bounded world, with what was found out about it.
+#[derive(Debug)]
+pub(crate) struct Bounded {
+    start: World,
+    /// States of which the continuation is known to converge.
+    memo: Memo,
+    /// Rules of which a counter-example is known: the first is the shortest.
+    found: Mutex<BTreeSet<Rule>>,
+}
+
+impl Bounded {
+    pub(crate) fn new(plan: Plan) -> Bounded {
+        let start = World::new(Arc::new(plan));
+        Bounded { start, memo: Memo::default(), found: Mutex::default() }
+    }
+
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.start.plan
+    }
+
+    fn holds(&self, world: &World, rule: Rule) -> bool {
+        let broken = world.broken.as_ref().is_some_and(|it| it.rule == rule);
+        !broken || !self.is_first(rule)
+    }
+
+    /// Lets the faults stop here, and looks whether all ends well.
+    fn converges(&self, world: &World) -> bool {
+        if world.broken.is_some() || world.clone().converge(&self.memo).is_ok() {
+            return true;
+        }
+        !self.is_first(Rule::Converges)
+    }
+
+    fn is_first(&self, rule: Rule) -> bool {
+        self.found.lock().is_ok_and(|mut it| it.insert(rule))
+    }
+}
+
+macro_rules! rules {
+    ($($rule:ident)*) => {
+        vec![$(Property::always(Rule::$rule.name(), |model: &Bounded, world: &World| {
+            model.holds(world, Rule::$rule)
+        }),)*]
+    };
+}
+
+impl Model for Bounded {
+    type State = World;
+    type Action = Act;
+
+    fn init_states(&self) -> Vec<World> {
+        vec![self.start.clone()]
+    }
+
+    fn actions(&self, world: &World, acts: &mut Vec<Act>) {
+        world.choices(acts);
+    }
+
+    /// What changes nothing is no step.
+    fn next_state(&self, world: &World, act: Act) -> Option<World> {
+        let mut next = world.clone();
+        next.happen(&act);
+        (next != *world).then_some(next)
+    }
+
+    fn properties(&self) -> Vec<Property<Bounded>> {
+        let mut all = rules! {
+            Table Log Versions Content Limit Quarantine Acknowledged Belief Restart Removal
+            Deleted Why Seed
+        };
+        let converges = |model: &Bounded, world: &World| model.converges(world);
+        all.push(Property::always(Rule::Converges.name(), converges));
+        all.extend(self.goals());
+        all
+    }
+}
+
+impl Bounded {
+    /// What the world must be able to reach, or it shows nothing.
+    fn goals(&self) -> Vec<Property<Bounded>> {
+        let goals = self.plan().goals;
+        const GOALS: [fn(&Bounded, &World) -> bool; 3] = [
+            |_, world| reached(world, 0),
+            |_, world| reached(world, 1),
+            |_, world| reached(world, 2),
+        ];
+        goals.iter().zip(GOALS).map(|(it, reached)| Property::sometimes(it.name, reached)).collect()
+    }
+}
+
+fn reached(world: &World, goal: usize) -> bool {
+    world.plan.goals.get(goal).is_some_and(|it| (it.reached)(world))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, VecDeque};
+
+    use super::*;
+    use crate::plan::{centre, plans};
+
+    #[test]
+    fn states_that_count_as_one_go_on_alike() {
+        plans(true).into_iter().for_each(|it| check(it, 30));
+        check(centre(), 30);
+    }
+
+    /// Walks until `limit` states were met a second time: what can follow must
+    /// be what followed the first time.
+    #[track_caller]
+    fn check(plan: Plan, limit: usize) {
+        let model = Bounded::new(plan);
+        let mut known: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+        let mut open = VecDeque::from(model.init_states());
+        let mut again = 0;
+        while let Some(world) = open.pop_front().filter(|_| again < limit) {
+            let next = model.next_states(&world);
+            let prints: Vec<u64> = next.iter().map(World::print).collect();
+            match known.get(&world.print()) {
+                Some(before) => {
+                    again += 1;
+                    assert_eq!(*before, prints, "{}: {world:?}", model.plan().name);
+                }
+                None => {
+                    known.insert(world.print(), prints);
+                    open.extend(next);
+                }
+            }
+        }
+    }
+}

@@ -30,7 +30,7 @@ serde_as_text!(Timeout);
 impl Repository {
     /// The repository without the scheme, as registries know it.
     pub fn reference(&self) -> &str {
-        self.0.trim_start_matches("oci://")
+        self.0.strip_prefix("oci://").unwrap_or(&self.0)
     }
 }
 

@@ -3,6 +3,7 @@
 //! A bad document is not an error of ours. The reader collects everything it
 //! finds and hands it to whoever wrote the document.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 
@@ -46,7 +47,7 @@ impl Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(file) = &self.file {
-            write!(f, "{file}:")?;
+            write!(f, "{}:", one_line(file))?;
         }
         if self.line > 0 {
             write!(f, "{}:{}:", self.line, self.column)?;
@@ -58,14 +59,27 @@ impl fmt::Display for Finding {
             f.write_str("warning: ")?;
         }
         if !self.path.is_empty() {
-            write!(f, "{}: ", self.path)?;
+            write!(f, "{}: ", one_line(&self.path))?;
         }
-        f.write_str(&self.problem)?;
+        f.write_str(&one_line(&self.problem))?;
         match self.expected.as_str() {
             "" => Ok(()),
-            expected => write!(f, "; expected {expected}"),
+            expected => write!(f, "; expected {}", one_line(expected)),
         }
     }
+}
+
+/// The text with control characters as escapes: what somebody put into a
+/// document must not write lines of its own into a log or a terminal.
+fn one_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let escaped = |c: char| match c.is_control() {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    };
+    Cow::Owned(text.chars().map(escaped).collect())
 }
 
 /// A value together with the warnings met while reading it.
@@ -158,6 +172,14 @@ mod tests {
         assert_eq!(finding(0, Severity::Error).to_string(), "id: is missing; expected a text");
         let warning = finding(3, Severity::Warning);
         assert_eq!(warning.to_string(), "3:1: warning: id: is missing; expected a text");
+    }
+
+    #[test]
+    fn what_a_document_says_stays_on_the_line() {
+        let problem = "key `a\n\u{1b}[31m` is not known".to_owned();
+        let finding = Finding { problem, ..finding(3, Severity::Error) };
+        let printed = r"3:1: id: key `a\n\u{1b}[31m` is not known; expected a text";
+        assert_eq!(finding.to_string(), printed);
     }
 
     #[test]

@@ -76,7 +76,8 @@ impl WireBundle {
             return Err(ManifestError::BundleMediaType(self.media_type));
         }
         let digest = digest(&self.digest, || "bundle".to_owned())?;
-        let WireBundle { media_type, size_bytes, url, .. } = self;
+        let WireBundle { media_type, url, .. } = self;
+        let size_bytes = exact(self.size_bytes);
         Ok(BundleRef { media_type, digest, size_bytes, url })
     }
 }
@@ -88,11 +89,17 @@ impl WireDeployment {
         let deployment_id =
             deployment_id.map_err(|source| ManifestError::DeploymentId { at: at(), source })?;
         let digest = digest(&wire.digest, at)?;
-        let WireDeployment { size_bytes, url, .. } = wire;
+        let size_bytes = exact(wire.size_bytes);
+        let url = wire.url;
         Ok(DeploymentRef { deployment_id, digest, size_bytes, url })
     }
 }
 
 fn digest(text: &str, at: impl Fn() -> String) -> Result<Digest, ManifestError> {
     text.parse().map_err(|source| ManifestError::Digest { at: at(), source })
+}
+
+/// A size is advisory: one that canonical JSON cannot hold is left out.
+fn exact(size: Option<u64>) -> Option<u64> {
+    size.filter(|it| *it < 1 << 53)
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use granit_parser::{Event, Parser, ScalarStyle, Span, Tag};
 
+use super::cursor::clip;
 use super::{Key, Limits, Node, Style, Value, flaw, scalar};
 use crate::finding::{Finding, Findings};
 
@@ -49,6 +50,8 @@ struct Tree<'l> {
     root: Option<Node>,
     nodes: usize,
     aliases: usize,
+    /// Bytes of texts, counting those that anchors and aliases repeat.
+    bytes: usize,
     documents: usize,
 }
 
@@ -57,9 +60,16 @@ struct Open {
     at: Position,
     anchor: usize,
     items: Items,
-    /// Nodes and levels inside, for the limits on aliases.
-    size: usize,
+    /// Nodes, levels and bytes of texts inside, for the limits on aliases.
+    weight: Weight,
+}
+
+/// What a node costs whenever it is repeated.
+#[derive(Debug, Clone, Copy, Default)]
+struct Weight {
+    nodes: usize,
     height: usize,
+    bytes: usize,
 }
 
 enum Items {
@@ -69,8 +79,7 @@ enum Items {
 
 struct Anchored {
     node: Node,
-    size: usize,
-    height: usize,
+    weight: Weight,
 }
 
 impl<'l> Tree<'l> {
@@ -83,6 +92,7 @@ impl<'l> Tree<'l> {
             root: None,
             nodes: 0,
             aliases: 0,
+            bytes: 0,
             documents: 0,
         }
     }
@@ -150,15 +160,17 @@ impl<'l> Tree<'l> {
 
     fn tag(&mut self, tag: Option<&Tag>, at: Position) {
         if let Some(tag) = tag.filter(|it| !it.is_yaml_core_schema()) {
-            let problem = format!("tag `{}` is not known", tag.original());
+            let problem = format!("tag `{}` is not known", clip(&tag.original()));
             self.findings.push(flaw(at, problem, "plain values without tags of your own"));
         }
     }
 
     fn leaf(&mut self, value: Value, anchor: usize, at: Position) -> Result<(), Finding> {
-        self.count(1, at)?;
+        let bytes = if let Value::Scalar { text, .. } = &value { text.len() } else { 0 };
+        let weight = Weight { nodes: 1, height: 0, bytes };
+        self.count(weight, at)?;
         let node = Node { line: at.0, column: at.1, value };
-        self.close(Anchored { node, size: 1, height: 0 }, anchor)
+        self.close(Anchored { node, weight }, anchor)
     }
 
     fn begin(
@@ -169,9 +181,10 @@ impl<'l> Tree<'l> {
         at: Position,
     ) -> Result<(), Finding> {
         self.tag(tag, at);
-        self.count(1, at)?;
+        let weight = Weight { nodes: 1, ..Weight::default() };
+        self.count(weight, at)?;
         self.descend(1, at)?;
-        self.open.push(Open { at, anchor, items, size: 1, height: 0 });
+        self.open.push(Open { at, anchor, items, weight });
         Ok(())
     }
 
@@ -182,7 +195,8 @@ impl<'l> Tree<'l> {
             Items::Map { entries, .. } => Value::Map(entries),
         };
         let node = Node { line: open.at.0, column: open.at.1, value };
-        self.close(Anchored { node, size: open.size, height: open.height + 1 }, open.anchor)
+        let weight = Weight { height: open.weight.height + 1, ..open.weight };
+        self.close(Anchored { node, weight }, open.anchor)
     }
 
     fn alias(&mut self, id: usize, at: Position) -> Result<(), Finding> {
@@ -194,36 +208,33 @@ impl<'l> Tree<'l> {
         let Some(target) = self.anchors.get(&id) else {
             return Err(flaw(at, "alias stands inside its own anchor", "an anchor that has ended"));
         };
-        let (size, height) = (target.size, target.height);
-        self.count(size, at)?;
-        self.descend(height, at)?;
+        let weight = target.weight;
+        self.count(weight, at)?;
+        self.descend(weight.height, at)?;
         let node = self.anchors[&id].node.clone();
-        self.attach(node, size, height, at)
+        self.attach(node, weight, at)
     }
 
     fn close(&mut self, done: Anchored, anchor: usize) -> Result<(), Finding> {
-        let Anchored { node, size, height } = done;
-        if anchor > 0 {
-            self.anchors.insert(anchor, Anchored { node: node.clone(), size, height });
-        }
+        let Anchored { node, weight } = done;
         let at = (node.line, node.column);
-        self.attach(node, size, height, at)
+        // What an anchor keeps is a copy, and anchors may stand inside each other.
+        if anchor > 0 {
+            self.count(weight, at)?;
+            self.anchors.insert(anchor, Anchored { node: node.clone(), weight });
+        }
+        self.attach(node, weight, at)
     }
 
     /// Puts a finished node where it belongs: root, item, key or value.
-    fn attach(
-        &mut self,
-        node: Node,
-        size: usize,
-        height: usize,
-        at: Position,
-    ) -> Result<(), Finding> {
+    fn attach(&mut self, node: Node, weight: Weight, at: Position) -> Result<(), Finding> {
         let Some(parent) = self.open.last_mut() else {
             self.root = Some(node);
             return Ok(());
         };
-        parent.size += size;
-        parent.height = parent.height.max(height);
+        parent.weight.nodes += weight.nodes;
+        parent.weight.bytes += weight.bytes;
+        parent.weight.height = parent.weight.height.max(weight.height);
         match &mut parent.items {
             Items::Seq(items) => items.push(node),
             Items::Map { entries, lines, key } => match key.take() {
@@ -234,8 +245,15 @@ impl<'l> Tree<'l> {
         Ok(())
     }
 
-    fn count(&mut self, nodes: usize, at: Position) -> Result<(), Finding> {
-        self.nodes = self.nodes.saturating_add(nodes);
+    fn count(&mut self, weight: Weight, at: Position) -> Result<(), Finding> {
+        self.nodes = self.nodes.saturating_add(weight.nodes);
+        self.bytes = self.bytes.saturating_add(weight.bytes);
+        // An escape may write a longer text than itself, by a half.
+        let most = self.limits.bytes.saturating_mul(2);
+        if self.bytes > most {
+            let expected = format!("at most {most} bytes");
+            return Err(flaw(at, "document repeats too much by aliases", expected));
+        }
         if self.nodes > self.limits.nodes {
             let expected = format!("at most {}", self.limits.nodes);
             return Err(flaw(at, "document has too many values", expected));
@@ -262,7 +280,7 @@ fn new_key(
         return Err(flaw(at, format!("key is {}", node.kind()), "a text as key"));
     };
     if let Some(line) = lines.get(&text) {
-        let problem = format!("key `{text}` is given twice, first in line {line}");
+        let problem = format!("key `{}` is given twice, first in line {line}", clip(&text));
         findings.push(flaw(at, problem, "each key once"));
     }
     lines.entry(text.clone()).or_insert(at.0);

@@ -100,7 +100,7 @@ impl<'a> Cursor<'a> {
     /// The items of a list.
     pub fn items(&self) -> Option<Vec<Cursor<'a>>> {
         let Value::Seq(items) = &self.node.value else { return self.mismatch("a list") };
-        let item = |(index, node)| self.child(node, format!("{}[{index}]", self.path));
+        let item = |(index, node)| self.child(node, longer(&self.path, &format!("[{index}]")));
         Some(items.iter().enumerate().map(item).collect())
     }
 
@@ -243,19 +243,33 @@ pub(super) fn alternatives(options: &[&str]) -> String {
     }
 }
 
+/// The longest path that is shown. Every place of a document has one, so that
+/// keys of some length would make them cost more than the document.
+const PATH: usize = 400;
+
 fn join(path: &str, key: &str) -> String {
-    let simple =
-        !key.is_empty() && key.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_".contains(&it));
+    let plain = |it: u8| it.is_ascii_alphanumeric() || b"-_".contains(&it);
+    let simple = !key.is_empty() && key.len() <= CLIP && key.bytes().all(plain);
     match (path, simple) {
         ("", true) => key.to_owned(),
-        (_, true) => format!("{path}.{key}"),
-        (_, false) => format!("{path}[{}]", Json::from(clip(key))),
+        (_, true) => longer(path, &format!(".{key}")),
+        (_, false) => longer(path, &format!("[{}]", Json::from(clip(key)))),
     }
 }
 
+fn longer(path: &str, step: &str) -> String {
+    match path.len() + step.len() <= PATH {
+        true => format!("{path}{step}"),
+        false => format!("{}…", path.trim_end_matches('…')),
+    }
+}
+
+/// The most characters of a text in a message.
+const CLIP: usize = 60;
+
 /// The text, shortened to what fits into a message.
 pub(super) fn clip(text: &str) -> String {
-    match text.char_indices().nth(60) {
+    match text.char_indices().nth(CLIP) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

@@ -132,7 +132,7 @@ fn json_entry((key, value): (&String, &Json)) -> (Key, Node) {
     (Key { text: key.clone(), line: 0, column: 0 }, Node::from_json(value))
 }
 
-/// Deserialises a document by its `read`; the error is the first finding.
+/// Deserialises a document by its `read`; the error is the first of its errors.
 macro_rules! deserialize_by_read {
     ($type:ty) => {
         impl<'de> serde::Deserialize<'de> for $type {
@@ -143,7 +143,8 @@ macro_rules! deserialize_by_read {
                 let node = crate::yaml::Node::from_json(&json);
                 let read = crate::yaml::read_node(&node, <$type>::read);
                 read.map(|it| it.value).map_err(|findings| {
-                    let first = findings.first().map(ToString::to_string);
+                    let is_error = |it: &&crate::Finding| it.severity == crate::Severity::Error;
+                    let first = findings.iter().find(is_error).map(ToString::to_string);
                     serde::de::Error::custom(first.unwrap_or_default())
                 })
             }

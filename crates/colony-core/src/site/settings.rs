@@ -104,7 +104,7 @@ impl Window {
         let local = minute.saturating_add_signed(i64::from(self.offset));
         let at = (local + EPOCH_DAY * DAY) % WEEK;
         let waits = self.days.iter().map(|day| {
-            let opens = u64::from(*day) * DAY + u64::from(self.from);
+            let opens = (u64::from(*day) * DAY + u64::from(self.from)) % WEEK;
             let since = (at + WEEK - opens) % WEEK;
             if since < self.length() { 0 } else { WEEK - since }
         });
@@ -112,7 +112,7 @@ impl Window {
     }
 
     fn length(&self) -> u64 {
-        let (from, to) = (u64::from(self.from), u64::from(self.to));
+        let (from, to) = (u64::from(self.from) % DAY, u64::from(self.to) % DAY);
         if to > from { to - from } else { to + DAY - from }
     }
 }
@@ -161,7 +161,8 @@ fn read_offset(place: &Cursor<'_>) -> Option<i16> {
 
 fn minutes(text: &str) -> Option<u16> {
     let (hours, minutes) = text.split_once(':')?;
-    if hours.len() != 2 || minutes.len() != 2 {
+    let digits = |it: &str| it.len() == 2 && it.bytes().all(|it| it.is_ascii_digit());
+    if !digits(hours) || !digits(minutes) {
         return None;
     }
     let (hours, minutes): (u16, u16) = (hours.parse().ok()?, minutes.parse().ok()?);
@@ -195,6 +196,28 @@ mod tests {
             "2026-11-16 12:00",
             "2:12: maintenanceWindows[0].days[0]: `monday` is not known; expected `mon`, `tue`",
         );
+    }
+
+    #[test]
+    fn a_sign_is_no_digit() {
+        for (key, time) in [("from", "+1:30"), ("to", "01:+3"), ("utcOffset", "++1:00")] {
+            let window = "maintenanceWindows:\n  - {from: '01:00', to: '02:00'}\n";
+            let text = window.replace('}', &format!(", {key}: '{time}'}}"));
+            let text = match key {
+                "from" => text.replace("from: '01:00', ", ""),
+                "to" => text.replace("to: '02:00', ", ""),
+                _ => text,
+            };
+            assert!(SiteSettings::parse(text.as_bytes()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_window_read_from_a_damaged_row_still_has_an_answer() {
+        let window = Window { days: vec![255], from: u16::MAX, to: 0, offset: i16::MIN };
+        let settings = SiteSettings { windows: vec![window], ..SiteSettings::default() };
+        let opens = settings.opens(Wall(0)).expect("it is shut");
+        assert!(opens.0 <= WEEK * MINUTE, "{opens:?}");
     }
 
     #[track_caller]

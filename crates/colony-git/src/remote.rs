@@ -123,11 +123,11 @@ impl Remote {
 
     /// The address without what stands before the host.
     fn shown(&self) -> String {
-        let url: String = self.url.chars().take(200).collect();
-        match (url.split_once("://"), url.rsplit_once('@')) {
+        let shown = match (self.url.split_once("://"), self.url.rsplit_once('@')) {
             (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
-            (Some(_), None) | (None, Some(_) | None) => url,
-        }
+            (Some(_), None) | (None, Some(_) | None) => self.url.clone(),
+        };
+        shown.chars().take(200).collect()
     }
 }
 
@@ -200,6 +200,9 @@ mod tests {
         let remote = remote("https://bob:hunter2@h/r.git", "t0k");
         let text = format!("{remote:?} {:?}", remote.refuse("it is a test"));
         assert!(!text.contains("hunter2") && !text.contains("t0k") && text.contains("https://h"));
+        let long = format!("https://bob:{}@h/r.git", "hunter2".repeat(40));
+        let text = format!("{:?}", self::remote(&long, "").refuse("it is a test"));
+        assert!(!text.contains("hunter2") && text.contains("https://h/r.git"), "{text}");
         let address = remote.address().expect("an address");
         assert_eq!(address.redact("no t0k here"), "no … here");
     }

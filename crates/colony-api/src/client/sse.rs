@@ -5,31 +5,34 @@
 use std::collections::VecDeque;
 
 /// The most one message may hold.
-pub(super) const MESSAGE_LIMIT: usize = 4 << 20;
+pub(crate) const MESSAGE_LIMIT: usize = 4 << 20;
+
+/// The longest id that is kept: every message after it has a copy.
+const ID_LIMIT: usize = 256;
 
 /// One message of the stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Message {
-    pub(super) event: Option<String>,
+pub(crate) struct Message {
+    pub(crate) event: Option<String>,
     /// The last id that was sent, of this message or an earlier one.
-    pub(super) id: Option<String>,
-    pub(super) data: String,
+    pub(crate) id: Option<String>,
+    pub(crate) data: String,
 }
 
 /// A message is larger than a message may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TooLarge;
+pub(crate) struct TooLarge;
 
 /// What was read and is not yet a message.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     line: Vec<u8>,
     message: Message,
     done: VecDeque<Message>,
 }
 
 impl Reader {
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), TooLarge> {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), TooLarge> {
         for byte in bytes {
             match byte {
                 b'\n' => self.end_line(),
@@ -42,7 +45,7 @@ impl Reader {
         Ok(())
     }
 
-    pub(super) fn pop(&mut self) -> Option<Message> {
+    pub(crate) fn pop(&mut self) -> Option<Message> {
         self.done.pop_front()
     }
 
@@ -62,7 +65,7 @@ impl Reader {
     fn field(&mut self, field: &str, value: &str) {
         match field {
             "event" => self.message.event = Some(value.to_owned()),
-            "id" => self.message.id = Some(value.to_owned()),
+            "id" if value.len() <= ID_LIMIT => self.message.id = Some(value.to_owned()),
             "data" => {
                 self.message.data.push_str(value);
                 self.message.data.push('\n');
@@ -112,6 +115,12 @@ mod tests {
         let line = format!("data: {}\n", "x".repeat(1 << 20));
         let all = (0..8).try_for_each(|_| reader.push(line.as_bytes()));
         assert_eq!(all, Err(TooLarge));
+    }
+
+    #[test]
+    fn an_id_nobody_gives_is_not_repeated() {
+        let id = "x".repeat(ID_LIMIT + 1);
+        check(&format!("id: e-1\nid: {id}\ndata: a\n\n"), "message e-1 a");
     }
 
     /// However the bytes are cut, the messages are the same.

@@ -21,7 +21,7 @@ impl Place {
                 && it.bytes().any(|it| it != b'.')
         };
         let name_is_good = name.split('/').all(segment);
-        let host_is_good = !host.is_empty()
+        let host_is_good = host.bytes().any(|it| it.is_ascii_alphanumeric())
             && host.bytes().all(|it| it.is_ascii_alphanumeric() || b".-:[]".contains(&it));
         (name_is_good && host_is_good)
             .then(|| Place { host: host.to_owned(), name: name.to_owned() })
@@ -47,7 +47,7 @@ mod tests {
         check("127.0.0.1:5000/a/b", Some(("127.0.0.1:5000", "a/b")));
         check("[::1]:5000/a", Some(("[::1]:5000", "a")));
         check("colony.builtin/hello", Some(("colony.builtin", "hello")));
-        for text in ["a", "a/", "/a", "h/../x", "h/a//b", "h/a?b", "h/a b", "u@h/a"] {
+        for text in ["a", "a/", "/a", "h/../x", "h/a//b", "h/a?b", "h/a b", "u@h/a", "./a", "../a", "[]/a"] {
             check(text, None);
         }
     }

@@ -55,3 +55,31 @@ impl Drop for Guard<'_> {
         self.news.inspect(|it| it.tell());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn only_an_action_that_is_cut_off_is_news() {
+        check(true, None);
+        check(false, Some(()));
+    }
+
+    #[track_caller]
+    fn check(ends: bool, expected: Option<()>) {
+        let (acting, news) = (Acting::default(), News::default());
+        let deployment = DeploymentId::from_bytes([1; 16]);
+        let guard = acting.begin(&deployment, &news);
+        assert!(acting.is_on(&deployment));
+        if ends {
+            guard.end()
+        } else {
+            drop(guard)
+        }
+        assert!(!acting.is_on(&deployment));
+        assert_eq!(news.since_look().now_or_never(), expected, "ends: {ends}");
+    }
+}

@@ -6,7 +6,7 @@ SEED ?= 7
 export SEEDS
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test prove chaos bench sim bench-deploy model
+.PHONY: help demo check test prove chaos bench sim bench-deploy model fuzz mutants
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -44,3 +44,9 @@ sim: ## replay one story: make sim SEED=7
 
 model: ## explore all interleavings of a small fleet
 	cargo run --release -p colony-model
+
+fuzz: ## every reader under changed inputs: make fuzz [RUNS=20000] [SEED=7] [LIBFUZZER=60]
+	@scripts/fuzz
+
+mutants: ## change the core, see whether its tests notice: make mutants [SHARD=1/8]
+	@scripts/mutants

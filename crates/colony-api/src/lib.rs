@@ -7,6 +7,8 @@
 //! is printed (the command line does).
 
 pub mod client;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 pub mod path;
 pub mod problem;
 pub mod request;

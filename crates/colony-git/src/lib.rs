@@ -7,6 +7,8 @@
 //! deploy; files and their rules are the core's.
 
 pub mod bundle;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 pub mod registry;
 pub mod serve;
 

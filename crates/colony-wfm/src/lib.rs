@@ -15,6 +15,8 @@ pub mod asks;
 pub mod authority;
 pub mod client;
 pub mod credentials;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 pub mod health;
 pub mod identity;
 pub mod join;

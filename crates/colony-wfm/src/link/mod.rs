@@ -10,7 +10,7 @@
 
 mod connection;
 mod stream;
-mod url;
+pub(crate) mod url;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -8,20 +8,20 @@ const HTTPS_PORT: u16 = 443;
 const MAX_URL: usize = 2048;
 
 /// A parsed base URL.
-pub(super) struct Base {
-    pub(super) url: String,
+pub(crate) struct Base {
+    pub(crate) url: String,
     /// Without the brackets of an IPv6 address.
-    pub(super) host: String,
-    pub(super) port: u16,
+    pub(crate) host: String,
+    pub(crate) port: u16,
     /// As it stands in the URL and in the header `Host`.
-    pub(super) authority: String,
+    pub(crate) authority: String,
     /// The path that all others are below of, without a slash at its end.
-    pub(super) prefix: String,
-    pub(super) name: ServerName<'static>,
+    pub(crate) prefix: String,
+    pub(crate) name: ServerName<'static>,
 }
 
 impl Base {
-    pub(super) fn parse(url: &str) -> Option<Base> {
+    pub(crate) fn parse(url: &str) -> Option<Base> {
         let uri: Uri = url.parse().ok().filter(|_| url.len() <= MAX_URL)?;
         let authority = uri.authority()?;
         let plain = uri.query().is_none() && !authority.as_str().contains('@');

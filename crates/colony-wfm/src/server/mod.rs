@@ -9,7 +9,7 @@
 mod body;
 mod caller;
 mod content;
-mod poll;
+pub(crate) mod poll;
 mod refusal;
 mod report;
 

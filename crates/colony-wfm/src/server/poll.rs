@@ -90,7 +90,7 @@ fn answer(held: Held, headers: &HeaderMap) -> Response {
     response
 }
 
-fn have(headers: &HeaderMap) -> Have {
+pub(crate) fn have(headers: &HeaderMap) -> Have {
     let etag = text(headers, header::IF_NONE_MATCH.as_str());
     let etag = etag.and_then(|it| it.split(',').next());
     let etag = etag.map(|it| it.trim().trim_start_matches("W/").trim_matches('"').to_owned());
@@ -99,7 +99,7 @@ fn have(headers: &HeaderMap) -> Have {
 }
 
 /// How long the client prefers to wait (RFC 7240), within our limit.
-fn wait(headers: &HeaderMap) -> Duration {
+pub(crate) fn wait(headers: &HeaderMap) -> Duration {
     let values = headers.get_all("prefer").iter().filter_map(|it| it.to_str().ok());
     let mut preferences = values.flat_map(|it| it.split([',', ';'])).map(str::trim);
     let seconds = preferences.find_map(|it| {
@@ -111,7 +111,7 @@ fn wait(headers: &HeaderMap) -> Duration {
 }
 
 /// Whether the client takes our one media type; saying nothing, it does.
-fn accepts_manifest(headers: &HeaderMap) -> bool {
+pub(crate) fn accepts_manifest(headers: &HeaderMap) -> bool {
     let mut accepted = headers.get_all(header::ACCEPT).iter().peekable();
     if accepted.peek().is_none() {
         return true;

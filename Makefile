@@ -26,7 +26,7 @@ check: ## format, lints, documentation, layers, paths
 test: ## every test, and 200 simulated stories
 	@scripts/test
 
-prove: ## 1,000 stories, and a dozen bugs that must be caught
+prove: ## 2,000 stories that meet all that is published, and bugs that must be caught
 	@scripts/prove
 
 chaos: ## real faults done to real processes on real engines

@@ -41,7 +41,8 @@ impl World {
         let edge = &self.nodes[node];
         let since = self.now.saturating_sub(PATIENCE);
         let told = edge.core.version().map(|it| it.get()) != version;
-        let disturbed = told || edge.process.life != life || !edge.engine.sound_since(since);
+        let lived = edge.process.up && edge.process.life == life;
+        let disturbed = told || !lived || !edge.engine.sound_since(since);
         if disturbed || self.now >= edge.cut_until || self.now < edge.engine.killed_at + PATIENCE {
             return;
         }

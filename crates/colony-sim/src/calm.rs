@@ -1,7 +1,7 @@
 //! The faults stop: everything wanted must come true, and stay so.
 
 use colony_core::event::HoldScope;
-use colony_core::site::Action;
+use colony_core::site::{Action, Input};
 
 use crate::network::Happening;
 use crate::world::World;
@@ -92,6 +92,7 @@ impl World {
                 self.local_command(site, Action::Uncordon { node });
             }
             self.retire_again(site);
+            self.welcome_again(site);
             if removals {
                 self.local_command(site, Action::ReleaseRemoval);
             }
@@ -108,6 +109,17 @@ impl World {
         let known: Vec<_> = scrapped.filter(|it| core.member(it).is_some()).collect();
         for node in known {
             self.local_command(site, Action::Retire { node });
+        }
+    }
+
+    /// Devices that joined after the backups of both LO and CO join once more.
+    fn welcome_again(&mut self, site: usize) {
+        let core = &self.sites[site].core;
+        let own = self.nodes.iter().filter(|it| it.site == site && !it.retired);
+        let unknown = own.filter(|it| core.is_ready() && core.member(&it.name).is_none());
+        let unknown: Vec<_> = unknown.map(|it| it.name.clone()).collect();
+        for node in unknown {
+            self.local_step(site, Input::Joined(node));
         }
     }
 

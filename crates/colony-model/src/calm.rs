@@ -109,7 +109,9 @@ impl World {
 
     /// A node introduces itself if it has to, polls, and reports.
     pub(crate) fn talk(&mut self, node: usize) {
-        for _ in 0..2 {
+        let call = self.edge_poll(node);
+        self.exchange(node, &call);
+        if matches!(call, Up::Hello) {
             let call = self.edge_poll(node);
             self.exchange(node, &call);
         }

@@ -20,6 +20,7 @@ use crate::message::{Back, Out};
 use crate::plan::Flaw;
 use crate::print::print;
 use crate::time::{timing, wall};
+use crate::words;
 use crate::world::World;
 
 /// The central orchestrator with its database.
@@ -225,7 +226,8 @@ impl World {
             core.placements().map(|it| (it.id.clone(), it.state())).collect();
         let flagged = views().find_map(|it| it.flagged.as_ref().map(ToString::to_string));
         if mine != theirs {
-            let what = format!("CO believes {theirs:?}, LO has {mine:?}");
+            let (theirs, mine) = (words::states(&theirs), words::states(&mine));
+            let what = format!("CO believes {theirs}, LO has {mine}");
             self.break_rule(Rule::Belief, what);
         } else if let Some(flag) = flagged {
             self.break_rule(Rule::Belief, flag);

@@ -118,7 +118,8 @@ impl World {
         if now == states {
             return Ok(());
         }
-        Err((Rule::Table, format!("the log says {states:?}, the site has {now:?}")))
+        let (states, now) = (words::states(&states), words::states(&now));
+        Err((Rule::Table, format!("the log says {states}, the site has {now}")))
     }
 
     /// What is said to be gone is gone from the device.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use stateright::{Checker, Expectation, HasDiscoveries, Model, Path};
+use stateright::{Checker, Expectation, HasDiscoveries, Model, Path, Property};
 
 use crate::act::Act;
 use crate::check::Rule;
@@ -18,6 +18,8 @@ pub struct Findings {
     pub about: &'static str,
     pub states: usize,
     pub depth: usize,
+    /// Exploring was cut off: what lies deeper was not seen.
+    pub cut: bool,
     pub took: Duration,
     pub properties: Vec<Finding>,
 }
@@ -37,25 +39,30 @@ impl Findings {
     }
 }
 
-/// Explores every state of a world, or until a property is broken.
+/// Explores a world in breadth, until a property is broken or the bound is met.
 pub fn explore(plan: Plan, threads: usize) -> Findings {
     let begun = Instant::now();
-    let (world, about) = (plan.name, plan.about);
-    let checker = Bounded::new(plan).checker().threads(threads);
+    let (world, about, limit) = (plan.name, plan.about, plan.bounds.steps);
+    let checker = Bounded::new(plan).checker().threads(threads).target_state_count(limit);
     let checker = checker.finish_when(HasDiscoveries::AnyFailures).spawn_bfs().join();
     let mut found = checker.discoveries();
+    let failed = |it: &Property<Bounded>| {
+        it.expectation != Expectation::Sometimes && found.contains_key(it.name)
+    };
+    let broken = checker.model().properties().iter().any(failed);
+    let cut = broken || checker.state_count() >= limit;
     let properties = checker.model().properties().into_iter().map(|property| {
         let path = found.remove(property.name);
         let holds = match property.expectation {
             Expectation::Always | Expectation::Eventually => path.is_none(),
-            Expectation::Sometimes => path.is_some(),
+            Expectation::Sometimes => path.is_some() || cut,
         };
         let trace = path.filter(|_| !holds).map(|it| trace(it, property.name));
         Finding { name: property.name, holds, trace }
     });
     let properties = properties.collect();
     let (states, depth) = (checker.unique_state_count(), checker.max_depth());
-    Findings { world, about, states, depth, took: begun.elapsed(), properties }
+    Findings { world, about, states, depth, cut, took: begun.elapsed(), properties }
 }
 
 /// A path in numbered lines.

@@ -119,7 +119,7 @@ impl World {
     /// Reads Git, if it has moved.
     pub(crate) fn local_fetch(&mut self, die: Die) -> bool {
         let Some(commit) = self.git.fetch(self.local.core.git()) else { return false };
-        self.say(format!("LO reads Git at {}", commit.revision.short()));
+        self.say(format!("LO reads commit {}", words::commit(&commit.revision)));
         let _ = self.local_step(Input::Commit(commit), die);
         true
     }

@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use colony_model::{Bounds, Finding, Plan, explore, plans, table};
+use colony_model::{Bounds, Finding, Flaw, Plan, explore, plans, table};
 
 const USAGE: &str = "\
 Explores every interleaving of small fleets and checks what must always hold.
@@ -12,7 +12,8 @@ usage: colony-model [--quick] [--world NAME] [BOUND...]
 
   --quick         smaller bounds: under 20 s
   --world NAME    only the worlds whose name contains NAME
-  --deaths N, --doubles N, --kills N, --passes N, --room N
+  --flaw NAME     with a mistake in a shell: `acks-first` or `empty-seed`
+  --deaths N, --doubles N, --kills N, --passes N, --room N, --steps N, --sample N
                   other bounds than the world's own
 ";
 
@@ -21,7 +22,8 @@ usage: colony-model [--quick] [--world NAME] [BOUND...]
 struct Order {
     quick: bool,
     world: String,
-    bounds: Vec<(String, u8)>,
+    flaw: Option<Flaw>,
+    bounds: Vec<(String, usize)>,
 }
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
@@ -43,19 +45,20 @@ fn main() -> ExitCode {
     let mut sound = asked.is_sound();
     let chosen = plans(order.quick).into_iter().filter(|it| it.name.contains(&order.world));
     for plan in chosen.map(|it| it.bounded(|bounds| order.bound(bounds))) {
-        sound &= walk(plan);
+        sound &= walk(plan.with(order.flaw.unwrap_or(Flaw::None)), order.flaw.is_some());
     }
     if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Explores one world on all cores.
+/// Explores one world on all cores; on one if the shortest way is of interest.
 #[expect(clippy::print_stdout, reason = "a command-line program")]
-fn walk(plan: Plan) -> bool {
+fn walk(plan: Plan, shortest: bool) -> bool {
     let cores = std::thread::available_parallelism().map_or(1, |it| it.get());
-    let found = explore(plan, cores);
+    let found = explore(plan, if shortest { 1 } else { cores });
     let seconds = found.took.as_secs_f64();
     println!("\n{}: {}", found.world, found.about);
-    println!("  {} states, depth {}, {seconds:.1} s", found.states, found.depth);
+    let end = if found.cut { "cut off there" } else { "all there are" };
+    println!("  {} states, depth {}, {end}, {seconds:.1} s", found.states, found.depth);
     tell(&found.properties);
     found.is_sound()
 }
@@ -78,10 +81,13 @@ fn order(arguments: impl Iterator<Item = String>) -> Result<Option<Order>, Strin
         match flag.as_str() {
             "-h" | "--help" => return Ok(None),
             "--quick" => order.quick = true,
+            "--flaw" => order.flaw = Some(flaw(&arguments.next().unwrap_or_default())?),
             "--world" => order.world = arguments.next().unwrap_or_default(),
-            "--deaths" | "--doubles" | "--kills" | "--passes" | "--room" => {
+            "--deaths" | "--doubles" | "--kills" | "--passes" | "--room" | "--steps"
+            | "--sample" => {
                 let value = arguments.next().unwrap_or_default();
-                let number = value.parse().map_err(|_| format!("`{flag} {value}`: 0 to 255"))?;
+                let number =
+                    value.parse().map_err(|_| format!("`{flag} {value}`: a number is needed"))?;
                 order.bounds.push((flag, number));
             }
             _ => return Err(format!("`{flag}` is not known")),
@@ -90,15 +96,26 @@ fn order(arguments: impl Iterator<Item = String>) -> Result<Option<Order>, Strin
     Ok(Some(order))
 }
 
+fn flaw(name: &str) -> Result<Flaw, String> {
+    match name {
+        "acks-first" => Ok(Flaw::AcksFirst),
+        "empty-seed" => Ok(Flaw::EmptySeed),
+        _ => Err(format!("`--flaw {name}`: `acks-first` or `empty-seed`")),
+    }
+}
+
 impl Order {
     fn bound(&self, bounds: &mut Bounds) {
         for (flag, value) in &self.bounds {
+            let few = u8::try_from(*value).unwrap_or(u8::MAX);
             match flag.as_str() {
-                "--deaths" => bounds.deaths = *value,
-                "--doubles" => bounds.doubles = *value,
-                "--kills" => bounds.kills = *value,
-                "--passes" => bounds.passes = *value,
-                _ => bounds.room = usize::from((*value).max(1)),
+                "--deaths" => bounds.deaths = few,
+                "--doubles" => bounds.doubles = few,
+                "--kills" => bounds.kills = few,
+                "--passes" => bounds.passes = few,
+                "--steps" => bounds.steps = (*value).max(1),
+                "--sample" => bounds.sample = u64::from(few.max(1)),
+                _ => bounds.room = (*value).max(1),
             }
         }
     }

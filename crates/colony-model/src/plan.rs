@@ -39,6 +39,10 @@ pub struct Bounds {
     pub passes: u8,
     /// Messages on each line.
     pub room: usize,
+    /// Where exploring is cut off: steps that were tried.
+    pub steps: usize,
+    /// Of so many states one is asked whether it converges.
+    pub sample: u64,
 }
 
 /// What somebody does.
@@ -116,8 +120,8 @@ impl Plan {
     /// Small enough for every day.
     fn quick(self) -> Plan {
         self.bounded(|it| {
-            it.passes = it.passes.min(1);
-            it.doubles = 0;
+            (it.passes, it.doubles) = (1, 0);
+            (it.steps, it.sample) = (8_000, 16);
         })
     }
 
@@ -143,7 +147,15 @@ fn base() -> Plan {
         settled: true,
         script: &[],
         prompt: true,
-        bounds: Bounds { deaths: 1, doubles: 0, kills: 0, passes: 6, room: 1 },
+        bounds: Bounds {
+            deaths: 1,
+            doubles: 0,
+            kills: 0,
+            passes: 2,
+            room: 1,
+            steps: 250_000,
+            sample: 4,
+        },
         goals: &[],
         flaw: Flaw::None,
     }

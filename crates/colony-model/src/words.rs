@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use colony_core::event::{Body, Event};
-use colony_core::id::DeploymentId;
+use colony_core::id::{DeploymentId, GitRevision, PlacementId};
 use colony_core::node::Action;
 use colony_core::site::{Asks, Have, Step};
+use colony_core::state::State;
 use colony_margo::DeploymentStatus;
 
 use crate::edge::Doing;
@@ -14,6 +15,17 @@ use crate::message::{Sheet, Up};
 /// A manifest version: the incarnation, and the count within it.
 pub(crate) fn version(version: u64) -> String {
     format!("v{}.{}", version >> 32, version & 0xffff_ffff)
+}
+
+/// The number of a commit, counted from the first.
+pub(crate) fn commit(revision: &GitRevision) -> &str {
+    revision.as_str().trim_start_matches('0')
+}
+
+/// `a INSTALLED, b PENDING`.
+pub(crate) fn states(states: &BTreeMap<PlacementId, State>) -> String {
+    let each: Vec<String> = states.iter().map(|(id, it)| format!("{} {it}", id.node)).collect();
+    if each.is_empty() { "nothing".to_owned() } else { each.join(", ") }
 }
 
 pub(crate) fn have(have: Option<Have>) -> String {

@@ -127,7 +127,8 @@ impl Remote {
             (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
             (Some(_), None) | (None, Some(_) | None) => self.url.clone(),
         };
-        shown.chars().take(200).collect()
+        let plain = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+        shown.chars().take(200).map(plain).collect()
     }
 }
 
@@ -203,6 +204,8 @@ mod tests {
         let long = format!("https://bob:{}@h/r.git", "hunter2".repeat(40));
         let text = format!("{:?}", self::remote(&long, "").refuse("it is a test"));
         assert!(!text.contains("hunter2") && text.contains("https://h/r.git"), "{text}");
+        let text = self::remote("https://h/a\nERROR b", "").refuse("it is a test").to_string();
+        assert!(!text.contains('\n'), "{text:?}");
         let address = remote.address().expect("an address");
         assert_eq!(address.redact("no t0k here"), "no … here");
     }

@@ -80,8 +80,10 @@ fn remote(input: &[u8]) -> Outcome {
     let shown = format!("{remote:?}");
     let outcome = match fuzz::address(&remote) {
         Err(error) => {
-            quiet(&error.to_string(), secret.as_deref());
-            Outcome::refused(error)
+            let told = error.to_string();
+            quiet(&told, secret.as_deref());
+            assert!(!told.contains(char::is_control), "{told:?} breaks its line");
+            Outcome::refused(told)
         }
         Ok((url, header)) => {
             quiet(&url, secret.as_deref());
@@ -100,7 +102,8 @@ fn password(url: &str) -> Option<&str> {
     let (scheme, rest) = url.split_once("://")?;
     let login = rest[..rest.find('/').unwrap_or(rest.len())].rsplit_once('@')?.0;
     let (user, password) = login.split_once(':')?;
-    let hidden = !user.contains(password) && !rest[login.len()..].contains(password);
+    let start = &password[..floor(password, 8)];
+    let hidden = !user.contains(start) && !rest[login.len()..].contains(start);
     (matches!(scheme, "http" | "https") && password.len() >= 8 && hidden).then_some(password)
 }
 

@@ -153,7 +153,7 @@ fn base() -> Plan {
             kills: 0,
             passes: 2,
             room: 1,
-            steps: 250_000,
+            steps: 150_000,
             sample: 4,
         },
         goals: &[],

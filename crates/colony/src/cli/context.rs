@@ -79,6 +79,7 @@ impl Contexts {
     }
 
     /// Adds or replaces a context and makes it the one that is used.
+    #[cfg(feature = "full")]
     pub(crate) fn put(&mut self, name: &str, context: Context) {
         self.contexts.insert(name.to_owned(), context);
         self.current = Some(name.to_owned());

@@ -11,9 +11,11 @@ use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
+use sqlx::pool::PoolConnectionMetadata;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection, PgConnection};
+use sqlx::{ConnectOptions, Connection, PgConnection, SqliteConnection};
 
 use crate::Error;
 use crate::db::Db;
@@ -63,11 +65,26 @@ pub(crate) async fn sqlite(path: &Path, size: Size) -> Result<Db, Error> {
         .acquire_timeout(ACQUIRE)
         .max_lifetime(None)
         .test_before_acquire(false);
-    let write = pool.clone().max_connections(1).idle_timeout(None).connect_with(options.clone());
-    let write = write.await;
+    let write = pool.clone().max_connections(1).idle_timeout(None).after_release(is_at_rest);
+    let write = write.connect_with(options.clone()).await;
     let write = write.map_err(|source| Error::Database { doing: "open the database", source })?;
     let read = pool.max_connections(size.readers).idle_timeout(IDLE).connect_lazy_with(options);
     Ok(Db::Sqlite { write, read })
+}
+
+/// Whether a connection can be used again. SQLite ends a transaction by itself
+/// when the disk is full; the connection then counts one that nobody can end.
+fn is_at_rest<'a>(
+    connection: &'a mut SqliteConnection,
+    _: PoolConnectionMetadata,
+) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
+    Box::pin(async move {
+        if connection.is_in_transaction() {
+            // A rollback may be on its way.
+            connection.ping().await?;
+        }
+        Ok(!connection.is_in_transaction())
+    })
 }
 
 fn create(path: &Path) -> io::Result<()> {

@@ -94,11 +94,12 @@ impl Reconcile for Report {
         if !early.is_zero() {
             return Ok(early);
         }
-        self.last = Some(Instant::now());
         let report = self.build().await?;
         let body = Bytes::from(serde_json::to_vec(&report)?);
         let told = self.central.tell(Method::PUT, "/nodes", body).await;
         heed(&self.brain, &self.health, told).await?;
+        // Only what was told counts: what failed waits longer from try to try.
+        self.last = Some(Instant::now());
         Ok(PERIOD)
     }
 }

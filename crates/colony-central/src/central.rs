@@ -25,7 +25,11 @@ use crate::{api, auth, catalog, clock, files, place};
 
 /// How often a hosted branch is looked at besides wake-ups.
 const HOSTED_PERIOD: Duration = Duration::from_secs(60);
-const KEEP_PERIOD: Duration = Duration::from_secs(3_600);
+/// How often it is asked whether the certificate still serves: it does not if
+/// somebody has set the clock since it was made.
+const KEEP_PERIOD: Duration = Duration::from_secs(30);
+/// In how many of these the repository is tidied up once.
+const TIDY: u64 = 120;
 /// How long open requests get to end.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -146,25 +150,32 @@ async fn sync(app: App, stop: CancellationToken) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Now and then: a fresh certificate before the old one ends, a tidy repository.
+/// Now and then: a fresh certificate if the old one does not serve, a tidy repository.
 async fn keep(app: App, port: Reloader, stop: CancellationToken) -> anyhow::Result<()> {
-    loop {
+    let mut served = String::new();
+    for turn in 1.. {
         tokio::select! {
-            () = stop.cancelled() => return Ok(()),
+            () = stop.cancelled() => break,
             () = tokio::time::sleep(KEEP_PERIOD) => {}
         }
-        if let Err(error) = renew(&app, &port) {
+        if let Err(error) = renew(&app, &port, &mut served) {
             tracing::warn!("could not renew the certificate: {error:#}");
         }
-        if let Err(error) = app.repo.call("tidy up", Deployments::maintain).await {
+        if turn % TIDY == 0
+            && let Err(error) = app.repo.call("tidy up", Deployments::maintain).await
+        {
             tracing::warn!("could not tidy the repository up: {error}");
         }
     }
+    Ok(())
 }
 
-fn renew(app: &App, port: &Reloader) -> anyhow::Result<()> {
+fn renew(app: &App, port: &Reloader, served: &mut String) -> anyhow::Result<()> {
     let server = app.identity.server(clock::unix(clock::wall()))?;
-    port.set(tls::server_config(&server, ClientAuth::Optional)?);
+    if server.chain_pem != *served {
+        port.set(tls::server_config(&server, ClientAuth::Optional)?);
+        *served = server.chain_pem;
+    }
     Ok(())
 }
 

@@ -14,8 +14,10 @@ use colony_wfm::{Authority, ClientAuth, Credentials, PrivateKey, Reloader, Spiff
 use crate::clock::Clock;
 
 const LIFETIME: Duration = Duration::from_secs(90 * 86_400);
-const RENEW: Duration = Duration::from_secs(30 * 86_400);
-const RETRY: Duration = Duration::from_secs(3_600);
+/// How old it gets, in seconds.
+const RENEW: i64 = 30 * 86_400;
+/// How often it is asked whether it is time.
+const LOOK: Duration = Duration::from_secs(30);
 
 /// What a certificate is made of.
 #[derive(Debug, Clone)]
@@ -39,29 +41,31 @@ impl Own {
         tls::server_config(&credentials, ClientAuth::Optional).context("could not set up TLS")
     }
 
-    /// Connections that are open keep the certificate they began with.
+    /// Made again when it is old, and when the clock was set: a site that
+    /// started long ago, or in the future, learned the time since. Connections
+    /// that are open keep the certificate they began with.
     pub(crate) async fn renew(
         self,
         reloader: Reloader,
         stop: CancellationToken,
     ) -> anyhow::Result<()> {
-        let mut wait = RENEW;
+        let mut made = Clock::unix();
         loop {
             tokio::select! {
                 () = stop.cancelled() => return Ok(()),
-                () = tokio::time::sleep(wait) => {}
+                () = tokio::time::sleep(LOOK) => {}
             }
-            wait = match self.tls() {
+            if (0..RENEW).contains(&(Clock::unix() - made)) {
+                continue;
+            }
+            match self.tls() {
                 Ok(config) => {
                     reloader.set(config);
+                    made = Clock::unix();
                     info!("renewed the site's own certificate");
-                    RENEW
                 }
-                Err(error) => {
-                    warn!("could not renew the site's own certificate: {error:#}");
-                    RETRY
-                }
-            };
+                Err(error) => warn!("could not renew the site's own certificate: {error:#}"),
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::bed::{Bed, KEPT};
 use crate::engines::Engine;
-use crate::kit::Process;
+use crate::kit::{Process, wait};
 
 const LIBRARY: &str = "faketime/libfaketimeMT.so.1";
 const HOUR: i64 = 3_600;
@@ -27,6 +27,48 @@ fn clock_of_a_site_is_set() {
 #[ignore = "takes long; make chaos runs it"]
 fn clock_of_the_central_orchestrator_is_set() {
     steps("central", "central");
+}
+
+/// A site without a battery for its clock starts long ago, and learns the time
+/// later. Its nodes come back to it.
+#[test]
+#[ignore = "takes long; make chaos runs it"]
+fn site_starts_before_it_knows_the_time() {
+    let mut bed = Bed::ready(Engine::podman(), "clock set", "local");
+    let clock = Clock { file: bed.fleet.path().join("clock") };
+    clock.step(-365 * 24 * HOUR);
+    bed.fleet.process("home").kill();
+    clock.give_to(bed.fleet.process("home"));
+    bed.restart("home");
+    bed.faults(1);
+    assert_eq!(bed.deploy("job"), 0);
+    wait("the node to be without it", || {
+        bed.fleet.process("home/n1").log().contains("certificate expired").then_some(())
+    });
+    bed.why("job", "");
+    bed.over();
+    clock.step(0);
+    bed.end(&["job", KEPT]);
+}
+
+/// The same for the central orchestrator and its sites.
+#[test]
+#[ignore = "takes long; make chaos runs it"]
+fn central_starts_before_it_knows_the_time() {
+    let mut bed = Bed::ready(Engine::podman(), "clock set", "central");
+    let clock = Clock { file: bed.fleet.path().join("clock") };
+    clock.step(-365 * 24 * HOUR);
+    bed.fleet.process("central").kill();
+    clock.give_to(bed.fleet.process("central"));
+    bed.restart("central");
+    bed.faults(1);
+    wait("the site to be without it", || {
+        bed.fleet.process("home").log().contains("not valid").then_some(())
+    });
+    bed.over();
+    clock.step(0);
+    wait("the order", || Some(()).filter(|()| bed.deploy("job") == 0));
+    bed.end(&["job", KEPT]);
 }
 
 /// An hour forward, two back, and right again, while it runs.
@@ -79,6 +121,11 @@ impl Clock {
 /// The process starts with its clock off by so many seconds.
 pub(crate) fn set(process: &mut Process, seconds: i64) {
     fake(process, vec![("FAKETIME", format!("{seconds:+}"))]);
+}
+
+/// The process starts with the right time again.
+pub(crate) fn right(process: &mut Process) {
+    process.environment.retain(|it| !it.0.starts_with("FAKETIME") && it.0 != "LD_PRELOAD");
 }
 
 fn fake(process: &mut Process, mut settings: Vec<(&str, String)>) {

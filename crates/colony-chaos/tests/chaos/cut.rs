@@ -1,8 +1,9 @@
 //! Packets are dropped between two parts that live on networks of their own.
 //!
 //! Every part has a namespace with one end of a cable; the other ends meet in
-//! a bridge. A cut drops what two of them say to each other, silently, as a
-//! broken network does: no connection is refused and none is closed.
+//! a bridge in a namespace of its own, where nobody else filters. A cut drops
+//! what two of them say to each other, silently, as a broken network does: no
+//! connection is refused and none is closed.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -61,9 +62,14 @@ impl Net {
         let net = Net { id: format!("ch{number}"), subnet: format!("10.233.{number}") };
         net.clear();
         let Net { id, subnet } = &net;
-        run(&format!("ip link add {id} type bridge"));
+        run(&format!("ip netns add {id}"));
+        run(&format!("ip -n {id} link add bridge type bridge"));
+        run(&format!("ip -n {id} link set bridge up"));
+        // One more end is in the test's own hand, for the operator.
+        run(&format!("ip link add {id} type veth peer name own netns {id}"));
         run(&format!("ip addr add {subnet}.254/24 dev {id}"));
         run(&format!("ip link set {id} up"));
+        run(&format!("ip -n {id} link set own master bridge up"));
         for (index, (_, letter)) in PARTS.iter().enumerate() {
             net.cable(letter, index + 1);
         }
@@ -74,11 +80,10 @@ impl Net {
         let Net { id, subnet } = self;
         let space = format!("{id}{letter}");
         run(&format!("ip netns add {space}"));
-        run(&format!("ip link add {space}o type veth peer name {space}i netns {space}"));
-        run(&format!("ip link set {space}o master {id}"));
-        run(&format!("ip link set {space}o up"));
-        run(&format!("ip -n {space} addr add {subnet}.{host}/24 dev {space}i"));
-        run(&format!("ip -n {space} link set {space}i up"));
+        run(&format!("ip -n {id} link add to-{letter} type veth peer name eth0 netns {space}"));
+        run(&format!("ip -n {id} link set to-{letter} master bridge up"));
+        run(&format!("ip -n {space} addr add {subnet}.{host}/24 dev eth0"));
+        run(&format!("ip -n {space} link set eth0 up"));
         run(&format!("ip -n {space} link set lo up"));
     }
 
@@ -116,9 +121,9 @@ impl Net {
     fn clear(&self) {
         for (_, letter) in PARTS {
             try_run(&format!("ip netns del {}{letter}", self.id));
-            try_run(&format!("ip link del {}{letter}o", self.id));
         }
         try_run(&format!("ip link del {}", self.id));
+        try_run(&format!("ip netns del {}", self.id));
     }
 }
 

@@ -201,9 +201,9 @@ impl World {
 }
 
 fn transitions(events: &[Event]) -> impl Iterator<Item = &Transition> {
-    events.iter().filter_map(|it| match &it.body {
-        Body::StateTransition(it) => Some(it),
-        _ => None,
+    events.iter().filter_map(|it| {
+        let Body::StateTransition(it) = &it.body else { return None };
+        Some(it)
     })
 }
 
@@ -218,17 +218,17 @@ fn check_quarantine(before: &Local, events: &[Event]) -> Verdict {
     let refused = before.core.deployments().flat_map(|it| it.quarantine().keys());
     let mut refused: BTreeSet<Digest> = refused.copied().collect();
     for event in events {
-        match &event.body {
-            Body::Quarantined { bad, .. } => drop(refused.insert(bad.workload)),
-            Body::QuarantineReleased { workload, .. } => drop(refused.remove(workload)),
-            Body::StateTransition(it) if begins(it) => {
-                let target = it.revisions.target.as_ref().map(|it| it.workload);
-                if target.is_some_and(|it| refused.contains(&it)) {
-                    let what = format!("node {} is offered it ({})", it.node, it.trigger.name());
-                    return Err((Rule::Quarantine, what));
-                }
-            }
-            _ => {}
+        if let Body::Quarantined { bad, .. } = &event.body {
+            refused.insert(bad.workload);
+        }
+        if let Body::QuarantineReleased { workload, .. } = &event.body {
+            refused.remove(workload);
+        }
+        let Body::StateTransition(it) = &event.body else { continue };
+        let target = it.revisions.target.as_ref().map(|it| it.workload);
+        if begins(it) && target.is_some_and(|it| refused.contains(&it)) {
+            let what = format!("node {} is offered it ({})", it.node, it.trigger.name());
+            return Err((Rule::Quarantine, what));
         }
     }
     Ok(())

@@ -3,6 +3,8 @@
 //! Whatever is not final must have an answer, at its site and at CO, and the
 //! answer must be more than that nobody knows.
 
+use std::time::Duration;
+
 use colony_core::fleet::Standing;
 use colony_core::site::{Deployment, Site};
 use colony_core::state::State;
@@ -31,6 +33,7 @@ impl World {
 
     fn ask_site(&mut self, site: usize) {
         let now = self.sites[site].process.now(self.now, &mut self.rng);
+        let now = if self.rng.chance(20) { self.later(now) } else { now };
         let core = &self.sites[site].core;
         let mut answers = why::site(core, now);
         let mut mute = (answers.is_empty() && !core.is_ready()).then(|| "the site".to_owned());
@@ -50,6 +53,12 @@ impl World {
         if let Some(what) = mute.or(vague.map(|it| format!("{name} says only: {it}"))) {
             self.violate(what);
         }
+    }
+
+    /// A busy LO is behind with its timers when somebody asks.
+    fn later(&mut self, now: Now) -> Now {
+        let behind = Duration::from_millis(self.rng.range(1_000..600_000));
+        Now { mono: now.mono.after(behind), wall: now.wall.after(behind), ..now }
     }
 
     fn ask_central(&mut self) {

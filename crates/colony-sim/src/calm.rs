@@ -141,8 +141,10 @@ impl World {
             self.run_until(at + MINUTE);
         }
         let after = self.runs();
-        if self.violation.is_none() && before != after {
-            self.violate(format!("shaking restarted workloads: {before:?} became {after:?}"));
+        // What was being repaired may come back meanwhile; what ran runs on.
+        let lost: Vec<&String> = before.iter().filter(|it| !after.contains(it)).collect();
+        if self.violation.is_none() && !lost.is_empty() {
+            self.violate(format!("shaking restarted workloads: {lost:?} of {after:?}"));
         }
     }
 

@@ -99,6 +99,12 @@ impl Checker {
         self.orders.insert((site, number), action);
     }
 
+    /// The site forgets a device that is gone for good, with its versions.
+    pub(crate) fn retired(&mut self, node: usize) {
+        self.forget_node(node);
+        self.served.retain(|key, _| key.1 != node);
+    }
+
     /// The node lost its memory, so nothing it accepted before counts.
     pub(crate) fn forget_node(&mut self, node: usize) {
         self.accepted.remove(&node);
@@ -304,9 +310,9 @@ impl World {
     pub(crate) fn check_orders(&mut self, site: usize, batch: &[Event]) {
         let name = &self.sites[site].name;
         let open = self.central.core.commands_open(name);
-        let done = batch.iter().filter_map(|it| match &it.body {
-            Body::CommandDone { number, .. } => *number,
-            _ => None,
+        let done = batch.iter().filter_map(|it| {
+            let Body::CommandDone { number, .. } = &it.body else { return None };
+            *number
         });
         let wrong = done.into_iter().find_map(|number| {
             let given = open.iter().find(|it| it.number == Some(number))?;

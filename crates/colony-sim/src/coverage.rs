@@ -11,6 +11,8 @@ use colony_core::why::{Cause, Why};
 /// What no story can meet, and why not.
 const BEYOND: &[(&str, &str)] = &[
     ("node-shutdown", "no role of ours tells it: a node that stops leaves its attempt open"),
+    ("node-retired", "what is on a node leaves the site in the step that retires it"),
+    ("rollback-refused", "a way back begins in the step of its verdict: nothing comes in between"),
     ("101", "told by a Margo gateway; all simulated devices are our own"),
     ("102", "told by a Margo gateway; all simulated devices are our own"),
     ("103", "told by a Margo gateway; all simulated devices are our own"),

@@ -67,6 +67,11 @@ impl Edge {
         Node::restore(self.name.as_str().parse().expect("a device id"), Policy::default(), rows)
     }
 
+    pub(crate) fn change_architecture(&mut self) {
+        let is_arm = self.architecture == "arm64";
+        self.architecture = if is_arm { "amd64" } else { "arm64" }.to_owned();
+    }
+
     pub(crate) fn labels(&self) -> &'static str {
         if self.labelled { r#""zone":"wet""# } else { "" }
     }

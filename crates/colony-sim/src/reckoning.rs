@@ -16,6 +16,9 @@ impl World {
             .find_map(|site| self.site_unfinished(site))
             .or_else(|| (0..self.nodes.len()).find_map(|node| self.node_unfinished(node)))
             .or_else(|| self.ghosts_unfinished())
+            .or_else(|| {
+                self.central.changes.values().next().map(|it| format!("CO still has {it:?}"))
+            })
             .or_else(|| self.checker.lost_events(&self.central.events))
     }
 

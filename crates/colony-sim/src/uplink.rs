@@ -49,7 +49,7 @@ impl World {
         let log = local.core.log();
         let (incarnation, head, done) = (log.incarnation, log.next, local.core.commands_done());
         if let Some(from) = local.uplink.turn(head, life) {
-            let from = from.map_or(local.log.len(), |it| index(it));
+            let from = from.map_or(local.log.len(), index);
             let events: Vec<Event> = local.log.iter().skip(from).take(BATCH).cloned().collect();
             let message = ToCentral::Events { incarnation, events };
             self.send_far(site, Happening::ToCentral { site, message });

@@ -128,8 +128,8 @@ impl World {
         let (site, node) = (self.any_site(), self.any_node());
         match self.rng.range(0..10) {
             0..4 => self.replace_local(site),
-            4..6 => self.welcome(site),
-            6 => self.change_device(node),
+            4..5 => self.welcome(site),
+            5..7 => self.change_device(node),
             _ => self.set_up_anew(node),
         }
     }
@@ -149,14 +149,18 @@ impl World {
         self.note(|w| format!("{} joins {}", w.nodes[node].name, w.sites[site].name));
     }
 
-    /// Somebody labels the device otherwise.
+    /// Somebody labels the device otherwise, or overrides what it can do.
     fn change_device(&mut self, node: usize) {
+        let labels = self.rng.chance(50);
         let edge = &mut self.nodes[node];
-        edge.labelled = !edge.labelled;
-        self.note(|w| format!("{} is labelled otherwise", w.nodes[node].name));
-        let crashed = self.nodes[node].process.up;
-        if crashed {
-            self.edge_crash(node, "to take its labels");
+        if labels {
+            edge.labelled = !edge.labelled;
+        } else {
+            edge.change_architecture();
+        }
+        self.note(|w| format!("{} says otherwise what it is", w.nodes[node].name));
+        if self.nodes[node].process.up {
+            self.edge_crash(node, "to take its settings");
         }
     }
 
@@ -166,14 +170,13 @@ impl World {
             return;
         }
         self.note(|w| format!("{} is set up anew", w.nodes[node].name));
-        let other = self.rng.chance(30);
+        let other = self.rng.chance(50);
         let edge = &mut self.nodes[node];
         edge.process.die();
         edge.wipe();
         edge.retired = false;
         if other {
-            let is_arm = edge.architecture == "arm64";
-            edge.architecture = if is_arm { "amd64" } else { "arm64" }.to_owned();
+            edge.change_architecture();
         }
         self.checker.forget_node(node);
         let name = self.nodes[node].name.clone();

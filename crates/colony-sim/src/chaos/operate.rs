@@ -58,7 +58,7 @@ impl World {
             self.nodes[node].process.die();
             self.nodes[node].wipe();
             self.nodes[node].retired = true;
-            self.checker.forget_node(node);
+            self.checker.retired(node);
         }
     }
 

@@ -13,6 +13,9 @@ use crate::engines::Engine;
 use crate::kit::{Fleet, now, wait, wait_or_not};
 use crate::ledger::{Ledger, acknowledged};
 
+/// What a binary with failpoints reads.
+const FAILPOINT: &[u8] = b"COLONY_FAILPOINT";
+
 /// The workload nobody has a reason to touch.
 pub(crate) const KEPT: &str = "kept";
 
@@ -87,6 +90,7 @@ impl Bed {
 
     /// The part dies the n-th time it comes by.
     pub(crate) fn arm(&self, part: &str, point: Point, pass: u64) {
+        assert!(can_die(), "{} has no failpoints: use scripts/chaos", crate::program().display());
         let text = format!("{}:{pass}", point.name());
         std::fs::write(self.fleet.trap(part), text).unwrap();
     }
@@ -222,6 +226,12 @@ impl Bed {
         assert_eq!((lost, restarted, answered), (0, 0, asked), "lost, restarted, not answered");
         assert_ne!(faults, 0, "nothing was done");
     }
+}
+
+/// Whether the binary was built together with this suite.
+fn can_die() -> bool {
+    let binary = std::fs::read(crate::program()).unwrap_or_default();
+    binary.windows(FAILPOINT.len()).any(|it| it == FAILPOINT)
 }
 
 fn shown_now(fleet: &Fleet, show: &[&str]) -> bool {

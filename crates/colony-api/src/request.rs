@@ -63,6 +63,33 @@ pub struct Strategy {
     /// A count or a percentage: `1`, `25%`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<String>,
+    /// Of a canary: who goes first. A count, a percentage, or labels as `line=press,hall=2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub canary: Option<String>,
+    /// How long all of a step must stay well: `5m`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub soak: Option<String>,
+    /// Whether the next step opens by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promote: Option<Promote>,
+}
+
+/// What opens the next step of a rollout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Promote {
+    Auto,
+    /// An operator has to say so.
+    Manual,
+}
+
+impl Promote {
+    pub fn name(self) -> &'static str {
+        match self {
+            Promote::Auto => "auto",
+            Promote::Manual => "manual",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -70,6 +97,8 @@ pub struct Strategy {
 pub enum StrategyKind {
     Rolling,
     AllAtOnce,
+    Canary,
+    BlueGreen,
 }
 
 /// What happens when the tries of a revision are spent.
@@ -96,6 +125,8 @@ impl StrategyKind {
         match self {
             StrategyKind::Rolling => "rolling",
             StrategyKind::AllAtOnce => "all-at-once",
+            StrategyKind::Canary => "canary",
+            StrategyKind::BlueGreen => "blue-green",
         }
     }
 }
@@ -183,6 +214,49 @@ pub enum ReleaseWhat {
     Removal,
     /// A history that was rewritten.
     History,
+}
+
+/// `POST /api/v1/deployments/{name}/promote`, `pause`, `resume` and `abort`: its rollout.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Steer {
+    /// Of a pause or an abort: why, for whoever asks.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+    /// Empty: every site where it is being rolled out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sites: Vec<String>,
+}
+
+/// What is done to a rollout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Steering {
+    Promote,
+    Pause,
+    Resume,
+    Abort,
+}
+
+impl Steering {
+    /// The last part of its path.
+    pub fn name(self) -> &'static str {
+        match self {
+            Steering::Promote => "promote",
+            Steering::Pause => "pause",
+            Steering::Resume => "resume",
+            Steering::Abort => "abort",
+        }
+    }
+
+    /// What follows, as a predicate.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Steering::Promote => "opens the next step of its rollout",
+            Steering::Pause => "starts nothing more until it is resumed",
+            Steering::Resume => "goes on",
+            Steering::Abort => "goes back to the revision before",
+        }
+    }
 }
 
 /// `POST /api/v1/deployments/{name}/quarantine/release`

@@ -48,6 +48,10 @@ fn defaults_of_a_deployment_are_documented() {
     assert_eq!((selector.len(), replicas, follow), (0, None, None));
     check_default("strategy", "rolling, one node at a time");
     check_default("strategy.maxUnavailable", "`1`");
+    check_default("strategy.canary", "`1`");
+    check_default("strategy.steps", "`[]`");
+    check_default("strategy.soak", "`1m`");
+    check_default("strategy.promote", "`auto`");
     check_default("onFailure", "`rollback-site`");
     check_default("selector", "`{}`");
     check_default("replicas", "every node that fits");

@@ -35,6 +35,10 @@ impl Orders {
             | Action::ReleaseQuarantine { .. }
             | Action::Retry { .. }
             | Action::Rollback { .. }
+            | Action::Promote { .. }
+            | Action::Pause { .. }
+            | Action::Resume { .. }
+            | Action::Abort { .. }
             | Action::Force { .. }
             | Action::Cordon { .. }
             | Action::Uncordon { .. } => {}

@@ -15,7 +15,7 @@ use crate::explore::Finding;
 const DOCUMENT: &str = include_str!("../../../docs/state-machine.md");
 
 /// How many guards there are.
-const GUARDS: u32 = 12;
+const GUARDS: u32 = 13;
 
 /// Each guard has a bit of its own in a set of facts.
 fn bit(guard: Guard) -> u16 {
@@ -32,6 +32,7 @@ fn bit(guard: Guard) -> u16 {
         Guard::RevisionMatches => 9,
         Guard::ForcedIfUnknown => 10,
         Guard::Undelivered => 11,
+        Guard::StepOpen => 12,
     };
     1 << place
 }

@@ -92,6 +92,7 @@ impl World {
                 self.local_command(site, Action::Uncordon { node });
             }
             self.retire_again(site);
+            self.release_rollouts(site);
             self.welcome_again(site);
             if removals {
                 self.local_command(site, Action::ReleaseRemoval);

@@ -158,6 +158,7 @@ impl World {
             }
         }
         self.check_limits(site, step);
+        self.check_steps(site, step);
         self.check_lost(site, step);
         self.check_states(site, step, now);
     }
@@ -203,7 +204,9 @@ impl World {
         for deployment in starts.collect::<Vec<_>>() {
             let core = &self.sites[site].core;
             let Some(limit) = core.rollout_limit(&deployment) else { continue };
-            let busy = core.placements().filter(|it| is_busy(it.state(), &it.id, &deployment));
+            let busy = core
+                .placements()
+                .filter(|it| !it.is_aside() && is_busy(it.state(), &it.id, &deployment));
             let busy = busy.count();
             if busy > limit as usize {
                 self.violate(format!("{busy} placements of {deployment} are down, {limit} may be"));
@@ -257,6 +260,7 @@ impl World {
         for action in &step.actions {
             self.note(|_| format!("EN {name} {action:?}"));
             self.check_action(node, action);
+            self.check_stage(node, action);
         }
     }
 
@@ -327,7 +331,10 @@ impl World {
 
 fn is_start(it: &Transition) -> bool {
     let takes_down = it.trigger == Trigger::Rollback && it.from == Some(State::Installed);
-    let begins = matches!(it.trigger, Trigger::Start | Trigger::Revised | Trigger::Retry);
+    let begins = matches!(
+        it.trigger,
+        Trigger::Start | Trigger::Revised | Trigger::Retry | Trigger::Promoted
+    );
     takes_down || (begins && matches!(it.to, State::Installing | State::Updating))
 }
 

@@ -16,6 +16,7 @@ const BEYOND: &[(&str, &str)] = &[
     ("101", "told by a Margo gateway; all simulated devices are our own"),
     ("102", "told by a Margo gateway; all simulated devices are our own"),
     ("103", "told by a Margo gateway; all simulated devices are our own"),
+    ("not-stageable", "all simulated devices are our own"),
 ];
 
 /// How often each thing was met.

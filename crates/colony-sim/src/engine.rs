@@ -245,6 +245,11 @@ impl Engine {
         active.map(|(key, it)| (key.0.clone(), (it.fingerprint, it.run))).collect()
     }
 
+    /// Of which something stands beside.
+    pub(crate) fn staged(&self) -> BTreeSet<DeploymentId> {
+        self.boxes.keys().filter(|it| it.2).map(|it| it.0.clone()).collect()
+    }
+
     pub(crate) fn deployments(&self) -> BTreeSet<DeploymentId> {
         self.boxes.keys().map(|it| it.0.clone()).collect()
     }

@@ -25,6 +25,7 @@ mod reckoning;
 mod regressions;
 mod rng;
 mod story;
+mod strategy;
 mod succession;
 mod uplink;
 mod winter;

@@ -7,6 +7,7 @@ use colony_core::id::PlacementId;
 use colony_core::state::{Op, State};
 use colony_core::why;
 
+use crate::strategy::is_staged_for_good;
 use crate::world::World;
 
 impl World {
@@ -54,8 +55,8 @@ impl World {
                 op != Op::Delete && placement.retry_at().is_none() && placement.tries() > 0
                     || deployment.is_stopped()
             }
+            State::Updating => is_staged_for_good(core, placement),
             State::Installing
-            | State::Updating
             | State::RollingBack
             | State::Unknown(_)
             | State::Deleting
@@ -79,6 +80,13 @@ impl World {
         let stray = there.iter().find(|it| !own().any(|p| p.id.deployment == **it));
         if let Some(stray) = stray {
             return Some(format!("{} still has {stray}", edge.name));
+        }
+        let beside = edge.engine.staged();
+        let left =
+            own().find(|it| it.state() == State::Installed && beside.contains(&it.id.deployment));
+        if let Some(left) = left {
+            let id = &left.id.deployment;
+            return Some(format!("{} still has something staged of {id}", edge.name));
         }
         let missing = own()
             .find(|it| it.state() == State::Installed && !running.contains_key(&it.id.deployment));

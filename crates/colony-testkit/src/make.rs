@@ -100,8 +100,14 @@ pub fn commit_id(number: u64) -> GitRevision {
     format!("{number:040x}").parse().expect("40 hex digits")
 }
 
-/// A small device that runs compose applications.
+/// A small node of ours that runs compose applications.
 pub fn capabilities(node: &str, architecture: &str, labels: &str) -> Capabilities {
+    let more = if labels.is_empty() { "" } else { "," };
+    foreign(node, architecture, &format!(r#""colony":"0.1.0"{more}{labels}"#))
+}
+
+/// The same of another make.
+pub(crate) fn foreign(node: &str, architecture: &str, labels: &str) -> Capabilities {
     let json = format!(
         r#"{{"properties":{{"id":"{node}","vendor":"colony","modelNumber":"test","serialNumber":"1",
         "cpus":[{{"cores":4,"architecture":"{architecture}"}}],"memory":"4Gi","storage":"32Gi",

@@ -7,13 +7,13 @@ use colony_core::attempt::Revisions;
 use colony_core::event::Event;
 use colony_core::id::{DeploymentId, DeploymentName, NodeName, PlacementId};
 use colony_core::site::{
-    Action, Command, Commit, Content, File, Have, Input, Refused, Row, RowKey, Seed,
+    Action, Command, Commit, Content, File, Have, Input, Refused, Rollout, Row, RowKey, Seed,
     SeedDeployment, SeedNode, SeedPlacement, Site, Step, Timing,
 };
 use colony_core::time::{Now, Wall};
 use colony_margo::DeploymentStatus;
 
-use crate::make::{App, blob, capabilities, commit_id, deployment_id};
+use crate::make::{App, blob, capabilities, commit_id, deployment_id, foreign};
 
 /// Noon of some Monday.
 const START: Wall = Wall(1_794_225_600_000);
@@ -66,6 +66,7 @@ impl Plant {
             quarantine: vec![],
             rejected: BTreeMap::new(),
             stopped: None,
+            rollout: Rollout::default(),
             texts: vec![(blob(&text), text)],
         };
         let placement = SeedPlacement {
@@ -130,6 +131,15 @@ impl Plant {
         self.join_with(node, "amd64", "");
     }
 
+    /// A device of another make that speaks the same protocol.
+    pub fn join_foreign(&mut self, node: &str) {
+        let name: NodeName = node.parse().expect("a name");
+        self.must(Input::Joined(name.clone()));
+        let capabilities = foreign(node, "amd64", "");
+        self.must(Input::Capabilities(name.clone(), Box::new(capabilities)));
+        self.alive.insert(name);
+    }
+
     pub fn join_with(&mut self, node: &str, architecture: &str, labels: &str) {
         let name: NodeName = node.parse().expect("a name");
         self.must(Input::Joined(name.clone()));
@@ -192,7 +202,7 @@ impl Plant {
             let under_way: Vec<PlacementId> = self
                 .site
                 .placements()
-                .filter(|it| it.state().is_in_flight())
+                .filter(|it| it.state().is_in_flight() && !it.is_staged())
                 .map(|it| it.id.clone())
                 .collect();
             for id in &under_way {
@@ -253,7 +263,8 @@ impl Plant {
         let version =
             document.map(|it| it.spec.spec.profile.components[0].properties.revision.to_string());
         let version = version.map(|it| format!(" {it}")).unwrap_or_default();
-        format!("{}@{} {}{version}", deployment.name, id.node, placement.state())
+        let staged = if placement.is_staged() { " staged" } else { "" };
+        format!("{}@{} {}{version}{staged}", deployment.name, id.node, placement.state())
     }
 
     pub fn placement(&self, node: &str, name: &str) -> PlacementId {

@@ -5,7 +5,7 @@ use reqwest::Method;
 use super::{Client, Error};
 use crate::request::{
     DeleteQuery, DeployRequest, Hold, LogsQuery, QuarantineRelease, Release, Retry, Rollback,
-    SiteQuery,
+    SiteQuery, Steer, Steering,
 };
 use crate::view::{Accepted, DeployAnswer, DeploymentView, HistoryView, LogsView, WhyView};
 
@@ -57,6 +57,15 @@ impl Client {
         release: &Release,
     ) -> Result<Accepted, Error> {
         self.post(&["deployments", name, "release"], release).await
+    }
+
+    pub async fn deployment_steer(
+        &self,
+        name: &str,
+        steering: Steering,
+        steer: &Steer,
+    ) -> Result<Accepted, Error> {
+        self.post(&["deployments", name, steering.name()], steer).await
     }
 
     pub async fn quarantine_release(

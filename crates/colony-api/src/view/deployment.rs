@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use colony_core::event::StepStanding;
 use colony_core::id::{DeploymentId, DeploymentName, GitRevision, NodeName, SiteName};
 use colony_core::time::Wall;
 use colony_margo::Finding;
@@ -87,6 +88,9 @@ pub struct DeploymentSite {
     /// The rollout stopped and waits for an operator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StoppedView>,
+    /// Where a rollout in steps stands, or one that is paused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rollout: Option<RolloutView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<HoldView>,
     /// Git held something else than was expected; nothing was written.
@@ -145,6 +149,58 @@ pub struct RolledBackView {
     /// Why there is no such commit: somebody changed the file meanwhile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_reverted: Option<String>,
+}
+
+/// A rollout in steps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RolloutView {
+    /// The step that is open, from 1.
+    pub step: u32,
+    pub of: u32,
+    /// How many nodes may have the revision; absent if all may.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<u32>,
+    /// It runs beside the old revision until the next step.
+    #[serde(default)]
+    pub staged: bool,
+    /// `open`, `soaking`, `awaits-promotion` or `paused`.
+    pub standing: String,
+    /// When the soak ends.
+    #[schema(value_type = Option<u64>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Wall>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused: Option<PausedView>,
+}
+
+/// Who paused a rollout, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PausedView {
+    pub by: String,
+    #[serde(default)]
+    pub note: String,
+    #[schema(value_type = u64)]
+    pub since: Wall,
+}
+
+impl From<&colony_core::fleet::RolloutView> for RolloutView {
+    fn from(it: &colony_core::fleet::RolloutView) -> RolloutView {
+        let (name, until) = match it.standing {
+            StepStanding::Open => ("open", None),
+            StepStanding::Soaking { until } => ("soaking", Some(until)),
+            StepStanding::AwaitsPromotion => ("awaits-promotion", None),
+        };
+        let standing = if it.paused.is_some() { "paused" } else { name };
+        let paused = it.paused.as_ref().map(|it| PausedView {
+            by: it.by.clone(),
+            note: it.note.clone(),
+            since: it.since,
+        });
+        let (step, of, nodes, staged) = (it.step, it.of, it.nodes, it.staged);
+        RolloutView { step, of, nodes, staged, standing: standing.to_owned(), until, paused }
+    }
 }
 
 /// A rollout that stopped at its first failure.

@@ -18,8 +18,8 @@ pub use application::{
     ApplicationDetail, ApplicationView, LintView, ParameterView, ProfileView, RegistryView,
 };
 pub use deployment::{
-    ConflictView, DeploymentSite, DeploymentView, HistoryEntry, HistoryView, Outcome,
-    QuarantineView, RolledBackView, StoppedView,
+    ConflictView, DeploymentSite, DeploymentView, HistoryEntry, HistoryView, Outcome, PausedView,
+    QuarantineView, RolledBackView, RolloutView, StoppedView,
 };
 pub use event::{EventPage, EventView};
 pub use node::{NodePlacement, NodeView};

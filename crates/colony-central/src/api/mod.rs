@@ -75,6 +75,10 @@ fn operators() -> Router<App> {
         .route("/api/v1/deployments/{name}/logs", get(logs::logs))
         .route("/api/v1/deployments/{name}/rollback", post(deployment::rollback))
         .route("/api/v1/deployments/{name}/retry", post(order::retry))
+        .route("/api/v1/deployments/{name}/promote", post(order::promote))
+        .route("/api/v1/deployments/{name}/pause", post(order::pause))
+        .route("/api/v1/deployments/{name}/resume", post(order::resume))
+        .route("/api/v1/deployments/{name}/abort", post(order::abort))
         .route("/api/v1/deployments/{name}/hold", post(order::hold))
         .route("/api/v1/deployments/{name}/release", post(order::release))
         .route("/api/v1/deployments/{name}/quarantine/release", post(order::quarantine_release))
@@ -121,6 +125,10 @@ fn operators() -> Router<App> {
         deployment::rollback,
         logs::logs,
         order::retry,
+        order::promote,
+        order::pause,
+        order::resume,
+        order::abort,
         order::hold,
         order::release,
         order::quarantine_release,

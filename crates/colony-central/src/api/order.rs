@@ -1,9 +1,10 @@
-//! Orders about a deployment: hold, release, retry, let out of quarantine.
+//! Orders about a deployment: hold, release, retry, steer its rollout, let out
+//! of quarantine.
 
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use colony_api::request::{Hold, QuarantineRelease, Release, Retry};
+use colony_api::request::{Hold, QuarantineRelease, Release, Retry, Steer, Steering};
 use colony_api::view::Accepted;
 use colony_core::event::HoldScope;
 use colony_core::fleet::{DeploymentView, SiteView};
@@ -119,6 +120,91 @@ pub(crate) async fn quarantine_release(
         .await?;
     let said = format!("what was quarantined of {handle} may be tried again");
     give(&app, &operator, Some(&handle), orders, said).await
+}
+
+/// Open the next step of a rollout
+#[utoipa::path(post, path = "/api/v1/deployments/{name}/promote", tag = "deployments",
+    params(("name" = String, Path)), request_body = Steer,
+    responses((status = 202, description = "Ordered", body = Accepted),
+        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+pub(crate) async fn promote(
+    State(app): State<App>,
+    operator: Operator,
+    Path(handle): Path<String>,
+    Sent(request): Sent<Steer>,
+) -> Result<Taken, Fault> {
+    steer(&app, &operator, &handle, Steering::Promote, request).await
+}
+
+/// Start nothing more of a rollout
+#[utoipa::path(post, path = "/api/v1/deployments/{name}/pause", tag = "deployments",
+    params(("name" = String, Path)), request_body = Steer,
+    responses((status = 202, description = "Ordered", body = Accepted),
+        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+pub(crate) async fn pause(
+    State(app): State<App>,
+    operator: Operator,
+    Path(handle): Path<String>,
+    Sent(request): Sent<Steer>,
+) -> Result<Taken, Fault> {
+    steer(&app, &operator, &handle, Steering::Pause, request).await
+}
+
+/// Let a paused rollout go on
+#[utoipa::path(post, path = "/api/v1/deployments/{name}/resume", tag = "deployments",
+    params(("name" = String, Path)), request_body = Steer,
+    responses((status = 202, description = "Ordered", body = Accepted),
+        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+pub(crate) async fn resume(
+    State(app): State<App>,
+    operator: Operator,
+    Path(handle): Path<String>,
+    Sent(request): Sent<Steer>,
+) -> Result<Taken, Fault> {
+    steer(&app, &operator, &handle, Steering::Resume, request).await
+}
+
+/// End a rollout: everything goes back to the revision before
+#[utoipa::path(post, path = "/api/v1/deployments/{name}/abort", tag = "deployments",
+    params(("name" = String, Path)), request_body = Steer,
+    responses((status = 202, description = "Ordered", body = Accepted),
+        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+pub(crate) async fn abort(
+    State(app): State<App>,
+    operator: Operator,
+    Path(handle): Path<String>,
+    Sent(request): Sent<Steer>,
+) -> Result<Taken, Fault> {
+    steer(&app, &operator, &handle, Steering::Abort, request).await
+}
+
+async fn steer(
+    app: &App,
+    operator: &Operator,
+    handle: &str,
+    steering: Steering,
+    request: Steer,
+) -> Result<Taken, Fault> {
+    let note = request.note;
+    let meant = Meant { app, operator, handle, sites: &request.sites };
+    let (handle, orders) = meant.orders(|_, it| steered(steering, it, &note)).await?;
+    let said = format!("{handle} {}", steering.sentence());
+    give(app, operator, Some(&handle), orders, said).await
+}
+
+/// The order for a site that is rolling something out.
+fn steered(steering: Steering, it: &DeploymentView, note: &str) -> Option<Action> {
+    let good = it.good.as_ref().map(|it| it.workload);
+    let refused = it.quarantine.contains_key(&it.accepted.workload);
+    let under_way = !it.withdrawn && !refused && good != Some(it.accepted.workload);
+    let (deployment, note) = (it.id.clone(), note.to_owned());
+    let paused = it.rollout.as_ref().is_some_and(|it| it.paused.is_some());
+    match steering {
+        Steering::Promote => under_way.then_some(Action::Promote { deployment }),
+        Steering::Pause => under_way.then_some(Action::Pause { deployment, note }),
+        Steering::Resume => paused.then_some(Action::Resume { deployment }),
+        Steering::Abort => under_way.then_some(Action::Abort { deployment, note }),
+    }
 }
 
 /// The sites an order about a deployment goes to.

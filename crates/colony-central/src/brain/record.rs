@@ -80,6 +80,9 @@ fn deployment_of(body: &Body) -> Option<&DeploymentId> {
         | Body::QuarantineReleased { deployment, .. }
         | Body::RolloutReleased { deployment }
         | Body::RolloutResumed { deployment }
+        | Body::RolloutStep { deployment, .. }
+        | Body::RolloutPaused { deployment, .. }
+        | Body::RolloutUnpaused { deployment }
         | Body::RolledBack { deployment, .. }
         | Body::RolloutStopped { deployment, .. }
         | Body::RevisionRejected { deployment, .. } => Some(deployment),

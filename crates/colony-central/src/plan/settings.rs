@@ -25,6 +25,15 @@ fn put(own: &mut Map<String, Value>, request: &DeployRequest) {
         if let Some(limit) = &strategy.max_unavailable {
             value["maxUnavailable"] = limit.parse::<u64>().map_or(json!(limit), |it| json!(it));
         }
+        if let Some(canary) = &strategy.canary {
+            value["canary"] = subset(canary);
+        }
+        if let Some(soak) = &strategy.soak {
+            value["soak"] = json!(soak);
+        }
+        if let Some(promote) = strategy.promote {
+            value["promote"] = json!(promote.name());
+        }
         own.insert("strategy".to_owned(), value);
     }
     if let Some(on_failure) = request.on_failure {
@@ -36,4 +45,15 @@ fn put(own: &mut Map<String, Value>, request: &DeployRequest) {
     if let Some(replicas) = request.replicas {
         own.insert("replicas".to_owned(), json!(replicas));
     }
+}
+
+/// A count, a percentage, or labels as `line=press,hall=2`.
+fn subset(text: &str) -> Value {
+    if let Ok(count) = text.parse::<u64>() {
+        return json!(count);
+    }
+    let labels = text.split(',').map(|it| it.split_once('='));
+    let labels: Option<Map<String, Value>> =
+        labels.map(|it| it.map(|(key, value)| (key.to_owned(), json!(value)))).collect();
+    labels.map_or(json!(text), Value::Object)
 }

@@ -162,6 +162,7 @@ fn archived(
         quarantine: Vec::new(),
         rolled_back: None,
         stopped: None,
+        rollout: None,
         hold: None,
         conflict: None,
         findings: Vec::new(),

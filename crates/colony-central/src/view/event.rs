@@ -41,7 +41,11 @@ fn sentence(event: &StoredEvent) -> String {
         "quarantine_released" => format!("a revision of {what} may run at {site} again"),
         "rolled_back" => format!("site {site} went back to the revision of {what} before"),
         "rollout_stopped" => format!("{what} stopped at {site}/{node}: {}", failure(body)),
-        "rollout_released" | "rollout_resumed" => format!("{what} goes on at {site}"),
+        "rollout_step" => step(body, &what, &site),
+        "rollout_paused" => format!("{} paused {what} at {site}: {}", event.actor, text("note")),
+        "rollout_released" | "rollout_resumed" | "rollout_unpaused" => {
+            format!("{what} goes on at {site}")
+        }
         "revision_rejected" => format!("{site}/{node} gave {what} up: {}", failure(body)),
         "file_refused" => format!("site {site} refuses {}: {}", text("path"), finding(body)),
         "file_accepted" => format!("{} is usable again", text("path")),
@@ -108,6 +112,19 @@ fn finding(body: &Value) -> String {
     let first = body.pointer("/findings/0").cloned().unwrap_or_default();
     serde_json::from_value::<colony_margo::Finding>(first)
         .map_or_else(|_| String::new(), |it| it.to_string())
+}
+
+fn step(body: &Value, what: &str, site: &str) -> String {
+    let number = |key: &str| body.get(key).and_then(Value::as_u64).unwrap_or_default();
+    let standing = body.pointer("/standing/name").and_then(Value::as_str).unwrap_or_default();
+    let (step, of) = (number("step"), number("of"));
+    match standing {
+        "soaking" => format!("step {step} of {of} of {what} soaks at {site}"),
+        "awaits-promotion" => {
+            format!("step {step} of {of} of {what} waits to be promoted at {site}")
+        }
+        _ => format!("step {step} of {of} of {what} is open at {site}"),
+    }
 }
 
 fn cordoned(body: &Value, site: &str, node: &str) -> String {

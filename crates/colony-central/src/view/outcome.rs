@@ -50,6 +50,10 @@ fn ordered(view: &SiteView, name: &DeploymentName) -> bool {
         let id = match &it.action {
             Action::Retry { deployment, .. }
             | Action::Rollback { deployment }
+            | Action::Promote { deployment }
+            | Action::Pause { deployment, .. }
+            | Action::Resume { deployment }
+            | Action::Abort { deployment, .. }
             | Action::Force { deployment, .. }
             | Action::ReleaseQuarantine { deployment }
             | Action::Hold { scope: HoldScope::Deployment(deployment), .. }

@@ -47,6 +47,7 @@ impl Told<'_> {
             quarantine: deployment.map(|it| self.quarantine(it)).unwrap_or_default(),
             rolled_back: deployment.and_then(|it| self.rolled_back(it, target)),
             stopped: deployment.and_then(stopped),
+            rollout: deployment.and_then(|it| it.rollout.as_ref()).map(Into::into),
             hold: deployment.and_then(|it| self.hold(it)),
             conflict: target.and_then(conflict),
             findings: self.view.files.get(&path(self.site, self.name)).cloned().unwrap_or_default(),

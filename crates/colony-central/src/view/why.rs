@@ -113,6 +113,7 @@ fn node_of(cause: &FleetCause) -> Option<&NodeName> {
         | FleetCause::NotSeen { .. }
         | FleetCause::FileRefused { .. }
         | FleetCause::RemovalHeld { .. }
+        | FleetCause::RolloutWaits { .. }
         | FleetCause::HistoryHeld { .. }
         | FleetCause::Held { .. }
         | FleetCause::NothingFits { .. }

@@ -39,7 +39,13 @@ async fn parameters_and_settings_are_refused_with_their_field() {
     let mut unknown = hello("1.0");
     unknown.parameters.insert("colour".to_owned(), json!("red"));
     check(&hub, unknown, "parameter `colour` does not exist; expected one of").await;
-    let strategy = Strategy { kind: StrategyKind::Rolling, max_unavailable: Some("0".to_owned()) };
+    let strategy = Strategy {
+        kind: StrategyKind::Rolling,
+        max_unavailable: Some("0".to_owned()),
+        canary: None,
+        soak: None,
+        promote: None,
+    };
     let strategy = DeployRequest { strategy: Some(strategy), ..hello("1.0") };
     check(&hub, strategy, "expected a number of nodes from 1").await;
     let replicas = DeployRequest { replicas: Some(0), ..hello("1.0") };

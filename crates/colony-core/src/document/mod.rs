@@ -6,6 +6,7 @@
 //! addressed to that node, with colony's own settings reduced to the attempt.
 
 mod settings;
+mod strategy;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -13,7 +14,8 @@ use serde_json::{Map, Value, json};
 use colony_margo::yaml::{self, Cursor, Limits};
 use colony_margo::{ApplicationDeployment, DeviceTarget, Digest, Finding, Findings, canonical};
 
-pub use settings::{OnFailure, Settings, Strategy, Unavailable};
+pub use settings::{OnFailure, Settings};
+pub use strategy::{BlueGreen, Canary, Gate, Promote, Strategy, Subset, Unavailable};
 
 use crate::attempt::Revision;
 use crate::id::{BlobId, DeploymentId, DeploymentName, NodeName, SiteName};
@@ -90,12 +92,12 @@ impl Document {
     }
 
     /// The bytes sent to `node` for attempt `attempt`.
-    pub fn wire(&self, node: &NodeName, attempt: u32) -> Vec<u8> {
+    pub fn wire(&self, node: &NodeName, attempt: u32, phase: WirePhase) -> Vec<u8> {
         let mut spec = self.spec.clone();
         spec.metadata.device_id = device_target(node);
         let mut own = Map::new();
         own.insert("attempt".to_owned(), json!(attempt));
-        own.insert("phase".to_owned(), json!("active"));
+        own.insert("phase".to_owned(), json!(phase));
         spec.spec.extensions.insert(EXTENSION, own);
         spec.to_yaml().into_bytes()
     }

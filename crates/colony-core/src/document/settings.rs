@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use colony_margo::yaml::Cursor;
 
+use super::strategy::{Strategy, Unavailable};
+
 /// How a deployment is rolled out and what a failure does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -23,20 +25,6 @@ pub struct Settings {
     pub soak: Duration,
     /// The channel or range of versions CO follows; kept for CO.
     pub follow: Option<String>,
-}
-
-/// In which order the nodes of a site take a revision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Strategy {
-    Rolling { max_unavailable: Unavailable },
-    AllAtOnce,
-}
-
-/// How many nodes may be down at once by our own action.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unavailable {
-    Count(u32),
-    Percent(u32),
 }
 
 /// What happens when the tries of a revision are spent.
@@ -63,18 +51,6 @@ impl Default for Settings {
     }
 }
 
-impl Unavailable {
-    /// How many of `total` nodes; at least one, or nothing would ever move.
-    pub fn of(self, total: usize) -> u32 {
-        let total = u64::try_from(total).unwrap_or(u64::MAX);
-        let count = match self {
-            Unavailable::Count(count) => u64::from(count),
-            Unavailable::Percent(percent) => total.saturating_mul(u64::from(percent)) / 100,
-        };
-        u32::try_from(count.max(1)).unwrap_or(u32::MAX)
-    }
-}
-
 const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
 
 impl Settings {
@@ -90,7 +66,7 @@ impl Settings {
         "follow",
     ];
     /// The keys below `strategy`.
-    pub const STRATEGY_KEYS: &[&str] = &["type", "maxUnavailable"];
+    pub const STRATEGY_KEYS: &[&str] = Strategy::KEYS;
     /// The keys below `retry`.
     pub const RETRY_KEYS: &[&str] = &["installs", "updates"];
 
@@ -101,7 +77,7 @@ impl Settings {
         let retry = own.field("retry");
         let tries = |key: &str, default| optional(retry.as_ref(), key, default, read_tries);
         let own = Some(own);
-        let strategy = optional(own, "strategy", default.strategy, read_strategy);
+        let strategy = optional(own, "strategy", default.strategy, super::strategy::read);
         let on_failure = optional(own, "onFailure", default.on_failure, read_on_failure);
         let selector = optional(own, "selector", default.selector, read_selector);
         let replicas = optional(own, "replicas", None, |it| read_count(it, 100_000).map(Some));
@@ -129,40 +105,13 @@ impl Settings {
 }
 
 /// The default if the key is absent; `None` if it is there and wrong.
-fn optional<'a, T>(
+pub(super) fn optional<'a, T>(
     parent: Option<&Cursor<'a>>,
     key: &str,
     default: T,
     read: impl Fn(&Cursor<'a>) -> Option<T>,
 ) -> Option<T> {
     parent.and_then(|it| it.field(key)).map_or(Some(default), |it| read(&it))
-}
-
-fn read_strategy(place: &Cursor<'_>) -> Option<Strategy> {
-    place.refuse_unknown_keys(Settings::STRATEGY_KEYS);
-    let kind = place.required("type")?.one_of(&["rolling", "all-at-once"])?;
-    let limit = place.field("maxUnavailable");
-    if kind == "all-at-once" {
-        if let Some(limit) = limit {
-            limit.error("has no meaning for all-at-once", "no `maxUnavailable`");
-        }
-        return Some(Strategy::AllAtOnce);
-    }
-    let limit = limit.map_or(Some(Unavailable::Count(1)), |it| read_unavailable(&it));
-    Some(Strategy::Rolling { max_unavailable: limit? })
-}
-
-fn read_unavailable(place: &Cursor<'_>) -> Option<Unavailable> {
-    const EXPECTED: &str = "a number of nodes from 1, or a percentage from `1%` to `100%`";
-    let text = place.string()?;
-    let read = |text: &str, range: std::ops::RangeInclusive<u32>| {
-        text.parse().ok().filter(|it| range.contains(it))
-    };
-    let value = match text.strip_suffix('%') {
-        Some(percent) => read(percent, 1..=100).map(Unavailable::Percent),
-        None => read(&text, 1..=100_000).map(Unavailable::Count),
-    };
-    value.or_else(|| place.mismatch(EXPECTED))
 }
 
 fn read_on_failure(place: &Cursor<'_>) -> Option<OnFailure> {
@@ -173,7 +122,7 @@ fn read_on_failure(place: &Cursor<'_>) -> Option<OnFailure> {
     })
 }
 
-fn read_selector(place: &Cursor<'_>) -> Option<BTreeMap<String, String>> {
+pub(super) fn read_selector(place: &Cursor<'_>) -> Option<BTreeMap<String, String>> {
     let read = |it: &colony_margo::yaml::Entry<'_>| Some((it.key.to_owned(), it.value.string()?));
     let entries: Vec<Option<(String, String)>> = place.entries()?.iter().map(read).collect();
     entries.into_iter().collect()
@@ -189,7 +138,7 @@ fn read_count(place: &Cursor<'_>, limit: u32) -> Option<u32> {
     fits.or_else(|| place.mismatch(&format!("a number from 1 to {limit}")))
 }
 
-fn read_duration(place: &Cursor<'_>) -> Option<Duration> {
+pub(super) fn read_duration(place: &Cursor<'_>) -> Option<Duration> {
     let duration = place.duration()?;
     if duration > LONGEST {
         return place.mismatch("at most 168h");

@@ -10,6 +10,7 @@ use colony_margo::{Capabilities, Digest, Finding};
 use crate::attempt::{Failure, Outcome, Retry, Revision, Revisions};
 use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName};
 use crate::state::State;
+use crate::time::Wall;
 use crate::transition::Trigger;
 
 /// What happened.
@@ -75,6 +76,30 @@ pub enum Body {
         revision: Revision,
         node: NodeName,
         failure: Failure,
+    },
+    /// The rollout of a revision came to a step, or stands at one.
+    RolloutStep {
+        deployment: DeploymentId,
+        workload: Digest,
+        /// Counted from 1.
+        step: u32,
+        of: u32,
+        /// How many nodes may have it; absent if all may.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        nodes: Option<u32>,
+        /// It runs beside the old one until the next step.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        staged: bool,
+        standing: StepStanding,
+    },
+    /// Nothing more of the rollout is started.
+    RolloutPaused {
+        deployment: DeploymentId,
+        note: String,
+    },
+    /// What was paused goes on.
+    RolloutUnpaused {
+        deployment: DeploymentId,
     },
     /// One node gave a revision up for the one before.
     RevisionRejected {
@@ -170,6 +195,18 @@ pub struct Transition {
     /// What a later release says besides: kept, or its hash would differ.
     #[serde(flatten)]
     pub more: BTreeMap<String, Value>,
+}
+
+/// What the open step of a rollout waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "kebab-case")]
+pub enum StepStanding {
+    /// Its nodes have to run the revision well.
+    Open,
+    /// They have to stay well until then.
+    Soaking { until: Wall },
+    /// An operator's word.
+    AwaitsPromotion,
 }
 
 /// Whether a node is heard.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use colony_margo::{Digest, canonical};
 
-pub use body::{Body, HoldScope, Presence, Removal, Transition};
+pub use body::{Body, HoldScope, Presence, Removal, StepStanding, Transition};
 pub use chain::{ChainError, Log, verify};
 
 use crate::id::{GitRevision, NodeName, SiteName};

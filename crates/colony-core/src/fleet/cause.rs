@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::attempt::{Retry, Revision};
 use crate::code::Code;
-use crate::event::Incarnation;
+use crate::event::{Incarnation, StepStanding};
 use crate::fleet::Flag;
 use crate::id::{BlobId, GitRevision, NodeName, SiteName};
 use crate::state::State;
@@ -111,6 +111,13 @@ pub enum FleetCause {
         node: NodeName,
         code: Code,
     },
+    /// The next step of a rollout is not open yet.
+    RolloutWaits {
+        step: u32,
+        of: u32,
+        standing: StepStanding,
+        paused_by: Option<String>,
+    },
     NodeAway {
         node: NodeName,
         state: State,
@@ -156,6 +163,8 @@ impl FleetCause {
             | HistoryHeld { .. }
             | Quarantined { .. }
             | RolloutStopped { .. }
+            | RolloutWaits { paused_by: Some(_), .. }
+            | RolloutWaits { standing: StepStanding::AwaitsPromotion, .. }
             | Rejected { .. }
             | NothingFits { .. }
             | Flagged { .. } => Owner::Operator,
@@ -166,6 +175,7 @@ impl FleetCause {
             | NotReady { .. }
             | NotSeen { .. }
             | Failed { .. }
+            | RolloutWaits { .. }
             | Waiting { .. }
             | Queued { .. } => Owner::Local,
             NodeAway { node, .. } | Underway { node, .. } => Owner::Node(node.clone()),
@@ -174,6 +184,14 @@ impl FleetCause {
 
     /// When the next step is due, if that is known.
     pub fn next_at(&self) -> Option<Wall> {
+        if let FleetCause::RolloutWaits {
+            standing: StepStanding::Soaking { until },
+            paused_by: None,
+            ..
+        } = self
+        {
+            return Some(*until);
+        }
         let FleetCause::Failed { retry, .. } = self else { return None };
         retry.and_then(|it| it.at)
     }
@@ -214,6 +232,11 @@ impl FleetCause {
                 "it is written with the next commit if Git still holds the bad file".to_owned()
             }
             Quarantined { .. } => "commit another revision, or release this one".to_owned(),
+            RolloutWaits { paused_by: Some(_), .. } => "resume the rollout, or abort it".to_owned(),
+            RolloutWaits { standing: StepStanding::AwaitsPromotion, .. } => {
+                "promote the rollout, or abort it".to_owned()
+            }
+            RolloutWaits { .. } => "the next step opens when the soak is over".to_owned(),
             RolloutStopped { node, .. } => {
                 format!("commit another revision, or retry on node {node}")
             }

@@ -115,6 +115,7 @@ impl DeploymentView {
         let workload = revision.workload;
         if self.accepted.workload != workload {
             self.since = event.at;
+            self.rollout = None;
             self.rejected.retain(|_, it| it.workload == workload);
         }
         self.stopped.take_if(|it| it.workload != workload);
@@ -145,6 +146,7 @@ fn blank(
         quarantine: Default::default(),
         rejected: Default::default(),
         stopped: None,
+        rollout: None,
         rolled_back: None,
     }
 }

@@ -21,7 +21,9 @@ impl Pen<'_> {
             }
             Body::DeploymentWithdrawn { deployment, .. } => self.withdrawn(event, deployment),
             Body::DeploymentConverged { deployment, revision } => {
-                self.deployment(deployment, |it| it.good = Some(revision.clone()));
+                self.deployment(deployment, |it| {
+                    (it.good, it.rollout) = (Some(revision.clone()), None);
+                });
             }
             Body::Quarantined { deployment, .. } => self.quarantined(event, deployment),
             Body::QuarantineReleased { deployment, workload } => {
@@ -37,6 +39,9 @@ impl Pen<'_> {
                     it.rejected.insert(node.clone(), rejected);
                 });
             }
+            Body::RolloutStep { deployment, .. } => self.rollout_step(event, deployment),
+            Body::RolloutPaused { deployment, note } => self.paused(event, deployment, note),
+            Body::RolloutUnpaused { deployment } => self.unpaused(deployment),
             Body::RolloutResumed { deployment } => {
                 self.deployment(deployment, |it| it.stopped = None);
             }

@@ -1,6 +1,7 @@
 //! What a new orchestrator of a site is told of it.
 
 use crate::attempt::Revision;
+use crate::fleet::RolloutView;
 use crate::fleet::view::{DeploymentView, NodeView, PlacementView};
 use crate::fleet::{Fleet, SiteView, UnknownSite};
 use crate::id::{BlobId, DeploymentId, DeploymentName, NodeName, SiteName};
@@ -92,6 +93,7 @@ impl SiteView {
             quarantine: deployment.quarantine.values().cloned().collect(),
             rejected: deployment.rejected.clone(),
             stopped: deployment.stopped.clone(),
+            rollout: deployment.rollout.as_ref().map(RolloutView::seed).unwrap_or_default(),
             texts: found,
         })
     }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::attempt::{Retry, Revision};
 use crate::code::Code;
+use crate::event::StepStanding;
 use crate::fleet::FleetCause;
 use crate::fleet::effect::short;
 use crate::id::{BlobId, GitRevision, NodeName, SiteName};
@@ -61,6 +62,15 @@ impl fmt::Display for FleetCause {
                 short(good)
             ),
             Quarantined { bad, good, node, code } => quarantined(f, bad, good, node, code),
+            RolloutWaits { step, of, paused_by: Some(by), .. } => {
+                write!(f, "step {step} of {of} of the rollout is paused by {by}")
+            }
+            RolloutWaits { step, of, standing: StepStanding::AwaitsPromotion, .. } => {
+                write!(f, "step {step} of {of} of the rollout is done and waits to be promoted")
+            }
+            RolloutWaits { step, of, .. } => {
+                write!(f, "step {step} of {of} of the rollout is done and soaks")
+            }
             RolloutStopped { node, code } => {
                 write!(f, "the rollout stopped when node {node} failed with {code}")
             }

@@ -63,6 +63,7 @@ impl Pen<'_> {
             it.quarantine.insert(bad.workload, entry);
             it.forget_oldest_quarantine();
             it.rolled_back = None;
+            it.rollout = None;
             it.good = good.clone().or(it.good.take());
         });
     }

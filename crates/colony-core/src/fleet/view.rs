@@ -11,6 +11,7 @@ use crate::event::{HoldScope, Incarnation, Log, Presence};
 use crate::fleet::Target;
 use crate::fleet::batch::Recent;
 use crate::fleet::moving::Flag;
+use crate::fleet::rollout::RolloutView;
 use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName, PlacementId};
 use crate::site::{Command, Hold, Quarantine, Rejected, Stopped};
 use crate::state::State;
@@ -109,6 +110,9 @@ pub struct DeploymentView {
     /// Nodes that gave a revision up on their own.
     pub rejected: BTreeMap<NodeName, Rejected>,
     pub stopped: Option<Stopped>,
+    /// Where a rollout in steps stands, until it is through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollout: Option<RolloutView>,
     /// Stands until something else than this pair is wanted, or a release.
     pub rolled_back: Option<RolledBack>,
 }

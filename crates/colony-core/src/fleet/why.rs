@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::event::HoldScope;
+use crate::event::{HoldScope, StepStanding};
 use crate::fleet::tally::Share;
 use crate::fleet::view::{DeploymentView, PlacementView};
 use crate::fleet::{Fleet, FleetCause, Owner, SiteView, Target};
@@ -170,6 +170,15 @@ impl Asked<'_> {
         if let Some(it) = deployment.stopped.as_ref() {
             let (node, code) = (it.node.clone(), it.failure.code.clone());
             self.add(FleetCause::RolloutStopped { node, code }, Some(it.since));
+        }
+        let rollout = deployment.rollout.as_ref();
+        if let Some(it) =
+            rollout.filter(|it| it.paused.is_some() || it.standing != StepStanding::Open)
+        {
+            let (step, of, standing) = (it.step, it.of, it.standing);
+            let paused_by = it.paused.as_ref().map(|it| it.by.clone());
+            let since = it.paused.as_ref().map(|it| it.since);
+            self.add(FleetCause::RolloutWaits { step, of, standing, paused_by }, since);
         }
         if let Some(pair) = deployment.awaits_revert()
             && let Some(good) = &pair.good

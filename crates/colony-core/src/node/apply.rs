@@ -11,7 +11,7 @@ use colony_margo::Digest;
 
 use super::engine::{Action, Container, Health};
 use super::held::{Held, Next, Scene, sooner, vanished};
-use super::plan::{Part, Plan};
+use super::plan::{Part, Plan, Side};
 use super::repair;
 use super::row::{Phase, Turn};
 use super::sight::Sight;
@@ -30,16 +30,20 @@ enum Look {
 
 pub(super) fn next(held: &mut Held, scene: &Scene<'_>) -> Next {
     let Ok(plan) = held.plan.clone() else { return Next::Wait(None) };
+    let mut wake = match repair::mend_the_old(held, scene) {
+        Next::Act(action) => return Next::Act(action),
+        Next::Wait(until) => until,
+    };
     if let Some(action) = preparation(held, &plan, scene) {
         return Next::Act(action);
     }
     if let Some(component) = vanished(&plan, scene) {
-        let action = held.clear(component, None);
+        let action = held.clear(plan.phase, component, None);
         return swap(held, action);
     }
-    let mut wake = None;
+    let mut waits = false;
     for part in &plan.parts {
-        match look(held, part, scene) {
+        match look(held, plan.phase, part, scene) {
             Look::Ready => mark_ready(held, part),
             Look::Act(action) => return swap(held, action),
             Look::Fail(failure) => {
@@ -47,10 +51,10 @@ pub(super) fn next(held: &mut Held, scene: &Scene<'_>) -> Next {
                 return Next::Wait(None);
             }
             Look::Wait(until) if part.waits => return Next::Wait(sooner(wake, Some(until))),
-            Look::Wait(until) => wake = sooner(wake, Some(until)),
+            Look::Wait(until) => (wake, waits) = (sooner(wake, Some(until)), true),
         }
     }
-    if wake.is_none() {
+    if !waits {
         held.succeed(scene.now.mono);
     }
     Next::Wait(wake)
@@ -70,8 +74,8 @@ fn has_failed(held: &Held, sight: &Sight<'_>) -> bool {
     turn(held, sight.part).is_some() && sight.ended().is_some()
 }
 
-fn look(held: &mut Held, part: &Part, scene: &Scene<'_>) -> Look {
-    let sight = Sight::of(part, &held.record.services, scene.containers);
+fn look(held: &mut Held, side: Side, part: &Part, scene: &Scene<'_>) -> Look {
+    let sight = Sight::of(side, part, &held.record.services, scene.containers);
     let turn = turn(held, part);
     let unwell = sight.ended().or_else(|| sight.unhealthy());
     if let (Some(failure), Some(_)) = (unwell, turn) {
@@ -79,13 +83,13 @@ fn look(held: &mut Held, part: &Part, scene: &Scene<'_>) -> Look {
     }
     // A new attempt that finds an unhealthy container starts with a fresh one.
     if sight.unhealthy().is_some() {
-        return Look::Act(held.clear(&part.component, None));
+        return Look::Act(held.clear(side, &part.component, None));
     }
     if sight.has_strangers() {
-        return Look::Act(held.clear(&part.component, Some(part.fingerprint)));
+        return Look::Act(held.clear(side, &part.component, Some(part.fingerprint)));
     }
     if !sight.is_complete() {
-        return Look::Act(held.start(part));
+        return Look::Act(held.start(side, part));
     }
     let turn = turn.unwrap_or(Turn { since: scene.now.mono, started: false });
     let look = await_ready(held, &sight, turn, scene);
@@ -144,10 +148,12 @@ fn mark_ready(held: &mut Held, part: &Part) {
     }
 }
 
-/// From here on the document before may not be whole any more.
+/// From here on the document before may not be whole any more, unless all of
+/// this happens beside it.
 fn swap(held: &mut Held, action: Action) -> Next {
+    let beside = held.is_staging();
     if let Phase::Applying { swapping, .. } = &mut held.record.phase {
-        *swapping = true;
+        *swapping = !beside;
     }
     Next::Act(action)
 }
@@ -159,6 +165,12 @@ pub(super) fn next_after_failure(held: &mut Held, scene: &Scene<'_>) -> Next {
     if recovery.is_some_and(|it| it <= scene.seen) {
         held.succeed(scene.now.mono);
         return Next::Wait(None);
+    }
+    if held.is_staging() {
+        return match repair::mend_the_old(held, scene) {
+            Next::Act(action) => Next::Act(action),
+            Next::Wait(until) => Next::Wait(sooner(until, recovery)),
+        };
     }
     let untouched = matches!(held.record.phase, Phase::Failed { swapping: false, .. });
     let previous = held.previous.clone().filter(|_| untouched && runs_nothing_new(held, scene));
@@ -181,5 +193,5 @@ fn recovers_at(held: &Held, scene: &Scene<'_>) -> Option<Mono> {
 fn runs_nothing_new(held: &Held, scene: &Scene<'_>) -> bool {
     let old =
         |it: &Digest| held.previous.as_ref().is_some_and(|plan| plan.fingerprints().contains(it));
-    scene.containers.iter().all(|it| old(&it.fingerprint))
+    Side::Active.of(scene.containers).all(|it| old(&it.fingerprint))
 }

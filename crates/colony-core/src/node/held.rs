@@ -7,18 +7,20 @@ use std::sync::Arc;
 use colony_margo::{Capabilities, ComponentName, DeploymentId, DeviceId, Digest};
 
 use super::engine::{Action, Container};
-use super::plan::{Part, Plan};
+use super::plan::{Part, Plan, Side};
 use super::policy::Policy;
 use super::row::{Phase, Record, Report, Text};
 use super::sight::{Sight, Steady};
 use super::{apply, remove, repair};
 use crate::attempt::Failure;
+use crate::document::WirePhase;
 use crate::time::{Mono, Now};
 
 #[derive(Debug, Clone)]
 pub(super) struct Held {
     pub(super) record: Record,
     pub(super) plan: Result<Arc<Plan>, Failure>,
+    /// What was installed before; while a document is staged, what runs on.
     pub(super) previous: Option<Arc<Plan>>,
     pub(super) memory: Memory,
 }
@@ -79,6 +81,7 @@ impl Held {
             services: Default::default(),
             proven: Default::default(),
             restarts: Default::default(),
+            staged_restarts: Default::default(),
             report: Report { number: 0, content: Digest::of(b""), acked: true },
         };
         let plan = Plan::read(&record.id, node, bytes).map(Arc::new);
@@ -88,7 +91,11 @@ impl Held {
     /// Takes over another document, whatever is under way.
     pub(super) fn supersede(&mut self, wire: Digest, bytes: &[u8], node: &DeviceId) {
         let plan = Plan::read(&self.record.id, node, bytes).map(Arc::new);
-        if self.is_worth_keeping(&plan) {
+        let keeps = match plan.as_ref().is_ok_and(|it| it.is_staged()) {
+            true => self.is_what_runs(),
+            false => self.is_worth_keeping(&plan),
+        };
+        if keeps {
             self.record.previous = Some(self.record.text.clone());
             self.previous = self.plan.as_ref().ok().cloned();
         }
@@ -105,6 +112,7 @@ impl Held {
     pub(super) fn begin(&mut self) {
         self.record.phase = Phase::start();
         self.record.restarts.clear();
+        self.record.staged_restarts.clear();
         self.memory.prepared.clear();
         self.memory.removed = false;
         self.memory.watched = false;
@@ -114,7 +122,8 @@ impl Held {
     /// A document is a way back once it was installed, unless what follows
     /// runs the same.
     fn is_worth_keeping(&self, next: &Result<Arc<Plan>, Failure>) -> bool {
-        let Ok(plan) = &self.plan else { return false };
+        // What ran beside was never installed.
+        let Some(plan) = self.plan.as_ref().ok().filter(|it| !it.is_staged()) else { return false };
         let differs = next.as_ref().map_or(true, |it| it.fingerprints() != plan.fingerprints());
         let installed = match &self.record.phase {
             Phase::Installed { lost, .. } => lost.is_none() || self.previous.is_none(),
@@ -124,6 +133,17 @@ impl Held {
             | Phase::Removed { .. } => false,
         };
         installed && differs
+    }
+
+    /// The document at hand is what a staged one has to leave alone: it is
+    /// active, and nothing of the one before runs on in its place.
+    fn is_what_runs(&self) -> bool {
+        let untouched = matches!(
+            self.record.phase,
+            Phase::Applying { swapping: false, .. } | Phase::Failed { swapping: false, .. }
+        );
+        let active = self.plan.as_ref().is_ok_and(|it| !it.is_staged());
+        active && self.record.phase.is_wanted() && !(untouched && self.previous.is_some())
     }
 
     /// The fingerprints whose images and archives must stay at hand.
@@ -189,13 +209,22 @@ impl Held {
 
     pub(super) fn succeed(&mut self, now: Mono) {
         self.record.phase = Phase::Installed { since: now, lost: None };
+        if self.is_staging() {
+            return self.record.staged_restarts.clear();
+        }
         self.record.restarts.clear();
         self.record.proven = self.plan.as_ref().map(|it| it.fingerprints()).unwrap_or_default();
     }
 
     pub(super) fn sights<'a>(&'a self, plan: &'a Plan, scene: &Scene<'a>) -> Vec<Sight<'a>> {
         let services = &self.record.services;
-        plan.parts.iter().map(|it| Sight::of(it, services, scene.containers)).collect()
+        let sight = |it: &'a Part| Sight::of(plan.phase, it, services, scene.containers);
+        plan.parts.iter().map(sight).collect()
+    }
+
+    /// The document at hand waits beside the one before.
+    pub(super) fn is_staging(&self) -> bool {
+        self.plan.as_ref().is_ok_and(|it| it.is_staged())
     }
 
     /// When all components have been well for the settle time, if they stay so.
@@ -211,20 +240,34 @@ impl Held {
         Action::Prepare { deployment, component, fingerprint: part.fingerprint }
     }
 
-    pub(super) fn start(&self, part: &Part) -> Action {
+    pub(super) fn start(&self, side: Side, part: &Part) -> Action {
         let (deployment, component) = (self.record.id.clone(), part.component.clone());
-        Action::Start { deployment, component, fingerprint: part.fingerprint }
+        let fingerprint = part.fingerprint;
+        match side {
+            WirePhase::Stage => Action::Stage { deployment, component, fingerprint },
+            WirePhase::Active => Action::Start { deployment, component, fingerprint },
+        }
     }
 
-    pub(super) fn clear(&self, component: &ComponentName, keep: Option<Digest>) -> Action {
+    /// Takes away what is not made from `keep`; what is staged goes whole.
+    pub(super) fn clear(
+        &self,
+        side: Side,
+        component: &ComponentName,
+        keep: Option<Digest>,
+    ) -> Action {
         let (deployment, component) = (self.record.id.clone(), component.clone());
-        Action::Clear { deployment, component, keep }
+        match side {
+            WirePhase::Stage => Action::Unstage { deployment, component },
+            WirePhase::Active => Action::Clear { deployment, component, keep },
+        }
     }
 }
 
 /// A component of which containers are seen but which `plan` does not have.
 pub(super) fn vanished<'a>(plan: &Plan, scene: &Scene<'a>) -> Option<&'a ComponentName> {
-    scene.containers.iter().map(|it| &it.component).find(|it| plan.part(it).is_none())
+    let mut seen = plan.phase.of(scene.containers).map(|it| &it.component);
+    seen.find(|it| plan.part(it).is_none())
 }
 
 /// The sooner of two times, where each may be absent.

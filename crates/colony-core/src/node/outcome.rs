@@ -4,6 +4,7 @@ use colony_margo::{ComponentName, Digest};
 
 use super::engine::{Action, Prepared};
 use super::held::{Held, Scene};
+use super::plan::Side;
 use super::row::{Phase, Turn};
 use super::{remove, repair};
 use crate::attempt::Failure;
@@ -23,10 +24,16 @@ impl Held {
         match (result, &self.record.phase) {
             (result, Phase::Removing { .. }) => remove::done(self, action, result, scene),
             (Ok(prepared), _) => self.worked(action, prepared, current, scene),
-            (Err(failure), Phase::Applying { .. }) if current => self.fail(blame(action, failure)),
-            (Err(_), Phase::Applying { .. }) | (Err(_), Phase::Removed { .. }) => {}
-            (Err(failure), Phase::Installed { .. } | Phase::Failed { .. }) => {
-                repair::missed(self, action, &failure, scene);
+            (Err(_), Phase::Removed { .. }) => {}
+            (Err(_), Phase::Applying { .. }) if !current => {}
+            (Err(failure), Phase::Applying { .. }) if !self.is_upkeep(action) => {
+                self.fail(blame(action, failure));
+            }
+            (
+                Err(failure),
+                Phase::Applying { .. } | Phase::Installed { .. } | Phase::Failed { .. },
+            ) => {
+                repair::missed(self, self.side(action), action, &failure, scene);
             }
         }
     }
@@ -35,7 +42,7 @@ impl Held {
         match action {
             Action::Prepare { fingerprint, .. } => self.prepared(*fingerprint, found),
             Action::Start { component, .. } | Action::Stage { component, .. } => {
-                self.started(component, current, scene)
+                self.started(action, component, current, scene)
             }
             Action::Unstage { .. } | Action::Clear { .. } | Action::Remove { .. } => {}
         }
@@ -48,17 +55,46 @@ impl Held {
         }
     }
 
-    fn started(&mut self, component: &ComponentName, current: bool, scene: &Scene<'_>) {
+    fn started(
+        &mut self,
+        action: &Action,
+        component: &ComponentName,
+        current: bool,
+        scene: &Scene<'_>,
+    ) {
+        let (upkeep, side) = (self.is_upkeep(action), self.side(action));
         match &mut self.record.phase {
-            Phase::Applying { turns, .. } if current => {
+            Phase::Applying { turns, .. } if current && !upkeep => {
                 let turn = Turn { since: scene.now.mono, started: true };
                 turns.entry(component.clone()).or_insert(turn).started = true;
             }
             Phase::Installed { .. } | Phase::Failed { .. } => {
-                repair::started(self, component, scene)
+                repair::started(self, side, component, scene)
             }
+            Phase::Applying { .. } if upkeep => repair::started(self, side, component, scene),
             Phase::Applying { .. } | Phase::Removing { .. } | Phase::Removed { .. } => {}
         }
+    }
+}
+
+impl Held {
+    /// On which side an action works. What is prepared is for the document at
+    /// hand, unless only the one before is made from it.
+    fn side(&self, action: &Action) -> Side {
+        match action {
+            Action::Stage { .. } | Action::Unstage { .. } => Side::Stage,
+            Action::Start { .. } | Action::Clear { .. } | Action::Remove { .. } => Side::Active,
+            Action::Prepare { fingerprint, .. } => {
+                let own =
+                    self.plan.as_ref().ok().filter(|it| it.fingerprints().contains(fingerprint));
+                own.map_or(Side::Active, |it| it.phase)
+            }
+        }
+    }
+
+    /// It repairs what runs on while something else is being staged.
+    fn is_upkeep(&self, action: &Action) -> bool {
+        self.is_staging() && self.side(action) == Side::Active
     }
 }
 

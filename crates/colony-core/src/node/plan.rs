@@ -15,6 +15,7 @@ use colony_margo::{
     DeviceTarget, Digest, Finding, canonical,
 };
 
+use super::engine::{Container, staged};
 use super::policy::COMPONENT_LIMIT;
 use crate::attempt::Failure;
 use crate::code::Code;
@@ -81,12 +82,36 @@ impl Plan {
         }
     }
 
+    /// It waits beside what is there.
+    pub(super) fn is_staged(&self) -> bool {
+        self.phase == WirePhase::Stage
+    }
+
     pub fn part(&self, component: &ComponentName) -> Option<&Part> {
         self.parts.iter().find(|it| it.component == *component)
     }
 
     pub fn fingerprints(&self) -> BTreeSet<Digest> {
         self.parts.iter().map(|it| it.fingerprint).collect()
+    }
+}
+
+/// Where the containers of a plan stand.
+pub(super) type Side = WirePhase;
+
+impl Side {
+    /// The containers that stand there.
+    pub(super) fn of(self, containers: &[Container]) -> impl Iterator<Item = &Container> {
+        let beside = self == WirePhase::Stage;
+        containers.iter().filter(move |it| it.staged == beside)
+    }
+
+    /// The fingerprint they carry there.
+    pub(super) fn label(self, part: &Part) -> Digest {
+        match self {
+            WirePhase::Stage => staged(part.fingerprint),
+            WirePhase::Active => part.fingerprint,
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use colony_margo::ComponentName;
 
 use super::engine::Action;
 use super::held::{Held, Next, Scene, sooner, vanished};
-use super::plan::Plan;
+use super::plan::{Plan, Side};
 use super::row::{Phase, Restarts, Retry};
 use super::sight::Sight;
 use crate::attempt::Failure;
@@ -20,24 +20,47 @@ pub(super) fn next(held: &mut Held, scene: &Scene<'_>) -> Next {
     let Ok(plan) = held.plan.clone() else { return Next::Wait(None) };
     let proof = let_go_of_previous(held, scene);
     let recovery = judge(held, &plan, scene);
-    match mend(held, &plan, scene) {
-        Next::Act(action) => Next::Act(action),
-        Next::Wait(until) => Next::Wait(sooner(sooner(until, recovery), proof)),
+    let beside = match plan.is_staged() {
+        true => mend_the_old(held, scene),
+        false => unstage(held, scene),
+    };
+    match (beside, mend(held, &plan, scene)) {
+        (Next::Act(action), _) | (_, Next::Act(action)) => Next::Act(action),
+        (Next::Wait(old), Next::Wait(own)) => {
+            Next::Wait(sooner(sooner(old, own), sooner(recovery, proof)))
+        }
     }
+}
+
+/// What runs on while something else is staged is repaired as ever.
+pub(super) fn mend_the_old(held: &mut Held, scene: &Scene<'_>) -> Next {
+    let old = held.previous.clone().filter(|_| held.is_staging());
+    old.map_or(Next::Wait(None), |plan| mend(held, &plan, scene))
+}
+
+/// What was staged has been taken over, or is not wanted any more.
+fn unstage(held: &mut Held, scene: &Scene<'_>) -> Next {
+    let left = Side::Stage.of(scene.containers).map(|it| &it.component);
+    let wanted = left.map(|it| held.clear(Side::Stage, it, None)).collect();
+    first_due(held, Side::Stage, wanted, scene)
 }
 
 /// The first repair that `plan` needs and whose time has come.
 pub(super) fn mend(held: &mut Held, plan: &Plan, scene: &Scene<'_>) -> Next {
     let wanted = repairs(held, plan, scene);
-    held.record.restarts.retain(|name, it| {
+    first_due(held, plan.phase, wanted, scene)
+}
+
+fn first_due(held: &mut Held, side: Side, wanted: Vec<Action>, scene: &Scene<'_>) -> Next {
+    let all = held.record.restarts_on(side);
+    all.retain(|name, it| {
         let needed = wanted.iter().any(|action| action.component() == Some(name));
         it.rest(needed, scene)
     });
     let mut wake = None;
     for action in wanted {
         let Some(component) = action.component() else { continue };
-        let restarts = held.record.restarts.entry(component.clone()).or_default();
-        let due = restarts.due(scene);
+        let due = all.entry(component.clone()).or_default().due(scene);
         if due <= scene.now.mono {
             return Next::Act(action);
         }
@@ -48,21 +71,21 @@ pub(super) fn mend(held: &mut Held, plan: &Plan, scene: &Scene<'_>) -> Next {
 
 /// What each component needs next, if anything.
 fn repairs(held: &Held, plan: &Plan, scene: &Scene<'_>) -> Vec<Action> {
-    let gone = vanished(plan, scene).map(|it| held.clear(it, None));
+    let gone = vanished(plan, scene).map(|it| held.clear(plan.phase, it, None));
     let sights = held.sights(plan, scene);
-    gone.into_iter().chain(sights.iter().filter_map(|it| repair(held, it))).collect()
+    gone.into_iter().chain(sights.iter().filter_map(|it| repair(held, plan.phase, it))).collect()
 }
 
-fn repair(held: &Held, sight: &Sight<'_>) -> Option<Action> {
+fn repair(held: &Held, side: Side, sight: &Sight<'_>) -> Option<Action> {
     let part = sight.part;
     if sight.has_strangers() {
-        return Some(held.clear(&part.component, Some(part.fingerprint)));
+        return Some(held.clear(side, &part.component, Some(part.fingerprint)));
     }
     if sight.is_complete() {
         return None;
     }
     let at_hand = held.memory.prepared.contains(&part.fingerprint);
-    Some(if at_hand { held.start(part) } else { held.prepare(part) })
+    Some(if at_hand { held.start(side, part) } else { held.prepare(part) })
 }
 
 /// Says whether the deployment counts as lost, and when it would count as well.
@@ -84,7 +107,8 @@ fn judge(held: &mut Held, plan: &Plan, scene: &Scene<'_>) -> Option<Mono> {
 
 /// Why a component is beyond what restarts may do quietly.
 fn hopeless(held: &Held, sight: &Sight<'_>, scene: &Scene<'_>) -> Option<Failure> {
-    let restarts = held.record.restarts.get(&sight.part.component);
+    let side = if held.is_staging() { &held.record.staged_restarts } else { &held.record.restarts };
+    let restarts = side.get(&sight.part.component);
     let many = restarts.is_some_and(|it| it.recent(scene) >= scene.policy.restart_limit);
     let fresh = is_on_probation(held, scene);
     let ended = sight.ended().filter(|_| fresh);
@@ -101,7 +125,7 @@ fn is_on_probation(held: &Held, scene: &Scene<'_>) -> bool {
 /// and is well.
 fn let_go_of_previous(held: &mut Held, scene: &Scene<'_>) -> Option<Mono> {
     let Phase::Installed { since, lost: None } = held.record.phase else { return None };
-    held.previous.as_ref()?;
+    held.previous.as_ref().filter(|_| !held.is_staging())?;
     let proven = since.after(scene.policy.proof);
     if scene.now.mono < proven {
         return Some(proven);
@@ -112,19 +136,25 @@ fn let_go_of_previous(held: &mut Held, scene: &Scene<'_>) -> Option<Mono> {
     None
 }
 
-pub(super) fn started(held: &mut Held, component: &ComponentName, scene: &Scene<'_>) {
-    let restarts = held.record.restarts.entry(component.clone()).or_default();
+pub(super) fn started(held: &mut Held, side: Side, component: &ComponentName, scene: &Scene<'_>) {
+    let restarts = held.record.restarts_on(side).entry(component.clone()).or_default();
     restarts.count(scene);
 }
 
 /// A repair did not work. An error of the environment is not held against the
 /// component; what it was prepared with is looked at again.
-pub(super) fn missed(held: &mut Held, action: &Action, failure: &Failure, scene: &Scene<'_>) {
+pub(super) fn missed(
+    held: &mut Held,
+    side: Side,
+    action: &Action,
+    failure: &Failure,
+    scene: &Scene<'_>,
+) {
     let Some(component) = action.component() else { return };
     if let Some(fingerprint) = action.fingerprint() {
         held.memory.prepared.remove(&fingerprint);
     }
-    let restarts = held.record.restarts.entry(component.clone()).or_default();
+    let restarts = held.record.restarts_on(side).entry(component.clone()).or_default();
     match failure.code.class() {
         Class::Revision => restarts.count(scene),
         Class::Environment => restarts.retry.again(scene),

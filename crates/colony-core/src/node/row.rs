@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use colony_margo::{ComponentName, DeploymentId, Digest, ManifestVersion};
 
+use super::plan::Side;
 use crate::attempt::Failure;
 use crate::time::Mono;
 
@@ -76,6 +77,9 @@ pub struct Record {
     pub proven: BTreeSet<Digest>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub restarts: BTreeMap<ComponentName, Restarts>,
+    /// The same of what is staged.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub staged_restarts: BTreeMap<ComponentName, Restarts>,
     pub report: Report,
 }
 
@@ -183,8 +187,16 @@ impl Phase {
 }
 
 impl Record {
+    pub(super) fn restarts_on(&mut self, side: Side) -> &mut BTreeMap<ComponentName, Restarts> {
+        match side {
+            Side::Stage => &mut self.staged_restarts,
+            Side::Active => &mut self.restarts,
+        }
+    }
+
     pub(super) fn stamp(&self) -> Option<Mono> {
-        let restarts = self.restarts.values().filter_map(|it| it.times.last().copied());
+        let restarts = self.restarts.values().chain(self.staged_restarts.values());
+        let restarts = restarts.filter_map(|it| it.times.last().copied());
         self.phase.stamp().into_iter().chain(restarts).max()
     }
 }

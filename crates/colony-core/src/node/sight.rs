@@ -6,7 +6,7 @@ use std::time::Duration;
 use colony_margo::{ComponentName, Digest};
 
 use super::engine::{Container, Health, Status};
-use super::plan::Part;
+use super::plan::{Part, Side};
 use crate::attempt::Failure;
 use crate::code::Code;
 use crate::time::Mono;
@@ -26,14 +26,16 @@ pub(super) struct Sight<'a> {
 
 impl<'a> Sight<'a> {
     pub(super) fn of(
+        side: Side,
         part: &'a Part,
         services: &'a BTreeMap<Digest, BTreeSet<String>>,
         containers: &'a [Container],
     ) -> Sight<'a> {
         let services = services.get(&part.fingerprint);
         let mut sight = Sight { part, services, own: BTreeMap::new(), strangers: false };
-        for container in containers.iter().filter(|it| it.component == part.component) {
-            if container.fingerprint == part.fingerprint {
+        let label = side.label(part);
+        for container in side.of(containers).filter(|it| it.component == part.component) {
+            if container.fingerprint == label {
                 sight.keep_the_best(container);
             } else {
                 sight.strangers = true;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{Actor, Body, HoldScope};
 use crate::id::{DeploymentId, GitRevision, NodeName, PlacementId};
+use crate::site::rollout::Rollout;
 use crate::site::turn::Turn;
 use crate::site::{Hold, Refused};
 use crate::time::Wall;
@@ -49,6 +50,23 @@ pub enum Action {
     Rollback {
         deployment: DeploymentId,
     },
+    /// Opens the next step of a rollout.
+    Promote {
+        deployment: DeploymentId,
+    },
+    /// Starts nothing more of a rollout.
+    Pause {
+        deployment: DeploymentId,
+        note: String,
+    },
+    Resume {
+        deployment: DeploymentId,
+    },
+    /// Ends a rollout: everything goes back to the last good revision.
+    Abort {
+        deployment: DeploymentId,
+        note: String,
+    },
     /// Ends the wait for a removal nobody will confirm.
     Force {
         deployment: DeploymentId,
@@ -77,6 +95,10 @@ impl Action {
             Action::ReleaseQuarantine { .. } => "release-quarantine",
             Action::Retry { .. } => "retry",
             Action::Rollback { .. } => "rollback",
+            Action::Promote { .. } => "promote",
+            Action::Pause { .. } => "pause",
+            Action::Resume { .. } => "resume",
+            Action::Abort { .. } => "abort",
             Action::Force { .. } => "force",
             Action::Cordon { .. } => "cordon",
             Action::Uncordon { .. } => "uncordon",
@@ -119,6 +141,10 @@ impl Turn<'_> {
             Action::ReleaseQuarantine { deployment } => self.release_quarantine(by, deployment),
             Action::Retry { deployment, node } => self.retry(by, deployment, node.as_ref()),
             Action::Rollback { deployment } => self.roll_back(by, deployment),
+            Action::Promote { deployment } => self.promote(by, deployment),
+            Action::Pause { deployment, note } => self.pause(by, deployment, note),
+            Action::Resume { deployment } => self.resume(by, deployment),
+            Action::Abort { deployment, note } => self.abort(by, deployment, note),
             Action::Force { deployment, node } => self.force(by, deployment, node.as_ref()),
             Action::Cordon { node } => self.cordon(by, node, true),
             Action::Uncordon { node } => self.cordon(by, node, false),
@@ -173,6 +199,7 @@ impl Turn<'_> {
         let rejected = !std::mem::take(&mut deployment.rejected).is_empty();
         let stopped = deployment.stopped.take().is_some();
         deployment.rolled_back = None;
+        deployment.rollout = Rollout::default();
         if released.is_empty() && !rejected && !stopped {
             return Err("nothing of it is quarantined, rejected or stopped".to_owned());
         }
@@ -187,6 +214,7 @@ impl Turn<'_> {
         self.touch(id);
         self.try_again(id);
         self.plan(id);
+        self.tell_step(id, Actor::Operator(by.to_owned()));
         Ok(())
     }
 

@@ -11,6 +11,7 @@ use crate::attempt::{Failure, Revision};
 use crate::document::Document;
 use crate::id::{BlobId, DeploymentId, DeploymentName, NodeName};
 use crate::site::lanes::Lanes;
+use crate::site::rollout::Rollout;
 use crate::time::Wall;
 
 /// What a site knows of a deployment.
@@ -31,6 +32,8 @@ pub struct Deployment {
     pub(super) rejected: BTreeMap<NodeName, Rejected>,
     /// Why the rollout of the wanted revision stands still.
     pub(super) stopped: Option<Stopped>,
+    /// How far the rollout of the wanted revision has come.
+    pub(super) rollout: Rollout,
     /// The bad revision whose rollback was reported as done.
     pub(super) rolled_back: Option<Digest>,
     /// Where it should run.
@@ -81,6 +84,7 @@ impl Deployment {
             quarantine: BTreeMap::new(),
             rejected: BTreeMap::new(),
             stopped: None,
+            rollout: Rollout::default(),
             rolled_back: None,
             nodes: BTreeSet::new(),
             since,

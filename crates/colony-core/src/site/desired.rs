@@ -9,6 +9,7 @@ use crate::document::Document;
 use crate::event::{Actor, Body};
 use crate::id::{DeploymentId, DeploymentName, GitRevision, SiteName};
 use crate::site::file::{Commit, Content, deployment_path, finding, name_of, site_path};
+use crate::site::rollout::Rollout;
 use crate::site::turn::Turn;
 use crate::site::{Deployment, Phase, Refused, SiteSettings};
 
@@ -189,6 +190,9 @@ impl Turn<'_> {
         self.emit(Actor::Local, body);
         self.adopt_policy(&id);
         self.plan(&id);
+        if fresh || other_workload {
+            self.tell_step(&id, Actor::Local);
+        }
     }
 
     /// Another file with the same workload restarts nothing.
@@ -241,6 +245,7 @@ impl Turn<'_> {
     pub(super) fn withdraw_deployment(&mut self, id: &DeploymentId, actor: Actor) {
         let Some(deployment) = self.site.deployments.get_mut(id) else { return };
         deployment.withdrawn = true;
+        deployment.rollout = Rollout::default();
         deployment.since = self.now.wall;
         let name = deployment.name.clone();
         self.touch(id);
@@ -255,6 +260,7 @@ impl Deployment {
         let revision = document.revision.clone();
         if self.wanted.workload != revision.workload {
             self.since = since;
+            self.rollout = Rollout::default();
             self.rejected.retain(|_, it| it.workload == revision.workload);
         }
         self.stopped.take_if(|it| it.workload != revision.workload);

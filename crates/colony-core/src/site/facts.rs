@@ -1,7 +1,7 @@
 //! The site's answers to the guards of the transition table.
 
 use crate::code::Class;
-use crate::document::{OnFailure, Strategy};
+use crate::document::{OnFailure, Strategy, Unavailable};
 use crate::event::HoldScope;
 use crate::site::moving::By;
 use crate::site::want::Want;
@@ -21,13 +21,14 @@ pub(super) struct PlacementFacts<'a> {
     pub(super) now: Now,
 }
 
-type Check = Result<(), Reason>;
+pub(super) type Check = Result<(), Reason>;
 
 impl Facts for PlacementFacts<'_> {
     fn check(&self, guard: Guard) -> Check {
         match guard {
             Guard::NodeOnline => self.node_online(),
             Guard::WaveOpen => self.wave_open(),
+            Guard::StepOpen => self.step_open(),
             Guard::NotHeld => self.not_held(),
             Guard::WindowOpen => self.window_open(),
             Guard::NotQuarantined => self.not_quarantined(),
@@ -65,7 +66,8 @@ impl PlacementFacts<'_> {
             let (node, code) = (stopped.node.clone(), stopped.failure.code.clone());
             return Err(Reason::WaveStopped { node, code });
         }
-        let Some(limit) = limit(self.deployment) else { return Ok(()) };
+        let limit = limit(self.deployment).filter(|_| !self.takes_nothing_down());
+        let Some(limit) = limit else { return Ok(()) };
         let is_failed = matches!(state, State::Failed(_));
         let taken = if is_failed { lanes.busy.len() } else { lanes.down() };
         let holds_slot = lanes.busy.contains(&self.placement.id.node);
@@ -175,14 +177,14 @@ impl PlacementFacts<'_> {
     }
 
     /// The placement leaves a bad revision, or leaves with it.
-    fn is_back(&self) -> bool {
+    pub(super) fn is_back(&self) -> bool {
         let undeployed = self.want.is_none()
             && !self.deployment.withdrawn
             && self.deployment.nodes.contains(&self.placement.id.node);
         undeployed || self.want.as_ref().is_some_and(|it| it.back)
     }
 
-    fn is_repair(&self) -> bool {
+    pub(super) fn is_repair(&self) -> bool {
         let state = self.placement.state();
         self.trigger == Trigger::Retry
             && (self.placement.lost_late || state == State::Failed(Op::Rollback))
@@ -199,13 +201,14 @@ impl PlacementFacts<'_> {
 
 /// How many nodes may be down at once; `None` if any number may.
 pub(super) fn limit(deployment: &Deployment) -> Option<u32> {
-    match deployment.policy().map(|it| it.settings.strategy) {
+    let limit = match deployment.policy().map(|it| &it.settings.strategy) {
         Some(Strategy::AllAtOnce) => None,
-        Some(Strategy::Rolling { max_unavailable }) => {
-            Some(max_unavailable.of(deployment.nodes.len()))
-        }
-        None => Some(1),
-    }
+        Some(Strategy::Rolling { max_unavailable }) => Some(*max_unavailable),
+        Some(Strategy::Canary(it)) => Some(it.max_unavailable),
+        Some(Strategy::BlueGreen(it)) => it.max_unavailable,
+        None => Some(Unavailable::Count(1)),
+    };
+    limit.map(|it| it.of(deployment.nodes.len()))
 }
 
 /// How many revision errors an operation may spend. What has nothing to go

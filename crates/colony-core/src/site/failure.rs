@@ -6,11 +6,12 @@ use colony_margo::Digest;
 
 use crate::attempt::{Failure, Retry, Revision};
 use crate::code::{Class, Code};
-use crate::document::OnFailure;
+use crate::document::{OnFailure, WirePhase};
 use crate::event::{Actor, Body};
 use crate::id::{DeploymentId, NodeName, PlacementId};
 use crate::site::deployment::{Rejected, Stopped};
 use crate::site::facts::budget;
+use crate::site::rollout::Rollout;
 use crate::site::timer::Timer;
 use crate::site::turn::Turn;
 use crate::site::{Placement, Quarantine, Site};
@@ -75,7 +76,12 @@ impl Turn<'_> {
     pub(super) fn condemn(&mut self, id: &PlacementId, spent: Spent) {
         let Spent { target, failure } = spent;
         let Some(deployment) = self.site.deployments.get(&id.deployment) else { return };
+        let beside = self.site.placements.get(id).is_some_and(|it| it.phase == WirePhase::Stage);
         match deployment.policy().map(|it| it.settings.on_failure) {
+            // All take a revision over, or none does.
+            Some(OnFailure::RollbackNode) if beside => {
+                self.quarantine(id, target, Some(&id.node), failure);
+            }
             Some(OnFailure::RollbackSite) => self.quarantine(id, target, Some(&id.node), failure),
             Some(OnFailure::RollbackNode) => self.reject(id, target, failure),
             Some(OnFailure::Stop) | None => self.stop_rollout(id, target, failure),
@@ -127,6 +133,7 @@ impl Turn<'_> {
         deployment.quarantine.insert(bad.workload, entry);
         deployment.forget_oldest_quarantine(QUARANTINE_LIMIT);
         deployment.rolled_back = None;
+        deployment.rollout = Rollout::default();
         let good = deployment.effective().cloned();
         let deployment = id.clone();
         self.emit(actor, Body::Quarantined { deployment, bad, good, node, failure });

@@ -99,7 +99,11 @@ impl Turn<'_> {
         Ok(())
     }
 
-    fn way_back(&self, id: &DeploymentId, node: &NodeName) -> Option<crate::attempt::Revision> {
+    pub(super) fn way_back(
+        &self,
+        id: &DeploymentId,
+        node: &NodeName,
+    ) -> Option<crate::attempt::Revision> {
         let id = PlacementId { deployment: id.clone(), node: node.clone() };
         self.site.placements.get(&id)?.revisions.way_back().cloned()
     }

@@ -84,7 +84,7 @@ impl Site {
         let placement = self.placements.get(&id)?;
         let target = placement.revisions.target.as_ref()?;
         let document = self.deployments.get(deployment)?.document(target)?;
-        Some(document.wire(node, placement.attempt_number()))
+        Some(document.wire(node, placement.attempt_number(), placement.phase))
     }
 }
 
@@ -95,7 +95,8 @@ impl Turn<'_> {
         let Some(target) = placement.revisions.target.as_ref() else { return };
         let document = self.site.deployments.get(&deployment).and_then(|it| it.document(target));
         let Some(document) = document else { return };
-        let wire = Digest::of(&document.wire(&node, placement.attempt_number()));
+        let number = placement.attempt_number();
+        let wire = Digest::of(&document.wire(&node, number, placement.phase));
         let since = self.raise(&node);
         placement.offer = Offer::Listed { wire, since };
         if let Some(member) = self.site.members.get_mut(&node) {

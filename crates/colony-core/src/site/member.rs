@@ -7,6 +7,7 @@ use colony_margo::{Capabilities, Digest};
 
 use crate::event::{Incarnation, Presence};
 use crate::id::{DeploymentId, NodeName};
+use crate::site::place::label_is;
 use crate::time::{Mono, Wall};
 
 /// What a site knows of a node.
@@ -77,6 +78,12 @@ impl Member {
 
     pub fn capabilities(&self) -> Option<&Capabilities> {
         self.capabilities.as_deref()
+    }
+
+    /// It has said that it has all of these labels.
+    pub(super) fn has_labels(&self, labels: &BTreeMap<String, String>) -> bool {
+        let Some(own) = self.capabilities().map(|it| it.labels()) else { return false };
+        labels.iter().all(|(key, wanted)| own.get(key).is_some_and(|it| label_is(it, wanted)))
     }
 
     /// The version of its manifest.

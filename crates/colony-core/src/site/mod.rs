@@ -23,9 +23,12 @@ mod place;
 mod placement;
 mod registry;
 mod report;
+mod rollout;
 mod row;
 mod seed;
 mod settings;
+mod stage;
+mod steer;
 mod timer;
 mod turn;
 pub(crate) mod view;
@@ -43,6 +46,7 @@ pub use input::{Changed, Input, Refused, RowKey, Step};
 pub use manifest::{Asks, NodeManifest};
 pub use member::{Have, Member};
 pub use placement::{Offer, Placement};
+pub use rollout::Rollout;
 pub use row::Row;
 pub use seed::{Seed, SeedDeployment, SeedNode, SeedPlacement};
 pub use settings::{Hold, SiteSettings, Timing, Window};
@@ -204,6 +208,12 @@ impl Site {
     /// How many nodes of a deployment may be down at once; `None` if any number.
     pub fn rollout_limit(&self, deployment: &DeploymentId) -> Option<u32> {
         facts::limit(self.deployments.get(deployment)?)
+    }
+
+    /// How many nodes the open step of a rollout lets have the revision; `None`
+    /// if any number.
+    pub fn rollout_room(&self, deployment: &DeploymentId) -> Option<u32> {
+        self.deployments.get(deployment)?.step_size()
     }
 
     /// The incarnation that fenced this one off.

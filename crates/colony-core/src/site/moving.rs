@@ -5,6 +5,7 @@
 //! needs, and emits one event.
 
 use crate::attempt::{Attempt, End, Failure, Outcome, Revision};
+use crate::document::WirePhase;
 use crate::event::{Actor, Body, Removal, Transition};
 use crate::id::{DeploymentId, NodeName, PlacementId};
 use crate::site::facts::PlacementFacts;
@@ -156,6 +157,9 @@ impl Turn<'_> {
             attempt.end = None;
             return None;
         }
+        if trigger == Trigger::Promoted {
+            return None;
+        }
         let outcome = match change.to {
             State::Installed | State::Deleted => Outcome::Ok,
             State::Failed(_) => Outcome::Failed,
@@ -208,17 +212,20 @@ impl Turn<'_> {
             // A report resumes the attempt that was lost.
             State::Installing | State::Updating | State::RollingBack
                 if trigger == Trigger::Progress => {}
+            State::Updating if trigger == Trigger::Promoted => self.take_over(placement),
             State::Installing | State::Updating | State::RollingBack => {
                 self.begin(placement, change.to, trigger, want);
             }
             State::Deleting => self.leave(placement),
             State::Installed => {
+                (placement.staged, placement.aside) = (false, false);
                 placement.installed_at = Some(self.now.mono);
                 placement.failure = None;
                 placement.lost_late = false;
             }
-            State::Unknown(_) => self.await_report(placement),
-            State::Pending | State::Failed(_) | State::Deleted => {}
+            State::Unknown(_) => self.lose(placement),
+            State::Failed(_) => placement.staged = false,
+            State::Pending | State::Deleted => {}
         }
     }
 
@@ -237,6 +244,7 @@ impl Turn<'_> {
         if placement.target_workload() != Some(revision.workload) {
             (placement.tries, placement.failures, placement.lost_late) = (0, 0, false);
         }
+        self.set_phase(placement, to, trigger, &revision);
         placement.revisions.target = Some(revision.clone());
         let deadline = self.now.mono.after(self.progress_deadline(placement));
         self.open_attempt(placement, to.op().unwrap_or(Op::Install), revision, deadline);
@@ -244,7 +252,27 @@ impl Turn<'_> {
         self.offer(placement);
     }
 
+    /// What is staged takes over: the same attempt, with time of its own.
+    fn take_over(&mut self, placement: &mut Placement) {
+        let deadline = self.now.mono.after(self.progress_deadline(placement));
+        if let Some(attempt) = placement.attempt.as_mut() {
+            attempt.deadline = deadline;
+        }
+        (placement.phase, placement.staged, placement.aside) = (WirePhase::Active, false, false);
+        self.offer(placement);
+    }
+
+    fn lose(&mut self, placement: &mut Placement) {
+        let deadline = self.now.mono.after(self.progress_deadline(placement));
+        if let Some(attempt) = placement.attempt.as_mut().filter(|_| placement.staged) {
+            attempt.deadline = deadline;
+        }
+        placement.staged = false;
+        self.await_report(placement);
+    }
+
     fn leave(&mut self, placement: &mut Placement) {
+        (placement.staged, placement.aside) = (false, false);
         if let Some(revision) = placement.revisions.target.clone() {
             self.open_attempt(placement, Op::Delete, revision, Mono(u64::MAX));
         }

@@ -114,7 +114,7 @@ impl Site {
     }
 }
 
-fn label_is(label: &serde_json::Value, wanted: &str) -> bool {
+pub(super) fn label_is(label: &serde_json::Value, wanted: &str) -> bool {
     match label {
         serde_json::Value::String(text) => text == wanted,
         serde_json::Value::Array(items) => items.iter().any(|it| label_is(it, wanted)),

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use colony_margo::Digest;
 
 use crate::attempt::{Attempt, Failure, Revisions};
+use crate::document::WirePhase;
 use crate::id::PlacementId;
 use crate::state::State;
 use crate::time::{Mono, Wall};
@@ -33,6 +34,15 @@ pub struct Placement {
     pub(super) installed_at: Option<Mono>,
     /// Health was lost after the soak: the revision itself is not to blame.
     pub(super) lost_late: bool,
+    /// What the node is to do with the target.
+    #[serde(default)]
+    pub(super) phase: WirePhase,
+    /// The target runs well beside what was there.
+    #[serde(default)]
+    pub(super) staged: bool,
+    /// The attempt takes nothing down: what was there runs on.
+    #[serde(default)]
+    pub(super) aside: bool,
     /// The number of the newest report that was taken.
     pub(super) report: u64,
     /// The last stale report that was recorded: it is not recorded twice.
@@ -78,6 +88,9 @@ impl Placement {
             silent_at: None,
             installed_at: None,
             lost_late: false,
+            phase: WirePhase::Active,
+            staged: false,
+            aside: false,
             report: 0,
             stale: None,
         }
@@ -100,6 +113,16 @@ impl Placement {
     /// When the next automatic try is due.
     pub fn retry_at(&self) -> Option<Mono> {
         self.retry_at
+    }
+
+    /// The target runs well beside what was there, and waits to take over.
+    pub fn is_staged(&self) -> bool {
+        self.staged
+    }
+
+    /// What ran before the attempt under way still runs.
+    pub fn is_aside(&self) -> bool {
+        self.aside
     }
 
     pub fn attempt_number(&self) -> u32 {

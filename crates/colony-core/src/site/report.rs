@@ -5,6 +5,7 @@ use colony_margo::status::{State as Reported, StatusError};
 
 use crate::attempt::Failure;
 use crate::code::Code;
+use crate::document::WirePhase;
 use crate::event::{Actor, Body};
 use crate::id::{DeploymentId, NodeName, PlacementId};
 use crate::site::moving::By;
@@ -80,6 +81,9 @@ impl Turn<'_> {
     }
 
     fn healthy(&mut self, id: &PlacementId) {
+        if self.is_staging(id) {
+            return self.staged(id);
+        }
         if self.is_listed(id) {
             self.report_moves(id, Trigger::Healthy, None);
         }
@@ -131,6 +135,28 @@ impl Turn<'_> {
             | State::Failed(_)
             | State::Deleted => {}
         }
+    }
+
+    /// What was asked for was to run it beside what is there.
+    fn is_staging(&self, id: &PlacementId) -> bool {
+        let placement = self.site.placements.get(id);
+        placement.is_some_and(|it| it.phase == WirePhase::Stage && it.state() != State::Installed)
+    }
+
+    /// It runs beside what is there and waits: that takes as long as it takes.
+    fn staged(&mut self, id: &PlacementId) {
+        if matches!(self.site.placements.get(id).map(Placement::state), Some(State::Unknown(_))) {
+            self.report_moves(id, Trigger::Progress, None);
+        }
+        let Some(mut placement) = self.site.placements.remove(id) else { return };
+        if placement.state() == State::Updating {
+            self.disarm(&placement);
+            placement.staged = true;
+            self.out.changed.placements.insert(id.clone());
+        }
+        self.site.placements.insert(id.clone(), placement);
+        self.reclassify(id);
+        self.dirty.insert(id.deployment.clone());
     }
 
     /// A report that changes nothing in the present state is no error.

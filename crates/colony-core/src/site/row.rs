@@ -14,6 +14,7 @@ use crate::id::{BlobId, DeploymentId, DeploymentName, GitRevision, NodeName, Pla
 use crate::site::deployment::{Rejected, Stopped};
 use crate::site::lanes::Lanes;
 use crate::site::registry::timers;
+use crate::site::rollout::Rollout;
 use crate::site::timer::Timer;
 use crate::site::{
     Deployment, GitState, Hold, Index, Member, Offer, Phase, Placement, Quarantine, RowKey, Site,
@@ -57,6 +58,8 @@ pub struct DeploymentRow {
     quarantine: Vec<Quarantine>,
     rejected: BTreeMap<NodeName, Rejected>,
     stopped: Option<Stopped>,
+    #[serde(default)]
+    rollout: Rollout,
     rolled_back: Option<Digest>,
     nodes: BTreeSet<NodeName>,
     since: Wall,
@@ -183,6 +186,7 @@ impl Site {
             quarantine: row.quarantine.into_iter().map(|it| (it.revision.workload, it)).collect(),
             rejected: row.rejected,
             stopped: row.stopped,
+            rollout: row.rollout,
             rolled_back: row.rolled_back,
             nodes: row.nodes,
             since: row.since,
@@ -190,6 +194,9 @@ impl Site {
             placed: BTreeSet::new(),
             lanes: Lanes::default(),
         };
+        if deployment.rollout.soaking.is_some() {
+            self.index.timers.set(self.clock, Timer::Rollout(row.id.clone()));
+        }
         self.deployments.insert(row.id, deployment);
         Ok(())
     }
@@ -260,6 +267,7 @@ fn deployment_row(deployment: &Deployment) -> DeploymentRow {
         quarantine: deployment.quarantine.values().cloned().collect(),
         rejected: deployment.rejected.clone(),
         stopped: deployment.stopped.clone(),
+        rollout: deployment.rollout.clone(),
         rolled_back: deployment.rolled_back,
         nodes: deployment.nodes.clone(),
         since: deployment.since,

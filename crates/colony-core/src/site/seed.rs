@@ -16,6 +16,7 @@ use crate::event::{HoldScope, Incarnation};
 use crate::id::{BlobId, DeploymentId, DeploymentName, NodeName, PlacementId};
 use crate::site::member::Member;
 use crate::site::moving::By;
+use crate::site::rollout::Rollout;
 use crate::site::turn::Turn;
 use crate::site::{
     Deployment, Hold, Offer, Phase, Placement, Quarantine, Refused, Rejected, Stopped,
@@ -53,6 +54,9 @@ pub struct SeedDeployment {
     pub quarantine: Vec<Quarantine>,
     pub rejected: BTreeMap<NodeName, Rejected>,
     pub stopped: Option<Stopped>,
+    /// The step of the rollout that is open, and whether it is paused.
+    #[serde(default)]
+    pub rollout: Rollout,
     /// The text of every revision named here or in a placement.
     pub texts: Vec<(BlobId, String)>,
 }
@@ -110,6 +114,7 @@ impl Turn<'_> {
         deployment.withdrawn = seed.withdrawn;
         deployment.rejected = seed.rejected;
         deployment.stopped = seed.stopped;
+        deployment.rollout = Rollout { soaking: None, awaits: None, ..seed.rollout };
         deployment.quarantine =
             seed.quarantine.into_iter().map(|it| (it.revision.workload, it)).collect();
         self.out.changed.deployments.insert(seed.id.clone());
@@ -127,6 +132,7 @@ impl Turn<'_> {
             owner.nodes.insert(node.clone());
         }
         let mut placement = restore(seed, self.now);
+        self.seed_phase(&mut placement);
         let deadline = self.now.mono.after(self.progress_deadline(&placement));
         if let Some(attempt) = placement.attempt.as_mut() {
             attempt.deadline = deadline;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::attempt::Failure;
 use crate::code::Code;
 use crate::event::Actor;
-use crate::id::{NodeName, PlacementId};
+use crate::id::{DeploymentId, NodeName, PlacementId};
 use crate::site::moving::By;
 use crate::site::turn::Turn;
 use crate::state::State;
@@ -20,6 +20,8 @@ pub(super) enum Timer {
     Deadline(PlacementId),
     Retry(PlacementId),
     Silent(PlacementId),
+    /// A soak may be over.
+    Rollout(DeploymentId),
     Window,
 }
 
@@ -65,6 +67,7 @@ impl Turn<'_> {
                 Timer::Deadline(id) => self.deadline_due(&id),
                 Timer::Retry(id) => self.retry_due(&id),
                 Timer::Silent(id) => self.silent_due(&id),
+                Timer::Rollout(id) => _ = self.dirty.insert(id),
                 Timer::Window => self.window_due(),
             }
         }
@@ -72,7 +75,7 @@ impl Turn<'_> {
 
     fn deadline_due(&mut self, id: &PlacementId) {
         let Some(placement) = self.site.placements.get(id) else { return };
-        if placement.deadline().is_none_or(|it| it > self.now.mono) {
+        if placement.staged || placement.deadline().is_none_or(|it| it > self.now.mono) {
             return;
         }
         let failure = if matches!(placement.state(), State::Unknown(_)) {

@@ -86,7 +86,7 @@ impl Placement {
 
     /// When the attempt counts as failed; an attempt taken over has no such time.
     pub(crate) fn deadline_at(&self) -> Option<Mono> {
-        self.deadline().filter(|it| *it != Mono(u64::MAX))
+        self.deadline().filter(|it| *it != Mono(u64::MAX) && !self.staged)
     }
 
     pub(crate) fn is_lost_late(&self) -> bool {

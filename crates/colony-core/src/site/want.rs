@@ -52,6 +52,7 @@ impl Site {
             State::Installed if differs && want.back => Some(Trigger::Rollback),
             State::Installed if differs => Some(Trigger::Revised),
             State::Updating if differs && want.back => Some(Trigger::Rollback),
+            State::Updating if !differs && placement.staged => Some(Trigger::Promoted),
             State::Installing | State::Updating | State::RollingBack | State::Unknown(_)
                 if differs =>
             {
@@ -94,12 +95,20 @@ impl Site {
         let member = self.members.get(&placement.id.node);
         let online = member.is_some_and(|it| it.is_online());
         let state = placement.state();
-        let trigger = self.next_trigger(placement).filter(|it| online || !needs_node(*it));
+        let served = online && !self.is_foreign_to(placement);
+        let trigger = self.next_trigger(placement).filter(|it| served || !needs_node(*it));
         let wanted = self.want(placement).map(|it| it.revision.workload);
+        let under_way = state.is_in_flight() || matches!(state, State::Unknown(_));
+        let failed = online && matches!(state, State::Failed(op) if op != Op::Delete);
+        let settled = state == State::Installed && placement.target_workload() == wanted;
+        let fresh = online && self.is_fresh(placement);
         Standing {
-            busy: state.is_in_flight() || matches!(state, State::Unknown(_)),
-            failed: online && matches!(state, State::Failed(op) if op != Op::Delete),
-            settled: state == State::Installed && placement.target_workload() == wanted,
+            busy: under_way && !placement.aside,
+            aside: under_way && placement.aside,
+            failed: failed && !placement.aside,
+            settled,
+            fresh,
+            unripe: fresh && !settled && !placement.staged,
             queue: trigger.map(|it| queue(it, state)),
         }
     }
@@ -114,6 +123,7 @@ fn needs_node(trigger: Trigger) -> bool {
 fn queue(trigger: Trigger, state: State) -> Queue {
     match (trigger, state) {
         (Trigger::Rollback, State::Installed) => Queue::Back,
+        (Trigger::Promoted, _) => Queue::Swap,
         (Trigger::Revised | Trigger::Retry, State::Failed(Op::Install | Op::Update)) => {
             Queue::Again
         }

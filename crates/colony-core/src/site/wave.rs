@@ -6,14 +6,20 @@ use crate::event::{Actor, Body};
 use crate::id::{DeploymentId, NodeName, PlacementId};
 use crate::site::lanes::Queue;
 use crate::site::moving::By;
+use crate::site::rollout::Rollout;
 use crate::site::turn::Turn;
 use crate::transition::{Reason, Refusal};
 
 impl Turn<'_> {
     /// Moves everything of a deployment that the guards let move.
     pub(super) fn pump(&mut self, deployment: &DeploymentId) {
-        for queue in [Queue::Free, Queue::Back, Queue::Again, Queue::Start] {
-            self.pump_queue(deployment, queue);
+        loop {
+            for queue in [Queue::Free, Queue::Back, Queue::Swap, Queue::Again, Queue::Start] {
+                self.pump_queue(deployment, queue);
+            }
+            if !self.roll_on(deployment) {
+                break;
+            }
         }
         self.note_convergence(deployment);
         self.note_hunger(deployment);
@@ -26,7 +32,8 @@ impl Turn<'_> {
             let id = PlacementId { deployment: deployment.clone(), node: node.clone() };
             if let Err(refusal) = self.advance_next(&id)
                 && queue != Queue::Free
-                && is_shared(&refusal)
+                && (is_shared(&refusal)
+                    || (queue == Queue::Start && self.is_gated(&refusal, deployment)))
             {
                 return;
             }
@@ -63,7 +70,8 @@ impl Turn<'_> {
     /// Remembers what every reachable node runs, and reports a rollback's end.
     fn note_convergence(&mut self, id: &DeploymentId) {
         let Some(deployment) = self.site.deployments.get_mut(id) else { return };
-        if deployment.withdrawn || !deployment.lanes.is_done() {
+        let open = deployment.is_open() || deployment.is_quarantined();
+        if deployment.withdrawn || !open || !deployment.lanes.is_done() {
             return;
         }
         let wanted = deployment.wanted.clone();
@@ -83,6 +91,8 @@ impl Turn<'_> {
             && deployment.good.as_ref() != Some(&wanted)
         {
             deployment.set_good(wanted.clone());
+            let step = deployment.rollout.step;
+            deployment.rollout = Rollout { step, ..Rollout::default() };
             let body = Body::DeploymentConverged { deployment: id.clone(), revision: wanted };
             self.emit(Actor::Local, body);
             self.forget_documents(id);

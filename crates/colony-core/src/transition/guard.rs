@@ -20,6 +20,7 @@ use crate::transition::Trigger;
 pub enum Guard {
     NodeOnline,
     WaveOpen,
+    StepOpen,
     NotHeld,
     WindowOpen,
     NotQuarantined,
@@ -38,6 +39,7 @@ impl Guard {
         match self {
             Guard::NodeOnline => "node online",
             Guard::WaveOpen => "wave open",
+            Guard::StepOpen => "rollout step open",
             Guard::NotHeld => "no hold",
             Guard::WindowOpen => "window open",
             Guard::NotQuarantined => "not quarantined",
@@ -94,6 +96,32 @@ pub enum Reason {
     WaveStopped {
         node: NodeName,
         code: Code,
+    },
+    /// The first nodes of the rollout have to run it well before others get it.
+    CanaryFirst {
+        done: usize,
+        of: usize,
+    },
+    /// All nodes have to run it beside the old one before any takes it over.
+    StageFirst {
+        done: usize,
+        of: usize,
+    },
+    Soaking {
+        until: Wall,
+    },
+    /// An operator has to open the next step.
+    AwaitsPromotion {
+        since: Wall,
+    },
+    Paused {
+        by: String,
+        note: String,
+        since: Wall,
+    },
+    /// The device cannot run two revisions side by side.
+    NotStageable {
+        node: NodeName,
     },
     HeldSite {
         by: String,
@@ -156,6 +184,20 @@ impl fmt::Display for Reason {
             Reason::WaveStopped { node, code } => {
                 write!(f, "the rollout stopped when node {node} failed with {code}")
             }
+            Reason::CanaryFirst { done, of } => {
+                write!(f, "{done} of {of} canaries run it well, the others wait for them")
+            }
+            Reason::StageFirst { done, of } => {
+                write!(f, "{done} of {of} have it staged, and all have to before one takes over")
+            }
+            Reason::Soaking { .. } => write!(f, "what has it must stay well for the soak"),
+            Reason::AwaitsPromotion { .. } => write!(f, "the next step waits to be promoted"),
+            Reason::Paused { by, note, .. } => {
+                write!(f, "{by} paused the rollout{}", said(note))
+            }
+            Reason::NotStageable { node } => {
+                write!(f, "node {node} is not colony's own and cannot stage a revision")
+            }
             Reason::HeldSite { by, note, .. } => write!(f, "{by} holds the site{}", said(note)),
             Reason::HeldDeployment { by, note, .. } => {
                 write!(f, "{by} holds the deployment{}", said(note))
@@ -200,12 +242,18 @@ impl Reason {
             Reason::NodeOffline { last_heard: at, .. }
             | Reason::HeldSite { since: at, .. }
             | Reason::HeldDeployment { since: at, .. }
+            | Reason::Paused { since: at, .. }
+            | Reason::AwaitsPromotion { since: at }
             | Reason::Quarantined { since: at, .. } => Some(*at),
             Reason::NoSuchRow { .. }
             | Reason::NodeNeverHeard { .. }
             | Reason::NodeRetired { .. }
             | Reason::WaveFull { .. }
             | Reason::WaveStopped { .. }
+            | Reason::CanaryFirst { .. }
+            | Reason::StageFirst { .. }
+            | Reason::Soaking { .. }
+            | Reason::NotStageable { .. }
             | Reason::WindowClosed { .. }
             | Reason::NoLastGood
             | Reason::TriesLeft { .. }

@@ -58,6 +58,8 @@ pub enum Trigger {
     Forced,
     /// Wanted again while it was being removed.
     Readded,
+    /// What is staged may take over.
+    Promoted,
 }
 
 impl Trigger {
@@ -82,6 +84,7 @@ impl Trigger {
             Trigger::NeverDelivered => "never-delivered",
             Trigger::Forced => "forced",
             Trigger::Readded => "readded",
+            Trigger::Promoted => "promoted",
         }
     }
 }

@@ -62,7 +62,7 @@ pub enum To {
 
 const IN_FLIGHT: &[StateSet] =
     &[Only(State::Installing), Only(State::Updating), Only(State::RollingBack)];
-const START: &[Guard] = &[NodeOnline, NotHeld, NotQuarantined, WindowOpen, WaveOpen];
+const START: &[Guard] = &[NodeOnline, NotHeld, NotQuarantined, WindowOpen, StepOpen, WaveOpen];
 
 /// Every change of state there is.
 #[rustfmt::skip]
@@ -73,12 +73,12 @@ pub static TABLE: &[Row] = &[
     Row { id: "T04a", from: IN_FLIGHT,                      trigger: T::Errored,        to: FailedIn,                    role: EN, guards: &[] },
     Row { id: "T04b", from: IN_FLIGHT,                      trigger: T::Deadline,       to: FailedIn,                    role: LO, guards: &[] },
     Row { id: "T05",  from: IN_FLIGHT,                      trigger: T::NodeLost,       to: UnknownIn,                   role: LO, guards: &[] },
-    Row { id: "T06",  from: &[Only(State::Installing), Only(State::Updating)], trigger: T::Superseded, to: InFlight,     role: LO, guards: &[NotHeld, NotQuarantined, WindowOpen] },
-    Row { id: "T07",  from: &[Only(State::RollingBack)],    trigger: T::Superseded,     to: Exactly(State::Updating),    role: LO, guards: &[NotHeld, NotQuarantined, WindowOpen] },
+    Row { id: "T06",  from: &[Only(State::Installing), Only(State::Updating)], trigger: T::Superseded, to: InFlight,     role: LO, guards: &[NotHeld, NotQuarantined, WindowOpen, StepOpen] },
+    Row { id: "T07",  from: &[Only(State::RollingBack)],    trigger: T::Superseded,     to: Exactly(State::Updating),    role: LO, guards: &[NotHeld, NotQuarantined, WindowOpen, StepOpen] },
     Row { id: "T08",  from: &[Only(State::Installed)],      trigger: T::Revised,        to: Exactly(State::Updating),    role: LO, guards: START },
     Row { id: "T09",  from: &[Only(State::Installed), Only(State::Updating)], trigger: T::Rollback, to: Exactly(State::RollingBack), role: LO, guards: &[NodeOnline, LastGoodKnown, WaveOpen] },
     Row { id: "T10",  from: &[Only(State::Installed)],      trigger: T::HealthLost,     to: Exactly(State::Failed(Op::Update)), role: EN, guards: &[] },
-    Row { id: "T11",  from: &[AnyFailed],                   trigger: T::Retry,          to: InFlight,                    role: LO, guards: &[NodeOnline, NotHeld, Due, WaveOpen] },
+    Row { id: "T11",  from: &[AnyFailed],                   trigger: T::Retry,          to: InFlight,                    role: LO, guards: &[NodeOnline, NotHeld, Due, StepOpen, WaveOpen] },
     Row { id: "T12",  from: &[FailedButDelete],             trigger: T::Revised,        to: Renewed,                     role: LO, guards: START },
     Row { id: "T13",  from: &[Only(State::Failed(Op::Update))], trigger: T::Rollback,   to: Exactly(State::RollingBack), role: LO, guards: &[NodeOnline, PolicyRollsBack, TriesSpent, LastGoodKnown] },
     Row { id: "T14",  from: &[FailedButDelete],             trigger: T::Healthy,        to: Exactly(State::Installed),   role: EN, guards: &[RevisionMatches] },
@@ -86,7 +86,7 @@ pub static TABLE: &[Row] = &[
     Row { id: "T15b", from: &[AnyUnknown],                  trigger: T::Healthy,        to: Exactly(State::Installed),   role: EN, guards: &[] },
     Row { id: "T15c", from: &[AnyUnknown],                  trigger: T::Errored,        to: FailedIn,                    role: EN, guards: &[] },
     Row { id: "T16a", from: &[AnyUnknown],                  trigger: T::Silent,         to: InFlight,                    role: LO, guards: &[NodeOnline] },
-    Row { id: "T16b", from: &[AnyUnknown],                  trigger: T::Superseded,     to: Renewed,                     role: LO, guards: &[NodeOnline, NotHeld, NotQuarantined, WindowOpen] },
+    Row { id: "T16b", from: &[AnyUnknown],                  trigger: T::Superseded,     to: Renewed,                     role: LO, guards: &[NodeOnline, NotHeld, NotQuarantined, WindowOpen, StepOpen] },
     Row { id: "T17",  from: &[AnyUnknown],                  trigger: T::Deadline,       to: FailedIn,                    role: LO, guards: &[] },
     Row { id: "T18",  from: &[NotLeaving],                  trigger: T::Remove,         to: Exactly(State::Deleting),    role: LO, guards: &[NotHeld, ForcedIfUnknown] },
     Row { id: "T19",  from: &[Only(State::Deleting)],       trigger: T::Removed,        to: Exactly(State::Deleted),     role: EN, guards: &[] },
@@ -94,6 +94,7 @@ pub static TABLE: &[Row] = &[
     Row { id: "T20b", from: &[Only(State::Deleting)],       trigger: T::Forced,         to: Exactly(State::Deleted),     role: LO, guards: &[] },
     Row { id: "T21",  from: &[Only(State::Deleting)],       trigger: T::Errored,        to: FailedIn,                    role: EN, guards: &[] },
     Row { id: "T22",  from: &[Only(State::Deleting), Only(State::Failed(Op::Delete))], trigger: T::Readded, to: Exactly(State::Pending), role: LO, guards: &[] },
+    Row { id: "T23",  from: &[Only(State::Updating)],       trigger: T::Promoted,       to: Exactly(State::Updating),    role: LO, guards: START },
 ];
 
 impl Row {

@@ -70,6 +70,15 @@ causes! {
 
     /// `slots` names a few of the `taken`.
     WaveFull = "wave-full" { slots: Vec<Slot>, taken: usize, limit: u32 }
+    /// The others wait for the first few.
+    CanaryFirst = "canary-first" { done: usize, of: usize }
+    /// All have to stage it before one takes over.
+    StageFirst = "stage-first" { done: usize, of: usize }
+    Soaking = "soaking" { until: Wall }
+    AwaitsPromotion = "awaits-promotion" { since: Wall }
+    Paused = "paused" { by: String, note: String, since: Wall }
+    /// The device is not colony's own.
+    NotStageable = "not-stageable" { node: NodeName }
     WaveStopped = "wave-stopped" { version: String, node: NodeName, failure: Failure, since: Wall }
     /// Without a node an operator rolled it back.
     Quarantined = "quarantined" {

@@ -58,6 +58,27 @@ impl Cause {
                 let are = if *limit == 1 { "slot is" } else { "slots are" };
                 format!("{taken} of {limit} rollout {are} taken by {}", slots(some, *taken, asked))
             }
+            Cause::CanaryFirst { done, of } => {
+                format!("{done} of {of} canaries run it well, and the others wait for them")
+            }
+            Cause::StageFirst { done, of } => {
+                format!(
+                    "{done} of {of} nodes have it staged, and all have to before one takes over"
+                )
+            }
+            Cause::Soaking { .. } => "what has it must stay well for the soak".to_owned(),
+            Cause::AwaitsPromotion { since } => {
+                format!(
+                    "the soak ended {} and the next step waits to be promoted",
+                    ago(*since, asked)
+                )
+            }
+            Cause::Paused { by, note, since } => {
+                format!("{by} paused the rollout {}{}", ago(*since, asked), said(note))
+            }
+            Cause::NotStageable { node } => {
+                format!("node {node} is not colony's own and cannot stage a revision")
+            }
             Cause::WaveStopped { version, node, failure, since } => {
                 let when = ago(*since, asked);
                 format!("the rollout of {version} stopped {when} on node {node}: {}", told(failure))

@@ -46,6 +46,12 @@ fn what(cause: &Cause, clause: &str) -> String {
         Cause::TooFewFit { .. } => "the next one is placed on the first node that fits".to_owned(),
         Cause::LostEligibility { .. } => "it keeps running there; nothing is evicted".to_owned(),
         Cause::WaveFull { slots, .. } => format!("{clause} when {} done", done(slots)),
+        Cause::CanaryFirst { .. } => format!("they soak, then {clause}"),
+        Cause::StageFirst { .. } => format!("they soak, then {clause}"),
+        Cause::Soaking { .. } => format!("the soak ends and {clause}"),
+        Cause::AwaitsPromotion { .. } => format!("{clause} when it is promoted"),
+        Cause::Paused { .. } => format!("{clause} when the rollout is resumed"),
+        Cause::NotStageable { .. } => "it keeps what it has".to_owned(),
         Cause::WaveStopped { .. } => {
             "nothing more is started until it is retried or another version is deployed".to_owned()
         }
@@ -123,6 +129,11 @@ impl Cause {
                 | Cause::HoldDeployment { .. }
                 | Cause::WindowClosed { .. }
                 | Cause::WaveFull { .. }
+                | Cause::CanaryFirst { .. }
+                | Cause::StageFirst { .. }
+                | Cause::Soaking { .. }
+                | Cause::AwaitsPromotion { .. }
+                | Cause::Paused { .. }
                 | Cause::WaveStopped { .. }
         )
     }
@@ -132,6 +143,7 @@ impl Cause {
     fn at(&self) -> Option<Wall> {
         match self {
             Cause::WindowClosed { opens: at }
+            | Cause::Soaking { until: at }
             | Cause::NodeSuspect { offline_at: at, .. }
             | Cause::Backoff { until: at, .. } => Some(*at),
             Cause::InProgress { deadline: at, .. }
@@ -153,6 +165,8 @@ impl Cause {
             | Cause::NodeSuspect { last_heard: at, .. }
             | Cause::Stale { last_heard: at, .. }
             | Cause::WaveStopped { since: at, .. }
+            | Cause::Paused { since: at, .. }
+            | Cause::AwaitsPromotion { since: at }
             | Cause::Quarantined { since: at, .. }
             | Cause::InProgress { started: at, .. }
             | Cause::Removing { told: at, .. } => Some(*at),

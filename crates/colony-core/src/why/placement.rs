@@ -77,7 +77,9 @@ impl<'a> Case<'a> {
 
     fn under_way(&self) -> Vec<Cause> {
         let mut causes = self.refusals(self.outlook.trigger);
-        causes.push(self.in_progress());
+        if !self.placement.is_staged() {
+            causes.push(self.in_progress());
+        }
         causes.extend(self.suspect());
         causes.extend(self.way_back());
         causes

@@ -33,6 +33,9 @@ pub(super) fn of(cause: &Cause) -> (Owner, Option<String>) {
         Cause::WindowClosed { .. }
         | Cause::NodeSuspect { .. }
         | Cause::WaveFull { .. }
+        | Cause::CanaryFirst { .. }
+        | Cause::StageFirst { .. }
+        | Cause::Soaking { .. }
         | Cause::Due {}
         | Cause::InProgress { .. }
         | Cause::LostSilent { .. }
@@ -59,6 +62,11 @@ pub(super) fn of(cause: &Cause) -> (Owner, Option<String>) {
         }
         Cause::LostEligibility { .. } => {
             (Owner::GitAuthor, "change what the file asks for, or choose another node".to_owned())
+        }
+        Cause::AwaitsPromotion { .. } => (Owner::Operator, "promote it, or abort it".to_owned()),
+        Cause::Paused { .. } => (Owner::Operator, "resume it, or abort it".to_owned()),
+        Cause::NotStageable { .. } => {
+            (Owner::GitAuthor, "choose another strategy, or other nodes".to_owned())
         }
         Cause::WaveStopped { failure, .. } => return stopped(failure),
         Cause::Quarantined { version, .. } | Cause::RejectedHere { version, .. } => {

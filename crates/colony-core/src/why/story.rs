@@ -86,6 +86,7 @@ impl Case<'_> {
             }
             State::Pending => format!("waits to install {}", self.wanted()),
             State::Installing => format!("is installing {has}"),
+            State::Updating if self.placement.is_staged() => format!("has {has} staged"),
             State::Updating => format!("is updating to {has}"),
             State::RollingBack => format!("is rolling back to {has}"),
             State::Installed => format!("runs {has}"),
@@ -139,6 +140,7 @@ impl Case<'_> {
                 format!("{wanted} is installed")
             }
             Some(Trigger::Revised | Trigger::Superseded) => format!("it is updated to {wanted}"),
+            Some(Trigger::Promoted) => format!("{wanted} takes over"),
             Some(Trigger::Rollback) => format!("it is rolled back to {wanted}"),
             Some(Trigger::Remove | Trigger::NeverDelivered) => "it is removed".to_owned(),
             Some(Trigger::Readded) => format!("{wanted} is placed again"),

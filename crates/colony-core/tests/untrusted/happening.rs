@@ -323,6 +323,7 @@ fn seed_deployment() -> impl Strategy<Value = SeedDeployment> {
                 quarantine: vec![],
                 rejected: Default::default(),
                 stopped: None,
+                rollout: Default::default(),
             }
         },
     )

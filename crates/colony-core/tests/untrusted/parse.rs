@@ -1,6 +1,6 @@
 //! Files in Git: arbitrary bytes, and documents that were nearly right.
 
-use colony_core::document::{Document, workload};
+use colony_core::document::{Document, WirePhase, workload};
 use colony_core::id::{DeploymentName, SiteName};
 use colony_core::site::{Content, File, SiteSettings};
 use colony_margo::{ApplicationDeployment, Finding, Severity};
@@ -123,7 +123,7 @@ fn check(bytes: &[u8]) {
 #[track_caller]
 fn check_document(document: &Document, bytes: &[u8]) {
     assert_eq!(document.text.as_bytes(), bytes, "a rollback restores the file");
-    let wire = document.wire(&"a".parse().expect("a name"), 7);
+    let wire = document.wire(&"a".parse().expect("a name"), 7, WirePhase::Active);
     let sent = ApplicationDeployment::parse(&wire).expect("what is sent can be read");
     assert_eq!(workload(&sent.value), document.revision.workload);
 }

@@ -1,6 +1,6 @@
 //! Every setting of `spec.x-colony-extensions`, right and wrong.
 
-use colony_core::document::{Document, OnFailure, Settings, Strategy, Unavailable};
+use colony_core::document::{Document, Gate, OnFailure, Settings, Strategy, Subset, Unavailable};
 use colony_testkit::{App, blob};
 
 #[test]
@@ -14,6 +14,20 @@ fn a_strategy_says_how_many_may_be_down() {
     check("strategy: {type: rolling, maxUnavailable: 7}", "rolling 7");
     check("strategy: {type: rolling, maxUnavailable: 25%}", "rolling 25%");
     check("strategy: {type: all-at-once}", "all-at-once");
+    check("strategy: {type: canary}", "canary 1 then [] after 60s Auto, 1 down");
+    check(
+        "strategy: {type: canary, canary: 20%, steps: [50%, 7], soak: 5m, promote: manual, maxUnavailable: 2}",
+        "canary 20% then [50%, 7] after 300s Manual, 2 down",
+    );
+    check(
+        "strategy: {type: canary, canary: {line: press}}",
+        "canary {\"line\": \"press\"} then [] after 60s Auto, 1 down",
+    );
+    check("strategy: {type: blue-green}", "blue-green after 60s Auto, any down");
+    check(
+        "strategy: {type: blue-green, soak: 0s, promote: manual, maxUnavailable: 50%}",
+        "blue-green after 0s Manual, 50% down",
+    );
 }
 
 #[test]
@@ -27,16 +41,28 @@ fn a_wrong_strategy_is_found() {
         "17:15: spec.x-colony-extensions.strategy.type: is missing; expected `type`, which is required",
     );
     check(
-        "strategy: {type: blue-green}",
-        "17:22: spec.x-colony-extensions.strategy.type: `blue-green` is not known; expected `rolling` or `all-at-once`",
+        "strategy: {type: blue-green, canary: 1}",
+        "17:42: spec.x-colony-extensions.strategy.canary: has no meaning for blue-green; expected no `canary`",
+    );
+    check(
+        "strategy: {type: canary, canary: {}}",
+        "17:38: spec.x-colony-extensions.strategy.canary: is a mapping; expected at least one label",
+    );
+    check(
+        "strategy: {type: canary, promote: later}",
+        "17:39: spec.x-colony-extensions.strategy.promote: `later` is not known; expected `auto` or `manual`",
+    );
+    check(
+        "strategy: {type: canary, steps: [0]}",
+        "17:38: spec.x-colony-extensions.strategy.steps[0]: `0` is a number; expected a number of nodes from 1, or a percentage from `1%` to `100%`",
     );
     check(
         "strategy: {type: roling}",
-        "17:22: spec.x-colony-extensions.strategy.type: `roling` is not known (did you mean `rolling`?); expected `rolling` or `all-at-once`",
+        "17:22: spec.x-colony-extensions.strategy.type: `roling` is not known (did you mean `rolling`?); expected `rolling`, `all-at-once`, `canary` or `blue-green`",
     );
     check(
         "strategy: {type: rolling, waves: 3}",
-        "17:31: spec.x-colony-extensions.strategy.waves: key `waves` is not known; expected `type` or `maxUnavailable`",
+        "17:31: spec.x-colony-extensions.strategy.waves: key `waves` is not known; expected `type`, `maxUnavailable`, `canary`, `steps`, `soak` or `promote`",
     );
     check(
         "strategy: {type: all-at-once, maxUnavailable: 2}",
@@ -193,7 +219,7 @@ fn unknown_settings_and_shapes_are_refused() {
 fn all_mistakes_are_found_at_once() {
     check(
         "strategy: {type: now}\nonFailure: never\nreplicas: 0\nsoak: long",
-        "17:22: spec.x-colony-extensions.strategy.type: `now` is not known; expected `rolling` or `all-at-once`\n18:16: spec.x-colony-extensions.onFailure: `never` is not known; expected `stop`, `rollback-node` or `rollback-site`\n19:15: spec.x-colony-extensions.replicas: `0` is a number; expected a number from 1 to 100000\n20:11: spec.x-colony-extensions.soak: `long` is a text; expected a duration such as `30s`, `5m` or `1h30m`",
+        "17:22: spec.x-colony-extensions.strategy.type: `now` is not known; expected `rolling`, `all-at-once`, `canary` or `blue-green`\n18:16: spec.x-colony-extensions.onFailure: `never` is not known; expected `stop`, `rollback-node` or `rollback-site`\n19:15: spec.x-colony-extensions.replicas: `0` is a number; expected a number from 1 to 100000\n20:11: spec.x-colony-extensions.soak: `long` is a text; expected a duration such as `30s`, `5m` or `1h30m`",
     );
 }
 
@@ -218,11 +244,34 @@ fn render(it: &Settings) -> String {
     if parts.is_empty() { "defaults".to_owned() } else { parts.join(", ") }
 }
 
+fn share(it: Unavailable) -> String {
+    match it {
+        Unavailable::Count(it) => it.to_string(),
+        Unavailable::Percent(it) => format!("{it}%"),
+    }
+}
+
+fn gate(it: Gate) -> String {
+    format!("{}s {:?}", it.soak.as_secs(), it.promote)
+}
+
 fn parts(it: &Settings) -> [String; 8] {
-    let strategy = match it.strategy {
+    let strategy = match &it.strategy {
+        Strategy::Canary(it) => {
+            let first = match &it.first {
+                Subset::Share(it) => share(*it),
+                Subset::Labels(it) => format!("{it:?}"),
+            };
+            let steps: Vec<String> = it.steps.iter().map(|it| share(*it)).collect();
+            let (steps, down) = (steps.join(", "), share(it.max_unavailable));
+            format!("canary {first} then [{steps}] after {}, {down} down", gate(it.gate))
+        }
+        Strategy::BlueGreen(it) => {
+            let down = it.max_unavailable.map_or("any".to_owned(), share);
+            format!("blue-green after {}, {down} down", gate(it.gate))
+        }
         Strategy::AllAtOnce => "all-at-once".to_owned(),
-        Strategy::Rolling { max_unavailable: Unavailable::Count(it) } => format!("rolling {it}"),
-        Strategy::Rolling { max_unavailable: Unavailable::Percent(it) } => format!("rolling {it}%"),
+        Strategy::Rolling { max_unavailable } => format!("rolling {}", share(*max_unavailable)),
     };
     let on_failure = match it.on_failure {
         OnFailure::Stop => "stop",

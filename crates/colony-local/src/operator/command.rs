@@ -5,7 +5,7 @@ use axum::extract::connect_info::ConnectInfo;
 use axum::extract::{Path, State};
 
 use colony_api::problem::Kind;
-use colony_api::request::{Hold, QuarantineRelease, Release, ReleaseWhat, Retry};
+use colony_api::request::{Hold, QuarantineRelease, Release, ReleaseWhat, Retry, Steer, Steering};
 use colony_api::view::Accepted;
 use colony_core::event::HoldScope;
 use colony_core::id::{DeploymentId, NodeName};
@@ -96,6 +96,42 @@ pub(super) async fn quarantine_release(
     desk.order(&caller, action, format!("{name} may try again what was refused")).await
 }
 
+pub(super) async fn deployment_promote(
+    State(desk): State<Desk>,
+    ConnectInfo(caller): ConnectInfo<Caller>,
+    Path(name): Path<String>,
+    Json(steer): Json<Steer>,
+) -> Answer {
+    desk.steer(&caller, &name, Steering::Promote, steer.note).await
+}
+
+pub(super) async fn deployment_pause(
+    State(desk): State<Desk>,
+    ConnectInfo(caller): ConnectInfo<Caller>,
+    Path(name): Path<String>,
+    Json(steer): Json<Steer>,
+) -> Answer {
+    desk.steer(&caller, &name, Steering::Pause, steer.note).await
+}
+
+pub(super) async fn deployment_resume(
+    State(desk): State<Desk>,
+    ConnectInfo(caller): ConnectInfo<Caller>,
+    Path(name): Path<String>,
+    Json(steer): Json<Steer>,
+) -> Answer {
+    desk.steer(&caller, &name, Steering::Resume, steer.note).await
+}
+
+pub(super) async fn deployment_abort(
+    State(desk): State<Desk>,
+    ConnectInfo(caller): ConnectInfo<Caller>,
+    Path(name): Path<String>,
+    Json(steer): Json<Steer>,
+) -> Answer {
+    desk.steer(&caller, &name, Steering::Abort, steer.note).await
+}
+
 /// `POST /api/v1/nodes/{site}/{node}/{cordon|uncordon|retire}`
 pub(super) async fn node_order(
     State(desk): State<Desk>,
@@ -117,6 +153,17 @@ pub(super) async fn node_order(
 }
 
 impl Desk {
+    async fn steer(&self, caller: &Caller, name: &str, what: Steering, note: String) -> Answer {
+        let deployment = self.deployment_id(name).await?;
+        let action = match what {
+            Steering::Promote => Action::Promote { deployment },
+            Steering::Pause => Action::Pause { deployment, note },
+            Steering::Resume => Action::Resume { deployment },
+            Steering::Abort => Action::Abort { deployment, note },
+        };
+        self.order(caller, action, format!("{name} {}", what.sentence())).await
+    }
+
     async fn order(&self, caller: &Caller, action: Action, sentence: String) -> Answer {
         let before = *self.brain.wakes().head().borrow();
         let command = Command { number: None, by: caller.actor(), expires: None, action };

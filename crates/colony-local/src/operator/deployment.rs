@@ -93,6 +93,7 @@ fn at_site(site: &Site, deployment: &Deployment, reasons: &[Why], now: Now) -> D
         quarantine: quarantine.map(|it| quarantined(deployment, it)).collect(),
         rolled_back: rolled_back(deployment),
         stopped: reasons.iter().find_map(|it| stopped(&it.cause)),
+        rollout: deployment.rollout_view(now).as_ref().map(Into::into),
         hold: hold(site, deployment),
         conflict: None,
         findings: site.refused_files().get(&path).cloned().unwrap_or_default(),

@@ -93,6 +93,10 @@ fn router(desk: Desk) -> Router {
         .route("/deployments/{name}/hold", post(command::deployment_hold))
         .route("/deployments/{name}/release", post(command::deployment_release))
         .route("/deployments/{name}/retry", post(command::deployment_retry))
+        .route("/deployments/{name}/promote", post(command::deployment_promote))
+        .route("/deployments/{name}/pause", post(command::deployment_pause))
+        .route("/deployments/{name}/resume", post(command::deployment_resume))
+        .route("/deployments/{name}/abort", post(command::deployment_abort))
         .route("/deployments/{name}/quarantine/release", post(command::quarantine_release))
         .route("/events", get(event::event_list));
     let api = Router::new().nest("/api/v1", api).layer(DefaultBodyLimit::max(BODY_LIMIT));

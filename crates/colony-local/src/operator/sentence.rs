@@ -1,7 +1,7 @@
 //! Events as sentences, with whom they concern.
 
 use colony_core::attempt::{Failure, Revision};
-use colony_core::event::{Body, HoldScope, Presence, Transition};
+use colony_core::event::{Body, HoldScope, Presence, StepStanding, Transition};
 use colony_core::id::{DeploymentId, NodeName};
 use colony_core::site::Site;
 
@@ -44,6 +44,9 @@ fn concerns(body: &Body) -> (Option<&DeploymentId>, Option<&NodeName>) {
         | Body::QuarantineReleased { deployment, .. }
         | Body::RolloutReleased { deployment }
         | Body::RolloutResumed { deployment }
+        | Body::RolloutStep { deployment, .. }
+        | Body::RolloutPaused { deployment, .. }
+        | Body::RolloutUnpaused { deployment }
         | Body::RolledBack { deployment, .. } => (Some(deployment), None),
         Body::Held { scope, .. } | Body::HoldReleased { scope } => (scoped(scope), None),
         Body::NodeJoined { node }
@@ -94,6 +97,20 @@ fn sentence(site: &Site, body: &Body) -> String {
             format!("the quarantine of {} is lifted", name(deployment))
         }
         Body::RolloutReleased { deployment } => format!("{} may try again", name(deployment)),
+        Body::RolloutStep { deployment, step, of, standing, .. } => {
+            let stands = match standing {
+                StepStanding::Open => "is open",
+                StepStanding::Soaking { .. } => "soaks",
+                StepStanding::AwaitsPromotion => "waits to be promoted",
+            };
+            format!("step {step} of {of} of {} {stands}", name(deployment))
+        }
+        Body::RolloutPaused { deployment, note } => {
+            format!("the rollout of {} is paused: {note}", name(deployment))
+        }
+        Body::RolloutUnpaused { deployment } => {
+            format!("the rollout of {} goes on", name(deployment))
+        }
         Body::RolloutResumed { deployment } => format!("{} goes on", name(deployment)),
         Body::RolledBack { deployment, bad, .. } => {
             format!("{} left {}", name(deployment), version(site, deployment, bad))

@@ -47,7 +47,9 @@ mod tests {
         check("127.0.0.1:5000/a/b", Some(("127.0.0.1:5000", "a/b")));
         check("[::1]:5000/a", Some(("[::1]:5000", "a")));
         check("colony.builtin/hello", Some(("colony.builtin", "hello")));
-        for text in ["a", "a/", "/a", "h/../x", "h/a//b", "h/a?b", "h/a b", "u@h/a", "./a", "../a", "[]/a"] {
+        for text in
+            ["a", "a/", "/a", "h/../x", "h/a//b", "h/a?b", "h/a b", "u@h/a", "./a", "../a", "[]/a"]
+        {
             check(text, None);
         }
     }

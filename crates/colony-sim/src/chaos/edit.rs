@@ -2,6 +2,7 @@
 
 use colony_testkit::App;
 
+use crate::strategy::STEPS;
 use crate::world::World;
 
 const STRATEGIES: [&str; 8] = [
@@ -83,7 +84,11 @@ impl World {
     /// What never decides whether it is well needs a deadline after the node's
     /// own: an attempt that ends before is nobody's fault, and tried for ever.
     fn any_settings(&mut self, version: &str) -> String {
-        let strategy = self.rng.pick(&STRATEGIES).copied().unwrap_or("");
+        let strategy = match self.rng.chance(35) {
+            true => self.rng.pick(&STEPS),
+            false => self.rng.pick(&STRATEGIES),
+        };
+        let strategy = strategy.copied().unwrap_or("");
         let hasty = version == UNDECIDED && strategy.contains("progressDeadline");
         let strategy = if hasty { "" } else { strategy };
         let policy = self.rng.pick(&POLICIES).copied().unwrap_or("");

@@ -14,7 +14,7 @@ impl World {
         let name = self.nodes[node].name.clone();
         let note = "audit".to_owned();
         let node = self.rng.chance(50).then(|| name.clone());
-        let action = match self.rng.range(0..15) {
+        let action = match self.rng.range(0..19) {
             0 => Action::Hold { scope: HoldScope::Site, note },
             1 => Action::Hold { scope: HoldScope::Deployment(deployment), note },
             2..4 => Action::ReleaseHold { scope: HoldScope::Site },
@@ -28,6 +28,7 @@ impl World {
             11 => Action::Cordon { node: name },
             12 => Action::Uncordon { node: name },
             13 => return self.retire(),
+            14..18 => self.steering(deployment),
             _ => Action::ReleaseRemoval,
         };
         self.note(|w| format!("operator at {}: {action:?}", w.sites[site].name));

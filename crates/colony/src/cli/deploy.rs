@@ -49,6 +49,15 @@ pub(crate) struct Deploy {
     /// How many nodes of a site may be down at once: 1, 25% [default: 1]
     #[arg(long, value_name = "N|N%", value_parser = unavailable)]
     pub(crate) max_unavailable: Option<String>,
+    /// Of a canary, who goes first: 1, 20%, line=press [default: 1]
+    #[arg(long, value_name = "N|N%|KEY=VALUE,…")]
+    pub(crate) canary: Option<String>,
+    /// Of a canary or blue-green, how long a step must stay well: 5m [default: 1m]
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) soak: Option<String>,
+    /// Of a canary or blue-green, what opens the next step [default: auto]
+    #[arg(long, value_enum)]
+    pub(crate) promote: Option<Promote>,
     /// What a failed version does [default: rollback-site]
     #[arg(long, value_enum)]
     pub(crate) on_failure: Option<OnFailure>,
@@ -72,6 +81,7 @@ Examples:
   colony deploy hello --set greeting='Hi there' --dry-run
   colony deploy camera --node plant-b/b2 --name camera-b2
   colony deploy camera --selector line=3 --max-unavailable 25% --on-failure stop
+  colony deploy camera --strategy canary --canary 20% --soak 5m --promote manual
 
 Exit codes:
   0 installed, or nothing to change    1 failed    2 the plan has changes (--dry-run)
@@ -83,6 +93,17 @@ pub(crate) enum Strategy {
     /// A few nodes at a time; the first failure stops the rest
     Rolling,
     AllAtOnce,
+    /// A few nodes first, then the rest
+    Canary,
+    /// Beside the old version everywhere, then in its place
+    BlueGreen,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Promote {
+    Auto,
+    /// `colony deployment promote` does
+    Manual,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -121,14 +142,32 @@ impl Deploy {
         }
     }
 
-    /// A limit alone means a rolling change.
+    /// A limit alone means a rolling change, and a subset alone a canary.
     fn strategy(&self) -> Option<request::Strategy> {
         let kind = match self.strategy {
+            None if self.canary.is_some() => request::StrategyKind::Canary,
             None if self.max_unavailable.is_none() => return None,
             None | Some(Strategy::Rolling) => request::StrategyKind::Rolling,
             Some(Strategy::AllAtOnce) => request::StrategyKind::AllAtOnce,
+            Some(Strategy::Canary) => request::StrategyKind::Canary,
+            Some(Strategy::BlueGreen) => request::StrategyKind::BlueGreen,
         };
-        Some(request::Strategy { kind, max_unavailable: self.max_unavailable.clone() })
+        Some(request::Strategy {
+            kind,
+            max_unavailable: self.max_unavailable.clone(),
+            canary: self.canary.clone(),
+            soak: self.soak.clone(),
+            promote: self.promote.map(Promote::into),
+        })
+    }
+}
+
+impl From<Promote> for request::Promote {
+    fn from(promote: Promote) -> request::Promote {
+        match promote {
+            Promote::Auto => request::Promote::Auto,
+            Promote::Manual => request::Promote::Manual,
+        }
     }
 }
 

@@ -28,6 +28,28 @@ pub(crate) enum DeploymentCommand {
     Delete(Delete),
     Retry(Retry),
     Rollback(Rollback),
+    /// Open the next step of a rollout, also before its soak is over
+    Promote(Steer),
+    /// Start nothing more of a rollout; what goes back or is repaired goes on
+    Pause(Steer),
+    /// Let a paused rollout go on
+    Resume(Steer),
+    /// End a rollout: the version is refused and everything goes back
+    Abort(Steer),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    colony deployment pause hello --note 'line 3 is being serviced'\n  \
+    colony deployment promote hello --site plant-b")]
+pub(crate) struct Steer {
+    pub(crate) name: String,
+    /// Sites by comma [default: wherever it is being rolled out]
+    #[arg(long, value_delimiter = ',', value_name = "SITE,…")]
+    pub(crate) site: Vec<String>,
+    /// Why, for whoever asks; of a pause or an abort
+    #[arg(long, default_value = "")]
+    pub(crate) note: String,
 }
 
 /// Remove a deployment from Git and from its nodes

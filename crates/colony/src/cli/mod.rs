@@ -23,7 +23,7 @@ use clap_complete::Shell;
 
 pub(crate) use app::{AppCommand, RegistryCommand};
 pub(crate) use deploy::Deploy;
-pub(crate) use deployment::{Delete, DeploymentCommand, Retry, Rollback};
+pub(crate) use deployment::{Delete, DeploymentCommand, Retry, Rollback, Steer};
 pub(crate) use global::{Format, Global, Peer};
 pub(crate) use look::{EventArgs, Logs, Why};
 pub(crate) use node::{NodeCommand, NodeInvite};

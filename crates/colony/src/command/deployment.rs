@@ -1,9 +1,9 @@
 //! `colony deployment …` and `colony quarantine …`
 
 use colony_api::Client;
-use colony_api::request::{self, QuarantineRelease};
+use colony_api::request::{self, QuarantineRelease, Steering};
 
-use crate::cli::{DeploymentCommand, QuarantineCommand, Retry};
+use crate::cli::{DeploymentCommand, QuarantineCommand, Retry, Steer};
 use crate::command::deploy;
 use crate::command::watch::Watch;
 use crate::output::end::Goal;
@@ -31,7 +31,18 @@ pub(super) async fn run(
         DeploymentCommand::Delete(it) => deploy::delete(client, it, out).await,
         DeploymentCommand::Retry(it) => retry(client, it, out).await,
         DeploymentCommand::Rollback(it) => deploy::rollback(client, it, out).await,
+        DeploymentCommand::Promote(it) => steer(client, it, Steering::Promote, out).await,
+        DeploymentCommand::Pause(it) => steer(client, it, Steering::Pause, out).await,
+        DeploymentCommand::Resume(it) => steer(client, it, Steering::Resume, out).await,
+        DeploymentCommand::Abort(it) => steer(client, it, Steering::Abort, out).await,
     }
+}
+
+async fn steer(client: &Client, args: Steer, what: Steering, out: &mut Out) -> anyhow::Result<u8> {
+    let order = request::Steer { note: args.note, sites: args.site };
+    let answer = client.deployment_steer(&args.name, what, &order).await?;
+    out.show(&answer, talk::accepted)?;
+    Ok(0)
 }
 
 async fn list(client: &Client, site: Option<&str>, out: &mut Out) -> anyhow::Result<u8> {

@@ -1,7 +1,7 @@
 //! A deployment: the line per placement, the list, the details, the history.
 
 use colony_api::view::{
-    DeploymentSite, DeploymentView, FailureView, HistoryView, Outcome, PlacementView,
+    DeploymentSite, DeploymentView, FailureView, HistoryView, Outcome, PlacementView, RolloutView,
 };
 use colony_core::event::Presence;
 use colony_core::state::State;
@@ -177,6 +177,23 @@ fn show_rows(site: &DeploymentSite, look: &Look) -> Vec<[String; 6]> {
     site.placements.iter().map(row).collect()
 }
 
+/// Where a rollout stands: `step 1 of 2 (1 node), soaking, the next opens in 4 min`.
+fn rollout(it: &RolloutView, look: &Look) -> String {
+    let staged = if it.staged { ", staged beside the old version" } else { "" };
+    let nodes = match it.nodes {
+        Some(1) => " (1 node)".to_owned(),
+        Some(nodes) => format!(" ({nodes} nodes)"),
+        None => String::new(),
+    };
+    let standing = match (&it.paused, it.standing.as_str(), it.until) {
+        (Some(hold), _, _) => format!("paused by {} {}", hold.by, look.ago(hold.since)),
+        (None, "soaking", Some(until)) => format!("soaking, the next opens {}", look.until(until)),
+        (None, "awaits-promotion", _) => "waits to be promoted".to_owned(),
+        (None, other, _) => other.to_owned(),
+    };
+    format!("step {} of {}{nodes}{staged}, {standing}", it.step, it.of)
+}
+
 /// What stands in the way of a site as a whole.
 fn site_remarks(site: &DeploymentSite, look: &Look) -> String {
     let name = &site.site;
@@ -188,6 +205,9 @@ fn site_remarks(site: &DeploymentSite, look: &Look) -> String {
     if let Some(it) = &site.stopped {
         let failure = failure_short(&it.failure);
         text += &format!("{name}: stopped {} at {}: {failure}\n", look.ago(it.since), it.node);
+    }
+    if let Some(it) = &site.rollout {
+        text += &format!("{name}: {}\n", rollout(it, look));
     }
     if let Some(it) = &site.hold {
         text += &format!(

@@ -11,6 +11,10 @@ fn crash_anywhere_changes_nothing_in_the_end() {
     check("deploy a web@1; run 7; deploy a web@2; run 3; deploy a web@3; run 12");
     let attempts = "web@2 is exiting; deploy a web@2; run 3; deploy a web@1 attempt=2";
     check(&format!("deploy a web@1; run 7; {attempts}; run 12"));
+    check("deploy a web@1; run 7; deploy a web@2 phase=stage; run 9; deploy a web@2; run 12");
+    check(
+        "deploy a web@1; run 7; deploy a web@2 phase=stage; run 3; deploy a web@1 attempt=2; run 12",
+    );
     check("deploy a web@1; run 7; undeploy a; run 7");
     check("deploy a web@1; run 7; undeploy a; run 0; deploy a web@1 attempt=2; run 12");
     check("deploy a web@1; run 14; web@1 becomes exited; run 12");

@@ -38,6 +38,18 @@ pub(super) struct Fake {
 }
 
 impl World {
+    /// What must not be stopped while it is well: the document at hand, and
+    /// while that is staged, the one before.
+    fn precious(&self, action: &Action) -> BTreeSet<Digest> {
+        let held = self.node.deployments.get(action.deployment());
+        let held = held.filter(|it| it.record.phase.is_wanted() && action.component().is_some());
+        let Some(held) = held else { return BTreeSet::new() };
+        let own = held.plan.as_ref().ok();
+        let old = held.previous.as_ref().filter(|_| held.is_staging());
+        let own = own.into_iter().chain(old);
+        own.flat_map(|it| it.parts.iter().map(|part| it.phase.label(part))).collect()
+    }
+
     pub(super) fn perform(&mut self, action: &Action, title: &str) -> Result<Prepared, Failure> {
         let down = self.engine_down.then(|| Failure::new(Code::EngineUnavailable, "no answer"));
         match action {
@@ -73,10 +85,7 @@ impl World {
     /// be what the node wants.
     fn sweep(&mut self, action: &Action, keep: impl Fn(&Place) -> bool) {
         let id = action.deployment();
-        let held = self.node.deployments.get(id);
-        let held = held.filter(|it| it.record.phase.is_wanted() && action.component().is_some());
-        let wanted = held.and_then(|it| it.plan.as_ref().ok()).map(|it| it.fingerprints());
-        let wanted = wanted.unwrap_or_default();
+        let wanted = self.precious(action);
         self.engine.retain(|place, fake| {
             let stays = place.0 != *id || keep(place);
             let well = !matches!(fake.health, Health::Unhealthy { .. });
@@ -117,7 +126,8 @@ impl World {
         let runs = self.engine.get(&place).is_some_and(|it| it.status == Status::Running);
         if !runs {
             self.runs += 1;
-            let fake = started(title.to_owned(), self.runs, behaviour);
+            let title = if beside { format!("{title}+") } else { title.to_owned() };
+            let fake = started(title, self.runs, behaviour);
             self.engine.insert(place, fake);
         }
         Ok(Prepared::default())

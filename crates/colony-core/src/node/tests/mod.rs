@@ -13,6 +13,7 @@ mod property;
 mod repair;
 mod report;
 mod script;
+mod stage;
 mod world;
 
 use world::World;

@@ -69,7 +69,8 @@ fn also(world: &mut World, name: &str, words: &[&str]) {
     world.desired.insert(id, text.into_bytes());
 }
 
-/// A document with these components: `web@1`, `web@1/nowait`, `web@1/0m30s`.
+/// A document with these components: `web@1`, `web@1/nowait`, `web@1/0m30s`;
+/// `phase=stage` has it staged.
 pub(super) fn document(id: &DeploymentId, words: &[&str]) -> String {
     let option = |key: &str| words.iter().find_map(|it| it.strip_prefix(&format!("{key}=")));
     let components: Vec<Value> =
@@ -88,7 +89,7 @@ pub(super) fn document(id: &DeploymentId, words: &[&str]) -> String {
                 "components": components,
             },
             "parameters": {},
-            "x-colony-extensions": { "attempt": attempt, "phase": "active" },
+            "x-colony-extensions": { "attempt": attempt, "phase": option("phase").unwrap_or("active") },
         },
     });
     if let Some(value) = option("setting") {

@@ -1,6 +1,6 @@
 //! Files of the deployments repository.
 
-use colony_core::document::{Document, Target, workload};
+use colony_core::document::{Document, Target, WirePhase, workload};
 use colony_core::id::{NodeName, SiteName};
 use colony_core::node::Plan;
 use colony_core::site::{Content, File, SiteSettings};
@@ -46,7 +46,7 @@ fn taken(document: &Document, input: &[u8]) {
         Target::Any => "n1".parse().expect("a name"),
         Target::Node(node) => node.clone(),
     };
-    let wire = document.wire(&node, 7);
+    let wire = document.wire(&node, 7, WirePhase::Active);
     let device = node.as_str().parse().expect("a node is a device");
     match Plan::read(document.id(), &device, &wire) {
         Ok(plan) => {

@@ -1,0 +1,172 @@
+//! In which order the nodes of a site take a revision: `strategy`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use colony_margo::yaml::{Cursor, Value};
+
+use super::settings::{Settings, optional, read_duration, read_selector};
+
+/// In which order the nodes of a site take a revision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Strategy {
+    Rolling { max_unavailable: Unavailable },
+    AllAtOnce,
+    Canary(Canary),
+    BlueGreen(BlueGreen),
+}
+
+/// A few nodes first, then more, then the rest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Canary {
+    pub first: Subset,
+    /// How many have it in the steps between the first and the last.
+    pub steps: Vec<Unavailable>,
+    pub gate: Gate,
+    pub max_unavailable: Unavailable,
+}
+
+/// Beside the old one everywhere, then in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlueGreen {
+    pub gate: Gate,
+    /// Any number if absent.
+    pub max_unavailable: Option<Unavailable>,
+}
+
+/// What opens the next step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gate {
+    /// How long all of a step must stay well.
+    pub soak: Duration,
+    pub promote: Promote,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Promote {
+    Auto,
+    /// An operator has to say so.
+    Manual,
+}
+
+/// Which nodes go first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subset {
+    Share(Unavailable),
+    /// Those with these labels.
+    Labels(BTreeMap<String, String>),
+}
+
+/// A number of nodes, or a share of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unavailable {
+    Count(u32),
+    Percent(u32),
+}
+
+impl Strategy {
+    /// The keys below `strategy`, as `docs/deployment-settings.md` lists them.
+    pub const KEYS: &[&str] = &["type", "maxUnavailable", "canary", "steps", "soak", "promote"];
+    pub const TYPES: &[&str] = &["rolling", "all-at-once", "canary", "blue-green"];
+}
+
+impl Unavailable {
+    /// How many of `total` nodes; at least one, or nothing would ever move.
+    pub fn of(self, total: usize) -> u32 {
+        let total = u64::try_from(total).unwrap_or(u64::MAX);
+        let count = match self {
+            Unavailable::Count(count) => u64::from(count),
+            Unavailable::Percent(percent) => total.saturating_mul(u64::from(percent)) / 100,
+        };
+        u32::try_from(count.max(1)).unwrap_or(u32::MAX)
+    }
+}
+
+pub(super) fn read(place: &Cursor<'_>) -> Option<Strategy> {
+    place.refuse_unknown_keys(Settings::STRATEGY_KEYS);
+    let kind = place.required("type")?.one_of(Strategy::TYPES)?;
+    refuse_foreign_keys(place, kind);
+    let one = Unavailable::Count(1);
+    match kind {
+        "all-at-once" => Some(Strategy::AllAtOnce),
+        "canary" => read_canary(place).map(Strategy::Canary),
+        "blue-green" => {
+            let gate = read_gate(place);
+            let limit =
+                optional(Some(place), "maxUnavailable", None, |it| read_share(it).map(Some));
+            Some(Strategy::BlueGreen(BlueGreen { gate: gate?, max_unavailable: limit? }))
+        }
+        _ => {
+            let limit = optional(Some(place), "maxUnavailable", one, read_share);
+            Some(Strategy::Rolling { max_unavailable: limit? })
+        }
+    }
+}
+
+/// A key that means nothing for this kind of rollout is a mistake.
+fn refuse_foreign_keys(place: &Cursor<'_>, kind: &str) {
+    let known: &[&str] = match kind {
+        "all-at-once" => &[],
+        "canary" => &["maxUnavailable", "canary", "steps", "soak", "promote"],
+        "blue-green" => &["maxUnavailable", "soak", "promote"],
+        _ => &["maxUnavailable"],
+    };
+    for key in Strategy::KEYS.iter().filter(|it| **it != "type" && !known.contains(it)) {
+        if let Some(found) = place.field(key) {
+            found.error(format!("has no meaning for {kind}"), format!("no `{key}`"));
+        }
+    }
+}
+
+fn read_canary(place: &Cursor<'_>) -> Option<Canary> {
+    let own = Some(place);
+    let one = Unavailable::Count(1);
+    let first = optional(own, "canary", Subset::Share(one), read_subset);
+    let steps = optional(own, "steps", Vec::new(), read_steps);
+    let gate = read_gate(place);
+    let limit = optional(own, "maxUnavailable", one, read_share);
+    Some(Canary { first: first?, steps: steps?, gate: gate?, max_unavailable: limit? })
+}
+
+fn read_gate(place: &Cursor<'_>) -> Option<Gate> {
+    let soak = optional(Some(place), "soak", Duration::from_secs(60), read_duration);
+    let promote = optional(Some(place), "promote", Promote::Auto, |it| {
+        let text = it.one_of(&["auto", "manual"])?;
+        Some(if text == "manual" { Promote::Manual } else { Promote::Auto })
+    });
+    Some(Gate { soak: soak?, promote: promote? })
+}
+
+/// A number, a share, or labels.
+fn read_subset(place: &Cursor<'_>) -> Option<Subset> {
+    if !matches!(place.node().value, Value::Map(_)) {
+        return read_share(place).map(Subset::Share);
+    }
+    let labels = read_selector(place)?;
+    if labels.is_empty() {
+        return place.mismatch("at least one label");
+    }
+    Some(Subset::Labels(labels))
+}
+
+fn read_steps(place: &Cursor<'_>) -> Option<Vec<Unavailable>> {
+    let items = place.items()?;
+    if items.len() > 20 {
+        return place.mismatch("at most 20 steps");
+    }
+    let steps: Vec<Option<Unavailable>> = items.iter().map(read_share).collect();
+    steps.into_iter().collect()
+}
+
+fn read_share(place: &Cursor<'_>) -> Option<Unavailable> {
+    const EXPECTED: &str = "a number of nodes from 1, or a percentage from `1%` to `100%`";
+    let text = place.string()?;
+    let read = |text: &str, range: std::ops::RangeInclusive<u32>| {
+        text.parse().ok().filter(|it| range.contains(it))
+    };
+    let value = match text.strip_suffix('%') {
+        Some(percent) => read(percent, 1..=100).map(Unavailable::Percent),
+        None => read(&text, 1..=100_000).map(Unavailable::Count),
+    };
+    value.or_else(|| place.mismatch(EXPECTED))
+}

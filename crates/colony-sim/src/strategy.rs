@@ -1,0 +1,130 @@
+//! Rollouts in steps: who steers them, and what must hold of them.
+//!
+//! - no more nodes are given a revision than the open step lets in;
+//! - what runs is not stopped while the next revision is only staged;
+//! - everything reachable is staged before anything takes over.
+
+use colony_core::event::{Body, Event, Transition};
+use colony_core::id::{DeploymentId, PlacementId};
+use colony_core::node::{self, Key, Row};
+use colony_core::site::{Action, Placement, Site, Step};
+use colony_core::state::{Op, State};
+use colony_core::transition::Trigger;
+
+use crate::world::World;
+
+/// Strategies in steps, for deployments to choose from.
+pub(crate) const STEPS: [&str; 5] = [
+    "strategy: {type: canary, soak: 20s, maxUnavailable: 3}",
+    "strategy: {type: canary, canary: 34%, steps: [67%], soak: 5s, promote: manual}",
+    "strategy: {type: canary, canary: 2, soak: 40s, maxUnavailable: 2}\nsoak: 20s",
+    "strategy: {type: blue-green, soak: 15s}",
+    "strategy: {type: blue-green, soak: 0s, promote: manual, maxUnavailable: 1}",
+];
+
+impl World {
+    /// What an operator may do to a rollout.
+    pub(crate) fn steering(&mut self, deployment: DeploymentId) -> Action {
+        let note = "a look first".to_owned();
+        match self.rng.range(0..8) {
+            0..3 => Action::Promote { deployment },
+            3..5 => Action::Pause { deployment, note },
+            5..7 => Action::Resume { deployment },
+            _ => Action::Abort { deployment, note },
+        }
+    }
+
+    /// An operator who promotes and resumes whatever waits for it.
+    pub(crate) fn release_rollouts(&mut self, site: usize) {
+        let core = &self.sites[site].core;
+        let waits = |it: &&colony_core::site::Deployment| {
+            it.is_under_way() && (it.rollout().awaits.is_some() || it.rollout().paused.is_some())
+        };
+        let waiting = core.deployments().filter(waits);
+        let waiting: Vec<_> = waiting.map(|it| (it.id.clone(), it.rollout().clone())).collect();
+        for (deployment, rollout) in waiting {
+            if rollout.paused.is_some() {
+                self.local_command(site, Action::Resume { deployment: deployment.clone() });
+            }
+            if rollout.awaits.is_some() {
+                self.local_command(site, Action::Promote { deployment });
+            }
+        }
+    }
+
+    /// What an LO has just persisted keeps to the steps.
+    pub(crate) fn check_steps(&mut self, site: usize, step: &Step) {
+        let core = &self.sites[site].core;
+        let crowded = step.events.iter().filter_map(transition).find_map(|it| crowded(core, it));
+        let hasty = step.events.iter().find_map(|it| hasty(it, &step.events));
+        if let Some(what) = crowded.or(hasty) {
+            self.violate(what);
+        }
+    }
+
+    /// What runs is left alone while something else is only staged.
+    pub(crate) fn check_stage(&mut self, node: usize, action: &node::Action) {
+        let edge = &self.nodes[node];
+        let node::Action::Clear { deployment, .. } = action else { return };
+        let row = edge.core.row(&Key::Deployment(deployment.clone()));
+        let Some(Row::Deployment(record)) = row else { return };
+        let text = String::from_utf8_lossy(record.text.as_bytes()).into_owned();
+        let before = record.previous.as_ref().map(|it| version(it.as_bytes()));
+        let runs = edge.engine.running(self.now).get(deployment).cloned();
+        if text.contains("phase: stage") && runs.is_some() && runs == before {
+            let name = edge.name.clone();
+            self.violate(format!("{name} stops {runs:?} while another revision is staged"));
+        }
+    }
+}
+
+/// It waits for an operator together with a rollout that was stopped.
+pub(crate) fn is_staged_for_good(core: &Site, placement: &Placement) -> bool {
+    let deployment = core.deployment(&placement.id.deployment);
+    placement.is_staged() && deployment.is_some_and(|it| it.is_stopped())
+}
+
+fn transition(event: &Event) -> Option<&Transition> {
+    let Body::StateTransition(it) = &event.body else { return None };
+    Some(it)
+}
+
+/// More nodes have a revision than the open step lets in.
+fn crowded(core: &Site, it: &Transition) -> Option<String> {
+    let begins = matches!(it.trigger, Trigger::Start | Trigger::Revised | Trigger::Superseded);
+    let deployment = core.deployment(&it.deployment).filter(|_| begins)?;
+    let workload = deployment.wanted().workload;
+    let forward = it.revisions.target.as_ref().is_some_and(|it| it.workload == workload);
+    let room = core.rollout_room(&it.deployment).filter(|_| forward)? as usize;
+    let ids = deployment.nodes().iter().map(|node| (deployment.id.clone(), node.clone()));
+    let ids = ids.map(|(deployment, node)| PlacementId { deployment, node });
+    let has = |it: &Placement| {
+        let online = core.member(&it.id.node).is_some_and(|it| it.is_online());
+        let leaving =
+            matches!(it.state(), State::Pending | State::Deleting | State::Failed(Op::Delete));
+        online && !leaving && it.revisions.target.as_ref().is_some_and(|it| it.workload == workload)
+    };
+    let count = ids.filter(|it| core.placement(it).is_some_and(has)).count();
+    (count > room).then(|| format!("{count} nodes have {}, the step lets {room} in", it.deployment))
+}
+
+/// The last step of blue-green opened although a node could have staged.
+fn hasty(event: &Event, all: &[Event]) -> Option<String> {
+    let Body::RolloutStep { deployment, step: 2, of: 2, nodes: None, .. } = &event.body else {
+        return None;
+    };
+    let swapped = |it: &Transition| it.deployment == *deployment && it.trigger == Trigger::Promoted;
+    let staged = all.iter().filter_map(transition).any(swapped);
+    let unstaged = all.iter().filter_map(transition).find(|it| {
+        let own = it.deployment == *deployment && it.trigger == Trigger::Revised;
+        own && it.from == Some(State::Installed)
+    });
+    let unstaged = unstaged.filter(|_| staged)?;
+    Some(format!("{} took {deployment} over without having staged it", unstaged.node))
+}
+
+fn version(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let version = text.split("revision: ").nth(1).and_then(|it| it.lines().next());
+    version.unwrap_or_default().trim().to_owned()
+}

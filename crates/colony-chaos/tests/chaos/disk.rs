@@ -1,12 +1,11 @@
 //! The disk of a role is full, and has room again later. Nothing is said to be
 //! done that could not be kept.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-use std::collections::BTreeMap;
 
 use crate::bed::{Bed, KEPT};
 use crate::engines::Engine;
@@ -107,5 +106,7 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+        // The fleet could not remove its folder while something was mounted in it.
+        let _ = self.0.parent().map(fs::remove_dir_all);
     }
 }

@@ -3,7 +3,6 @@
 //! be read and stay in memory. A linker that does not know this says so and
 //! goes on.
 
-#[expect(clippy::print_stdout, reason = "this is how a build script speaks")]
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     if std::env::var("CARGO_CFG_TARGET_ENV").is_ok_and(|it| it == "musl") {

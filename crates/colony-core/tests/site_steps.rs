@@ -496,12 +496,10 @@ fn phases(plant: &Plant) -> String {
 
 /// The steps that were told of.
 fn steps(plant: &Plant) -> String {
-    let step = |body: &Body| match body {
-        Body::RolloutStep { step, of, standing, .. } => {
-            let standing = serde_json::to_value(standing).expect("JSON");
-            Some(format!("{step}/{of} {}", standing["name"].as_str().expect("a name")))
-        }
-        _ => None,
+    let step = |body: &Body| {
+        let Body::RolloutStep { step, of, standing, .. } = body else { return None };
+        let standing = serde_json::to_value(standing).expect("JSON");
+        Some(format!("{step}/{of} {}", standing["name"].as_str().expect("a name")))
     };
     plant.events.iter().filter_map(|it| step(&it.body)).collect::<Vec<_>>().join(", ")
 }

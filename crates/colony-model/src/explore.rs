@@ -40,6 +40,7 @@ impl Findings {
 }
 
 /// Explores a world in breadth, until a property is broken or the bound is met.
+#[expect(clippy::disallowed_methods, reason = "how long it took is told to people")]
 pub fn explore(plan: Plan, threads: usize) -> Findings {
     let begun = Instant::now();
     let (world, about, limit) = (plan.name, plan.about, plan.bounds.steps);

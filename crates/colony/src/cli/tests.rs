@@ -18,7 +18,7 @@ struct Tool {
 #[derive(Debug, clap::Subcommand)]
 enum Typed {
     #[command(flatten)]
-    Operator(Operator),
+    Operator(Box<Operator>),
     /// Nodes of sites
     #[command(subcommand)]
     Node(NodeCommand),
@@ -31,7 +31,7 @@ pub(crate) fn global(arguments: &[&str]) -> Global {
 
 pub(crate) fn operator(line: &str) -> Operator {
     match parse(line).expect("a command").command {
-        Typed::Operator(operator) => operator,
+        Typed::Operator(operator) => *operator,
         Typed::Node(node) => Operator::Node(node),
     }
 }

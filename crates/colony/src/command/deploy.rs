@@ -14,7 +14,7 @@ use crate::output::end::Goal;
 use crate::output::{Out, plan};
 
 pub(super) async fn deploy(client: &Client, args: Deploy, out: &mut Out) -> anyhow::Result<u8> {
-    let change = Change::Deploy(args.request());
+    let change = Change::Deploy(Box::new(args.request()));
     let watched = args.watch.then_some(args.patience);
     let how = How { dry_run: args.dry_run, yes: args.yes, watched, goal: Goal::Present };
     make(client, args.name(), change, how, out).await
@@ -42,7 +42,7 @@ pub(super) async fn delete(client: &Client, args: Delete, out: &mut Out) -> anyh
 
 /// What is asked for.
 enum Change {
-    Deploy(DeployRequest),
+    Deploy(Box<DeployRequest>),
     Rollback(request::Rollback),
     Delete(DeleteQuery),
 }

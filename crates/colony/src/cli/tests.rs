@@ -270,9 +270,24 @@ fn help_of_deploy_has_examples_and_exit_codes() {
               Possible values:
               - rolling:     A few nodes at a time; the first failure stops the rest
               - all-at-once
+              - canary:      A few nodes first, then the rest
+              - blue-green:  Beside the old version everywhere, then in its place
 
           --max-unavailable <N|N%>
               How many nodes of a site may be down at once: 1, 25% [default: 1]
+
+          --canary <N|N%|KEY=VALUE,…>
+              Of a canary, who goes first: 1, 20%, line=press [default: 1]
+
+          --soak <DURATION>
+              Of a canary or blue-green, how long a step must stay well: 5m [default: 1m]
+
+          --promote <PROMOTE>
+              Of a canary or blue-green, what opens the next step [default: auto]
+
+              Possible values:
+              - auto
+              - manual: `colony deployment promote` does
 
           --on-failure <ON_FAILURE>
               What a failed version does [default: rollback-site]
@@ -341,6 +356,7 @@ fn help_of_deploy_has_examples_and_exit_codes() {
       colony deploy hello --set greeting='Hi there' --dry-run
       colony deploy camera --node plant-b/b2 --name camera-b2
       colony deploy camera --selector line=3 --max-unavailable 25% --on-failure stop
+      colony deploy camera --strategy canary --canary 20% --soak 5m --promote manual
 
     Exit codes:
       0 installed, or nothing to change    1 failed    2 the plan has changes (--dry-run)

@@ -341,6 +341,17 @@ fn promotion_swaps_slot_by_slot() {
 }
 
 #[test]
+fn full_slots_hold_nobody_up_who_stages() {
+    let settings = "strategy: {type: blue-green, soak: 1m, maxUnavailable: 1}";
+    let mut plant = installed(settings);
+    plant.join("aa");
+    plant.report("aa", "hello", "failed:exited");
+    plant.join("ab");
+    plant.deploy(&App::new("hello", "2.0.0").with(settings));
+    check(&plant, "a UPDATING 2, aa FAILED(install) 1, ab PENDING, b UPDATING 2, c UPDATING 2");
+}
+
+#[test]
 fn failed_swap_follows_the_policy() {
     let swapped = |policy: &str| {
         let mut plant = updating(&format!("{BLUE_GREEN}\nonFailure: {policy}"));

@@ -19,4 +19,5 @@ pub const REGRESSIONS: &[Regression] = &[
         seed: 40,
         bug: "a deadline before the node's own is nobody's fault: tried for ever",
     },
+    Regression { seed: 149, bug: "full slots held up nodes that only stage, for ever" },
 ];

@@ -32,7 +32,7 @@ impl Turn<'_> {
             let id = PlacementId { deployment: deployment.clone(), node: node.clone() };
             if let Err(refusal) = self.advance_next(&id)
                 && queue != Queue::Free
-                && (is_shared(&refusal)
+                && (self.is_shared(&refusal, deployment)
                     || (queue == Queue::Start && self.is_gated(&refusal, deployment)))
             {
                 return;
@@ -135,19 +135,21 @@ impl Turn<'_> {
         self.site.deployments.remove(id);
         self.out.changed.deployments.insert(id.clone());
     }
-}
 
-/// Whether the next in the queue would be refused for the same reason.
-fn is_shared(refusal: &Refusal) -> bool {
-    refusal.reasons.iter().any(|it| {
-        matches!(
-            it,
-            Reason::WaveFull { .. }
-                | Reason::WaveStopped { .. }
-                | Reason::HeldSite { .. }
-                | Reason::HeldDeployment { .. }
-                | Reason::WindowClosed { .. }
-                | Reason::Quarantined { .. }
-        )
-    })
+    /// Whether the next in the queue would be refused for the same reason. What
+    /// is staged needs no slot, so that full slots hold only others up.
+    fn is_shared(&self, refusal: &Refusal, id: &DeploymentId) -> bool {
+        let staging = self.site.deployments.get(id).is_some_and(|it| it.is_staging());
+        refusal.reasons.iter().any(|it| {
+            let full = matches!(it, Reason::WaveFull { .. }) && !staging;
+            full || matches!(
+                it,
+                Reason::WaveStopped { .. }
+                    | Reason::HeldSite { .. }
+                    | Reason::HeldDeployment { .. }
+                    | Reason::WindowClosed { .. }
+                    | Reason::Quarantined { .. }
+            )
+        })
+    }
 }

@@ -24,6 +24,7 @@ mod registry;
 mod relay;
 mod replay;
 mod restart;
+mod steps;
 mod token;
 mod workload;
 

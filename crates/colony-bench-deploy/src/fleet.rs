@@ -25,6 +25,8 @@ const LOGS: &str =
 #[derive(Debug, Clone)]
 pub(crate) struct Setup {
     pub(crate) colony: PathBuf,
+    /// The build for a site, or `colony` once more.
+    pub(crate) local: PathBuf,
     /// The node-only build, or `colony` once more.
     pub(crate) node: PathBuf,
     pub(crate) dir: PathBuf,
@@ -116,7 +118,7 @@ impl Fleet {
         let port = free_port()?;
         let listen = format!("127.0.0.1:{port}");
         let words = ["local", "--join", &token, "--listen", &listen];
-        let mut local = Role::new(&setup, &setup.colony, "local", port, &words)?;
+        let mut local = Role::new(&setup, &setup.local, "local", port, &words)?;
         local.start()?;
         Ok(Fleet { setup, client, central, local, nodes: BTreeMap::new() })
     }

@@ -80,14 +80,15 @@ async fn measure(plan: &Plan, fleet: &mut Fleet) -> anyhow::Result<()> {
 }
 
 impl Plan {
-    /// `--colony`, `--node`, `--dir`, `--repeats`, and `--engine name=socket` for each.
+    /// `--colony`, `--local`, `--node`, `--dir`, `--repeats`, and `--engine name=socket` for each.
     fn read(mut words: impl Iterator<Item = String>) -> anyhow::Result<Plan> {
-        let (mut colony, mut node, mut dir) = (None, None, None);
+        let (mut colony, mut local, mut node, mut dir) = (None, None, None, None);
         let (mut engines, mut repeats) = (Vec::new(), 20);
         while let Some(word) = words.next() {
             let value = words.next().with_context(|| format!("{word} needs a value"))?;
             match word.as_str() {
                 "--colony" => colony = Some(PathBuf::from(value)),
+                "--local" => local = Some(PathBuf::from(value)),
                 "--node" => node = Some(PathBuf::from(value)),
                 "--dir" => dir = Some(PathBuf::from(value)),
                 "--repeats" => repeats = value.parse()?,
@@ -99,9 +100,10 @@ impl Plan {
             }
         }
         let colony = colony.context("--colony says which program to measure")?;
+        let local = local.unwrap_or_else(|| colony.clone());
         let node = node.unwrap_or_else(|| colony.clone());
         let dir = dir.context("--dir says where to keep things")?;
-        Ok(Plan { setup: Setup { colony, node, dir }, engines, repeats })
+        Ok(Plan { setup: Setup { colony, local, node, dir }, engines, repeats })
     }
 }
 

@@ -49,6 +49,9 @@ pub(crate) fn programs(fleet: &Fleet) -> anyhow::Result<Table> {
     let mut table = Table::new("Programs", &["program", "size"]);
     let length = |path: &Path| Ok::<_, std::io::Error>(size(std::fs::metadata(path)?.len()));
     table.row(["colony".to_owned(), length(&fleet.setup.colony)?]);
+    if fleet.setup.local != fleet.setup.colony {
+        table.row(["colony, site, static".to_owned(), length(&fleet.setup.local)?]);
+    }
     if fleet.setup.node == fleet.setup.colony {
         return Ok(table.note("The nodes ran the whole program: there was no node-only build."));
     }

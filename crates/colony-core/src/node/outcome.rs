@@ -33,7 +33,9 @@ impl Held {
                 Err(failure),
                 Phase::Applying { .. } | Phase::Installed { .. } | Phase::Failed { .. },
             ) => {
-                repair::missed(self, self.side(action), action, &failure, scene);
+                for side in self.sides(action) {
+                    repair::missed(self, side, action, &failure, scene);
+                }
             }
         }
     }
@@ -89,6 +91,22 @@ impl Held {
                     self.plan.as_ref().ok().filter(|it| it.fingerprints().contains(fingerprint));
                 own.map_or(Side::Active, |it| it.phase)
             }
+        }
+    }
+
+    /// What both documents are made from is missed on both sides.
+    fn sides(&self, action: &Action) -> Vec<Side> {
+        let own = self.side(action);
+        let old = self.previous.as_ref().filter(|_| own == Side::Stage && self.is_staging());
+        let shared = |it: &Digest| old.is_some_and(|plan| plan.fingerprints().contains(it));
+        match action {
+            Action::Prepare { fingerprint, .. } if shared(fingerprint) => vec![own, Side::Active],
+            Action::Prepare { .. }
+            | Action::Start { .. }
+            | Action::Stage { .. }
+            | Action::Unstage { .. }
+            | Action::Clear { .. }
+            | Action::Remove { .. } => vec![own],
         }
     }
 

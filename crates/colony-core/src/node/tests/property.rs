@@ -58,7 +58,6 @@ proptest! {
     #![proptest_config(ProptestConfig {
         cases: 40,
         failure_persistence: None,
-        rng_seed: proptest::test_runner::RngSeed::Fixed(7),
         ..ProptestConfig::default()
     })]
 

@@ -2,7 +2,8 @@
 //!
 //! The table is published in `docs/error-codes.md`. *Environment* errors are
 //! tried again without limit and never condemn a revision; *revision* errors
-//! spend tries and may roll back. A code we do not know (another vendor's
+//! spend tries and may roll back; *device* errors say that the two do not go
+//! together, and wait until one of them changes. A code we do not know (another vendor's
 //! device) counts as environment: only what is proven bad is quarantined.
 
 use std::fmt;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 pub enum Class {
     Environment,
     Revision,
+    Device,
 }
 
 macro_rules! codes {
@@ -81,7 +83,7 @@ codes! {
     ArchiveInvalid = "archive-invalid", Revision, "the component's archive breaks the package rules", "publish a corrected archive";
     InvalidConfig = "invalid-config", Revision, "the configuration cannot be applied", "correct the deployment";
     UnsupportedKey = "unsupported-key", Revision, "the compose file uses a key that is not supported", "remove the key or use another device";
-    NotEligible = "not-eligible", Revision, "the device does not meet the deployment's constraints", "choose another node or profile";
+    NotEligible = "not-eligible", Device, "the device does not meet the deployment's constraints", "choose another node or profile";
     Exited = "exited", Revision, "a container ended", "look at the container's logs";
     Unhealthy = "unhealthy", Revision, "the health check does not pass", "look at the container's logs";
     ComponentTimeout = "component-timeout", Revision, "a component did not become healthy within its timeout", "look at the container's logs or raise the timeout";

@@ -251,6 +251,27 @@ fn lost_health_after_the_soak_only_retries() {
 }
 
 #[test]
+fn what_failed_on_its_way_back_queues_for_its_way_forward() {
+    let mut plant = plant("a b c");
+    plant.deploy(&App::new("hello", "1.0.0"));
+    plant.converge();
+    let two = "strategy: {type: rolling, maxUnavailable: 2}\nonFailure: rollback-node";
+    plant.deploy(&App::new("hello", "2.0.0").with(two));
+    plant.report("a", "hello", "failed:registry-unavailable");
+    plant.report("b", "hello", "failed:exited");
+    plant.report("b", "hello", "failed:port-in-use");
+    check(
+        &plant,
+        "hello@a FAILED(update) 2.0.0, hello@b FAILED(rollback) 1.0.0, hello@c INSTALLED 1.0.0",
+    );
+    plant.deploy(&App::new("hello", "3.0.0"));
+    check(
+        &plant,
+        "hello@a UPDATING 3.0.0, hello@b FAILED(rollback) 1.0.0, hello@c INSTALLED 1.0.0",
+    );
+}
+
+#[test]
 fn lost_health_within_the_soak_rolls_back() {
     let mut plant = plant("a b");
     plant.deploy(&App::new("hello", "1.0.0"));
@@ -265,7 +286,9 @@ fn lost_health_within_the_soak_rolls_back() {
 fn deadline_fails_an_attempt_that_never_ends() {
     let mut plant = plant("a");
     plant.deploy(&App::new("hello", "1.0.0").with("progressDeadline: 2m"));
-    plant.pass(121);
+    plant.pass(359);
+    check(&plant, "hello@a INSTALLING 1.0.0");
+    plant.pass(2);
     check(&plant, "hello@a FAILED(install) 1.0.0");
 }
 

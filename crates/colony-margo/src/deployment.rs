@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::capability::Capabilities;
 use crate::component::{self, Component};
 use crate::constraint::DeviceConstraints;
 use crate::device::DeviceTarget;
@@ -56,6 +57,21 @@ pub struct Profile {
     pub constraints: Option<DeviceConstraints>,
     #[serde(flatten)]
     pub extensions: Extensions,
+}
+
+impl Profile {
+    /// What every device asks for itself before it runs the profile: its kind,
+    /// and the rules of eligibility. Capacity is the manager's to weigh.
+    pub fn accepted_by(&self, device: &Capabilities) -> Result<(), String> {
+        if !device.supports(&self.kind) {
+            return Err(format!("profiles of type `{}` are not supported", self.kind));
+        }
+        let eligible = self.constraints.as_ref().map_or(Ok(()), |it| it.eligible(device));
+        eligible.map_err(|mismatches| {
+            let all: Vec<String> = mismatches.iter().map(ToString::to_string).collect();
+            all.join("; ")
+        })
+    }
 }
 
 yaml::deserialize_by_read!(ApplicationDeployment);

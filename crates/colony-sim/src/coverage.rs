@@ -17,10 +17,6 @@ const BEYOND: &[(&str, &str)] = &[
     ("102", "told by a Margo gateway; all simulated devices are our own"),
     ("103", "told by a Margo gateway; all simulated devices are our own"),
     ("not-stageable", "all simulated devices are our own"),
-    (
-        "not-eligible",
-        "only rules are asked again by the node, and the stories' files have none yet",
-    ),
 ];
 
 /// How often each thing was met.

@@ -54,6 +54,7 @@ impl World {
             State::Failed(op) => {
                 op != Op::Delete && placement.retry_at().is_none() && placement.tries() > 0
                     || deployment.is_stopped()
+                    || placement.is_refused()
             }
             State::Updating => is_staged_for_good(core, placement),
             State::Installing

@@ -102,7 +102,8 @@ fn crowded(core: &Site, it: &Transition) -> Option<String> {
         let online = core.member(&it.id.node).is_some_and(|it| it.is_online());
         let leaving =
             matches!(it.state(), State::Pending | State::Deleting | State::Failed(Op::Delete));
-        online && !leaving && it.revisions.target.as_ref().is_some_and(|it| it.workload == workload)
+        let stays = online && !leaving && !it.is_refused();
+        stays && it.revisions.target.as_ref().is_some_and(|it| it.workload == workload)
     };
     let count = ids.filter(|it| core.placement(it).is_some_and(has)).count();
     (count > room).then(|| format!("{count} nodes have {}, the step lets {room} in", it.deployment))

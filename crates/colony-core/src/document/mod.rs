@@ -8,6 +8,8 @@
 mod settings;
 mod strategy;
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -100,6 +102,22 @@ impl Document {
         own.insert("phase".to_owned(), json!(phase));
         spec.spec.extensions.insert(EXTENSION, own);
         spec.to_yaml().into_bytes()
+    }
+}
+
+/// How long a component may take that does not say.
+pub const COMPONENT_TIMEOUT: Duration = Duration::from_secs(300);
+/// How long a node has for all that comes before the first component.
+const HEAD_START: Duration = Duration::from_secs(60);
+
+impl Document {
+    /// The least time an attempt gets: whether a component is well is for its
+    /// own timeout to decide, so that no deadline may come before it.
+    pub fn patience(&self) -> Duration {
+        let components = &self.spec.spec.profile.components;
+        let timeouts = components.iter().map(|it| it.properties.timeout);
+        let timeouts = timeouts.map(|it| it.map_or(COMPONENT_TIMEOUT, |it| it.duration()));
+        timeouts.fold(HEAD_START, Duration::saturating_add)
     }
 }
 

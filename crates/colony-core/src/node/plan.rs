@@ -68,18 +68,8 @@ impl Plan {
 
     /// Whether this device may run it: Margo has every device ask for itself.
     pub(super) fn fits(&self, device: &Capabilities) -> Result<(), Failure> {
-        let profile = &self.document.spec.profile;
-        let not_eligible = |message| Err(Failure::new(Code::NotEligible, message));
-        if !device.supports(&profile.kind) {
-            return not_eligible(format!("profiles of type `{}` are not supported", profile.kind));
-        }
-        match profile.constraints.as_ref().map_or(Ok(()), |it| it.eligible(device)) {
-            Ok(()) => Ok(()),
-            Err(mismatches) => {
-                let all: Vec<String> = mismatches.iter().map(ToString::to_string).collect();
-                not_eligible(all.join("; "))
-            }
-        }
+        let accepted = self.document.spec.profile.accepted_by(device);
+        accepted.map_err(|it| Failure::new(Code::NotEligible, it))
     }
 
     /// It waits beside what is there.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::document::COMPONENT_TIMEOUT;
+
 /// The most deployments a manifest may list.
 pub const DEPLOYMENT_LIMIT: usize = 1_000;
 /// The most components a deployment may have.
@@ -37,7 +39,7 @@ impl Default for Policy {
     fn default() -> Policy {
         Policy {
             settle: Duration::from_secs(5),
-            timeout: Duration::from_secs(300),
+            timeout: COMPONENT_TIMEOUT,
             proof: Duration::from_secs(3_600),
             backoff: Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(60) },
             restart_limit: 5,

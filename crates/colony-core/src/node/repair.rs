@@ -157,7 +157,7 @@ pub(super) fn missed(
     let restarts = held.record.restarts_on(side).entry(component.clone()).or_default();
     match failure.code.class() {
         Class::Revision => restarts.count(scene),
-        Class::Environment => restarts.retry.again(scene),
+        Class::Environment | Class::Device => restarts.retry.again(scene),
     }
 }
 

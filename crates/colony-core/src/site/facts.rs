@@ -1,6 +1,6 @@
 //! The site's answers to the guards of the transition table.
 
-use crate::code::Class;
+use crate::code::{Class, Code};
 use crate::document::{OnFailure, Strategy, Unavailable};
 use crate::event::HoldScope;
 use crate::site::moving::By;
@@ -59,7 +59,6 @@ impl PlacementFacts<'_> {
     /// Ways back and removals are never queued behind a stopped rollout; what
     /// is already down takes no further slot.
     fn wave_open(&self) -> Check {
-        let lanes = &self.deployment.lanes;
         let state = self.placement.state();
         let is_back = self.is_back() || matches!(state, State::Failed(Op::Rollback | Op::Delete));
         if let Some(stopped) = self.deployment.stopped.as_ref().filter(|_| !is_back) {
@@ -67,16 +66,27 @@ impl PlacementFacts<'_> {
             return Err(Reason::WaveStopped { node, code });
         }
         let limit = limit(self.deployment).filter(|_| !self.takes_nothing_down());
-        let Some(limit) = limit else { return Ok(()) };
-        let is_failed = matches!(state, State::Failed(_));
-        let taken = if is_failed { lanes.busy.len() } else { lanes.down() };
+        limit.map_or(Ok(()), |it| self.slot_free(it))
+    }
+
+    fn slot_free(&self, limit: u32) -> Check {
+        let lanes = &self.deployment.lanes;
+        // What a device refused may still run what it had: it is not down.
+        let failed = matches!(self.placement.state(), State::Failed(_));
+        let is_down = failed && !self.placement.is_refused();
+        let taken = if is_down { lanes.busy.len() } else { lanes.down() };
         let holds_slot = lanes.busy.contains(&self.placement.id.node);
-        let is_free = matches!(state, State::Failed(Op::Rollback | Op::Delete));
-        if holds_slot || is_free || taken < limit as usize {
+        if holds_slot || (is_down && self.leaves_again()) || taken < limit as usize {
             return Ok(());
         }
         let busy = lanes.busy.iter().chain(&lanes.failed).take(3).cloned().collect();
         Err(Reason::WaveFull { busy, taken, limit })
+    }
+
+    /// Another try of a way back or a removal.
+    fn leaves_again(&self) -> bool {
+        let leaves = matches!(self.placement.state(), State::Failed(Op::Rollback | Op::Delete));
+        leaves && (self.trigger == Trigger::Retry || self.is_back())
     }
 
     /// A hold stops what is new; ways back, repairs and confirmations go on.
@@ -121,7 +131,7 @@ impl PlacementFacts<'_> {
             return Ok(());
         }
         let Some(failure) = &self.placement.failure else { return Ok(()) };
-        if failure.code.class() == Class::Environment {
+        if failure.code.class() != Class::Revision {
             return Err(Reason::EnvironmentError { code: failure.code.clone() });
         }
         let budget = budget(self.deployment, Op::Update, self.placement);
@@ -149,7 +159,7 @@ impl PlacementFacts<'_> {
         match self.placement.retry_at {
             Some(at) if at <= self.now.mono => Ok(()),
             Some(at) => Err(Reason::Backoff { until: self.now.wall_at(at) }),
-            None => Err(self.tries_used_up()),
+            None => Err(self.given_up()),
         }
     }
 
@@ -190,11 +200,15 @@ impl PlacementFacts<'_> {
             && (self.placement.lost_late || state == State::Failed(Op::Rollback))
     }
 
-    fn tries_used_up(&self) -> Reason {
+    /// Why nothing is tried again by itself.
+    fn given_up(&self) -> Reason {
         let code = self.placement.failure.as_ref().map(|it| it.code.clone());
-        Reason::TriesUsedUp {
-            tries: self.placement.tries,
-            code: code.unwrap_or(crate::code::Code::ProgressDeadline),
+        let code = code.unwrap_or(Code::ProgressDeadline);
+        match code.class() {
+            Class::Device => Reason::Refused { node: self.placement.id.node.clone(), code },
+            Class::Environment | Class::Revision => {
+                Reason::TriesUsedUp { tries: self.placement.tries, code }
+            }
         }
     }
 }

@@ -48,7 +48,9 @@ impl Turn<'_> {
                 return Some(Spent { target, failure });
             }
         }
-        self.schedule_retry(id);
+        if !self.site.is_beyond_retry(id) {
+            self.schedule_retry(id);
+        }
         None
     }
 

@@ -17,14 +17,11 @@ impl Turn<'_> {
     /// What has spent its tries gets all of them back.
     pub(super) fn try_again(&mut self, id: &DeploymentId) {
         for id in self.chosen(id, None) {
-            let Some(mut placement) = self.site.placements.remove(&id) else { continue };
+            let Some(placement) = self.site.placements.get_mut(&id) else { continue };
             if matches!(placement.state(), State::Failed(_)) {
-                self.disarm(&placement);
-                (placement.tries, placement.retry_at) = (0, Some(self.now.mono));
-                self.arm(&placement);
-                self.out.changed.placements.insert(id.clone());
+                placement.tries = 0;
+                self.make_due(&id);
             }
-            self.site.placements.insert(id, placement);
         }
     }
 

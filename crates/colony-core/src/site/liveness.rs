@@ -48,6 +48,7 @@ impl Turn<'_> {
         self.out.changed.members.insert(node.clone());
         let body = Body::NodeCapable { node: node.clone(), capabilities: Box::new(capabilities) };
         self.emit(Actor::Node(node.clone()), body);
+        self.ask_refusing(node);
         self.plan_for_node(node);
         Ok(())
     }

@@ -21,6 +21,7 @@ mod member;
 mod moving;
 mod place;
 mod placement;
+mod refused;
 mod registry;
 mod report;
 mod rollout;

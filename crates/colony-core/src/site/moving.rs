@@ -287,8 +287,10 @@ impl Turn<'_> {
 
     pub(super) fn progress_deadline(&self, placement: &Placement) -> std::time::Duration {
         let deployment = self.site.deployments.get(&placement.id.deployment);
-        let policy = deployment.and_then(|it| it.policy());
-        policy.map(|it| it.settings.progress_deadline).unwrap_or_default()
+        let set = deployment.and_then(|it| it.policy()).map(|it| it.settings.progress_deadline);
+        let target = placement.revisions.target.as_ref();
+        let document = deployment.zip(target).and_then(|(it, target)| it.document(target));
+        set.max(document.map(|it| it.patience())).unwrap_or_default()
     }
 }
 

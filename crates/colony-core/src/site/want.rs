@@ -99,9 +99,10 @@ impl Site {
         let trigger = self.next_trigger(placement).filter(|it| served || !needs_node(*it));
         let wanted = self.want(placement).map(|it| it.revision.workload);
         let under_way = state.is_in_flight() || matches!(state, State::Unknown(_));
-        let failed = online && matches!(state, State::Failed(op) if op != Op::Delete);
+        let reachable = online && !placement.is_refused();
+        let failed = reachable && matches!(state, State::Failed(op) if op != Op::Delete);
         let settled = state == State::Installed && placement.target_workload() == wanted;
-        let fresh = online && self.is_fresh(placement);
+        let fresh = reachable && self.is_fresh(placement);
         Standing {
             busy: under_way && !placement.aside,
             aside: under_way && placement.aside,

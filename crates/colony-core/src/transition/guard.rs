@@ -158,6 +158,11 @@ pub enum Reason {
         tries: u32,
         code: Code,
     },
+    /// The device will not run it as long as it is what it is.
+    Refused {
+        node: NodeName,
+        code: Code,
+    },
     OtherRevision {
         wanted: Digest,
         reported: Digest,
@@ -224,6 +229,9 @@ impl fmt::Display for Reason {
             Reason::TriesUsedUp { tries, code } => {
                 write!(f, "all {tries} tries ended in {code}")
             }
+            Reason::Refused { node, code } => {
+                write!(f, "node {node} refuses it ({code}) until it or the deployment changes")
+            }
             Reason::OtherRevision { wanted, reported } => {
                 write!(f, "revision {} is wanted, not {}", wanted.short(), reported.short())
             }
@@ -259,6 +267,7 @@ impl Reason {
             | Reason::TriesLeft { .. }
             | Reason::PolicyStops
             | Reason::EnvironmentError { .. }
+            | Reason::Refused { .. }
             | Reason::HealthLostAfterSoak
             | Reason::Backoff { .. }
             | Reason::TriesUsedUp { .. }

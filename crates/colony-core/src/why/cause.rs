@@ -109,6 +109,8 @@ causes! {
 
     /// `of` counts the tries where they are limited.
     Backoff = "backoff" { failure: Failure, next_try: u32, of: Option<u32>, until: Wall }
+    /// The device will not run it, and nothing of it has changed since.
+    Refused = "refused" { node: NodeName, failure: Failure }
     TriesUsedUp = "tries-used-up" { failure: Failure, tries: u32 }
     HealthLost = "health-lost" { failure: Failure, until: Option<Wall> }
     /// The failure behind a wait for something else.

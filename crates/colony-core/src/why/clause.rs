@@ -54,6 +54,9 @@ impl Cause {
             Cause::LostEligibility { node, reason } => {
                 format!("node {node} would not get it again: {reason}")
             }
+            Cause::Refused { node, failure } => {
+                format!("node {node} will not run it: {}", told(failure))
+            }
             Cause::WaveFull { slots: some, taken, limit } => {
                 let are = if *limit == 1 { "slot is" } else { "slots are" };
                 format!("{taken} of {limit} rollout {are} taken by {}", slots(some, *taken, asked))

@@ -45,6 +45,9 @@ fn what(cause: &Cause, clause: &str) -> String {
         Cause::NothingFits { .. } => "it is placed on the first node that fits".to_owned(),
         Cause::TooFewFit { .. } => "the next one is placed on the first node that fits".to_owned(),
         Cause::LostEligibility { .. } => "it keeps running there; nothing is evicted".to_owned(),
+        Cause::Refused { .. } => {
+            "what runs there stays; it is tried again when the node or the file changes".to_owned()
+        }
         Cause::WaveFull { slots, .. } => format!("{clause} when {} done", done(slots)),
         Cause::CanaryFirst { .. } => format!("they soak, then {clause}"),
         Cause::StageFirst { .. } => format!("they soak, then {clause}"),
@@ -185,6 +188,7 @@ impl Cause {
             | Cause::Quarantined { failure, .. }
             | Cause::RejectedHere { failure, .. }
             | Cause::Backoff { failure, .. }
+            | Cause::Refused { failure, .. }
             | Cause::TriesUsedUp { failure, .. }
             | Cause::HealthLost { failure, .. }
             | Cause::LastError { failure }

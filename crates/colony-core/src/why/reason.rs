@@ -31,6 +31,7 @@ impl Case<'_> {
             Reason::Quarantined { workload, .. } => return self.quarantined(workload),
             Reason::Backoff { until } => self.failed(Some(until)),
             Reason::TriesUsedUp { .. } => self.failed(None),
+            Reason::Refused { node, .. } => self.refused(node),
             Reason::NoLastGood
             | Reason::TriesLeft { .. }
             | Reason::PolicyStops
@@ -80,13 +81,18 @@ impl Case<'_> {
         }
     }
 
+    fn refused(&self, node: NodeName) -> Cause {
+        let unheard = || Failure::new(Code::NotEligible, "");
+        Cause::Refused { node, failure: self.placement.failure.clone().unwrap_or_else(unheard) }
+    }
+
     /// Only revision errors are counted, and only while a verdict may follow.
     fn backoff(&self, failure: Failure, until: Wall) -> Cause {
         let (tries, failures) = (self.placement.tries(), self.placement.failures());
         let limit = self.deployment.tries_allowed(self.op(), self.placement);
         let (next_try, of) = match failure.code.class() {
             Class::Revision if tries < limit => (tries + 1, Some(limit)),
-            Class::Revision | Class::Environment => (failures + 1, None),
+            Class::Revision | Class::Environment | Class::Device => (failures + 1, None),
         };
         Cause::Backoff { failure, next_try, of, until }
     }

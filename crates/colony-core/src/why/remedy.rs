@@ -60,7 +60,7 @@ pub(super) fn of(cause: &Cause) -> (Owner, Option<String>) {
         Cause::TooFewFit { unfit, .. } => {
             opening(unfit, "ask for fewer replicas, or add nodes that fit")
         }
-        Cause::LostEligibility { .. } => {
+        Cause::LostEligibility { .. } | Cause::Refused { .. } => {
             (Owner::GitAuthor, "change what the file asks for, or choose another node".to_owned())
         }
         Cause::AwaitsPromotion { .. } => (Owner::Operator, "promote it, or abort it".to_owned()),

@@ -19,11 +19,13 @@ const STRATEGIES: [&str; 8] = [
 const POLICIES: [&str; 4] =
     ["", "onFailure: stop", "onFailure: rollback-node", "retry: {installs: 2, updates: 2}"];
 
-/// The version whose health check neither passes nor fails.
-const UNDECIDED: &str = "1.0.12";
-
 const EITHER: &str = "capacityRequirements: {cpu: {cores: 1, architectures: [amd64, arm64]}}";
 const ONE: &str = "capacityRequirements: {cpu: {cores: 1, architectures: [amd64]}}";
+/// What the node itself asks, too, before it runs anything.
+const RULE: &str = "eligibilityRules:
+  - propertySelector:
+      matchExpressions:
+        - {key: /cpus/0/architecture, operator: In, values: [amd64]}";
 
 impl World {
     /// Somebody deploys, updates or removes applications.
@@ -53,11 +55,12 @@ impl World {
             return (path, None);
         }
         let (version, target) = (self.any_version(), self.any_target());
-        let settings = self.any_settings(&version);
+        let settings = self.any_settings();
         let mut app = App::new(&name, &version).on(&target).with(&settings);
         app = match self.rng.range(0..10) {
             0..3 => app.needing(EITHER),
-            3..5 => app.needing(ONE),
+            3 => app.needing(ONE),
+            4 => app.needing(RULE),
             _ => app,
         };
         (path, Some(app.text(&site)))
@@ -81,16 +84,12 @@ impl World {
         }
     }
 
-    /// What never decides whether it is well needs a deadline after the node's
-    /// own: an attempt that ends before is nobody's fault, and tried for ever.
-    fn any_settings(&mut self, version: &str) -> String {
+    fn any_settings(&mut self) -> String {
         let strategy = match self.rng.chance(35) {
             true => self.rng.pick(&STEPS),
             false => self.rng.pick(&STRATEGIES),
         };
         let strategy = strategy.copied().unwrap_or("");
-        let hasty = version == UNDECIDED && strategy.contains("progressDeadline");
-        let strategy = if hasty { "" } else { strategy };
         let policy = self.rng.pick(&POLICIES).copied().unwrap_or("");
         [strategy, policy].join("\n").trim().to_owned()
     }

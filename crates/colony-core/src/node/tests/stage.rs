@@ -67,6 +67,14 @@ fn registry_that_fails_a_repair_does_not_fail_the_stage() {
 }
 
 #[test]
+fn what_both_documents_share_is_not_asked_for_without_a_pause() {
+    check(
+        "registry off; deploy a web@1; run 7; deploy a web@1 phase=stage; run 7",
+        "a: installing, pull web@1, a: failed registry-unavailable web, pull web@1, pull web@1, pull web@1",
+    );
+}
+
+#[test]
 fn staged_one_that_loses_its_health_is_reported() {
     check(&format!("{STAGED}; web@2+ becomes unhealthy; run 3"), "a: failed unhealthy web");
     check(&format!("{STAGED}; web@2+ becomes exited; run 0"), "a: failed exited web");

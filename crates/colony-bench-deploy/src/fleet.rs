@@ -167,6 +167,11 @@ impl Fleet {
         self.setup.dir.join("local/local/local.sock")
     }
 
+    /// The certificate of a node, and where its site is.
+    pub(crate) fn identity(&self, node: &str) -> PathBuf {
+        self.setup.dir.join(node).join("node/identity")
+    }
+
     pub(crate) fn contexts(&self) -> PathBuf {
         contexts(&self.setup.dir)
     }

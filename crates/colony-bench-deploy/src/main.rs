@@ -10,7 +10,9 @@ mod clock;
 mod deploy;
 mod engine;
 mod fleet;
+mod maps;
 mod memory;
+mod pretend;
 mod process;
 mod push;
 mod ready;
@@ -35,6 +37,8 @@ struct Plan {
     /// Engines by name, which is also their node's.
     engines: Vec<(String, PathBuf)>,
     repeats: usize,
+    /// Nothing but what needs no quiet machine.
+    memory_only: bool,
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -45,11 +49,23 @@ async fn main() -> anyhow::Result<()> {
         fleet.node_add(name, socket).await?;
     }
     fleet.online().await?;
-    measure(&plan, &mut fleet).await?;
+    if !plan.memory_only {
+        times(&plan, &mut fleet).await?;
+    }
+    weights(&plan, &mut fleet).await?;
     fleet.stop().await
 }
 
-async fn measure(plan: &Plan, fleet: &mut Fleet) -> anyhow::Result<()> {
+async fn weights(plan: &Plan, fleet: &mut Fleet) -> anyhow::Result<()> {
+    let (_, socket) = plan.engines.first().context("there is no engine")?;
+    for table in memory::measure(fleet, socket).await? {
+        print(&table);
+    }
+    print(&memory::programs(fleet)?);
+    Ok(())
+}
+
+async fn times(plan: &Plan, fleet: &mut Fleet) -> anyhow::Result<()> {
     let mut story = Story::follow(&fleet.client).await?;
     let few = (plan.repeats / 2).max(1);
     let (mut deploys, mut updates) = (Vec::new(), Vec::new());
@@ -69,21 +85,20 @@ async fn measure(plan: &Plan, fleet: &mut Fleet) -> anyhow::Result<()> {
         print(&trace::table(fleet, name, typical)?);
     }
     print(&update::table(few, &updates));
-    let (name, socket) = plan.engines.first().context("there is no engine")?;
+    let (name, _) = plan.engines.first().context("there is no engine")?;
     let bare = &deploys.first().context("nothing was measured")?.1.bare;
     print(&push::measure(fleet, &mut story, name, few, bare).await?);
     drop(story);
     print(&ready::measure(fleet, name).await?);
-    print(&memory::measure(fleet, socket).await?);
-    print(&memory::programs(fleet)?);
     Ok(())
 }
 
 impl Plan {
-    /// `--colony`, `--local`, `--node`, `--dir`, `--repeats`, and `--engine name=socket` for each.
+    /// `--colony`, `--local`, `--node`, `--dir`, `--repeats`, `--only memory`, and
+    /// `--engine name=socket` for each.
     fn read(mut words: impl Iterator<Item = String>) -> anyhow::Result<Plan> {
         let (mut colony, mut local, mut node, mut dir) = (None, None, None, None);
-        let (mut engines, mut repeats) = (Vec::new(), 20);
+        let (mut engines, mut repeats, mut memory_only) = (Vec::new(), 20, false);
         while let Some(word) = words.next() {
             let value = words.next().with_context(|| format!("{word} needs a value"))?;
             match word.as_str() {
@@ -92,6 +107,7 @@ impl Plan {
                 "--node" => node = Some(PathBuf::from(value)),
                 "--dir" => dir = Some(PathBuf::from(value)),
                 "--repeats" => repeats = value.parse()?,
+                "--only" if value == "memory" => memory_only = true,
                 "--engine" => {
                     let (name, socket) = value.split_once('=').context("--engine name=socket")?;
                     engines.push((name.to_owned(), PathBuf::from(socket)));
@@ -103,7 +119,7 @@ impl Plan {
         let local = local.unwrap_or_else(|| colony.clone());
         let node = node.unwrap_or_else(|| colony.clone());
         let dir = dir.context("--dir says where to keep things")?;
-        Ok(Plan { setup: Setup { colony, local, node, dir }, engines, repeats })
+        Ok(Plan { setup: Setup { colony, local, node, dir }, engines, repeats, memory_only })
     }
 }
 

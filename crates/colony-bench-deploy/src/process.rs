@@ -7,10 +7,13 @@ use std::process::Stdio;
 use anyhow::{Context, ensure};
 use tokio::process::{Child, Command};
 
+use crate::maps::{self, Part};
+
 /// A role that runs. It is killed if it is dropped.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
+    program: PathBuf,
     pub(crate) log: PathBuf,
 }
 
@@ -39,7 +42,8 @@ impl Process {
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
         let child = command.spawn();
         let child = child.with_context(|| format!("could not start {}", program.display()))?;
-        Ok(Process { child, log: log.to_owned() })
+        let program = program.canonicalize()?;
+        Ok(Process { child, program, log: log.to_owned() })
     }
 
     /// Asks it to end, and waits until it has.
@@ -61,17 +65,28 @@ impl Process {
     }
 
     pub(crate) fn weight(&self) -> anyhow::Result<Weight> {
+        Ok(read(&self.told("smaps_rollup")?))
+    }
+
+    /// Where its memory is.
+    pub(crate) fn parts(&self) -> anyhow::Result<Vec<(Part, u64)>> {
+        Ok(maps::parts(&self.told("smaps")?, &self.program.display().to_string()))
+    }
+
+    fn told(&self, file: &str) -> anyhow::Result<String> {
         let id = self.child.id().context("the process has ended")?;
-        let text = std::fs::read_to_string(format!("/proc/{id}/smaps_rollup"))?;
-        Ok(read(&text))
+        Ok(std::fs::read_to_string(format!("/proc/{id}/{file}"))?)
     }
 }
 
+/// A field that the kernel gives in kB.
+pub(crate) fn bytes(text: &str, key: &str) -> u64 {
+    let line = text.lines().find_map(|it| it.strip_prefix(key)?.strip_suffix("kB"));
+    line.and_then(|it| it.trim().parse::<u64>().ok()).unwrap_or(0) * 1024
+}
+
 fn read(rollup: &str) -> Weight {
-    let bytes = |key: &str| {
-        let line = rollup.lines().find_map(|it| it.strip_prefix(key)?.strip_suffix("kB"));
-        line.and_then(|it| it.trim().parse::<u64>().ok()).unwrap_or(0) * 1024
-    };
+    let bytes = |key| bytes(rollup, key);
     Weight { pss: bytes("Pss:"), anonymous: bytes("Pss_Anon:"), rss: bytes("Rss:") }
 }
 

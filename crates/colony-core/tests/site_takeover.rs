@@ -80,6 +80,21 @@ fn node_that_lost_its_disk_starts_over() {
 }
 
 #[test]
+fn capabilities_out_of_a_backup_are_asked_for_again() {
+    let mut plant = plant();
+    plant.join("a");
+    plant.join_foreign("z");
+    let asks =
+        |plant: &Plant, node: &str| plant.site.asks(&node.parse().expect("a name")).capabilities;
+    assert!(!asks(&plant, "a"));
+    plant.crash();
+    assert!(asks(&plant, "a"));
+    assert!(!asks(&plant, "z"), "a device of another make does not know the question");
+    plant.join("a");
+    assert!(!asks(&plant, "a"));
+}
+
+#[test]
 fn hold_stops_new_attempts_but_no_rollback() {
     let mut plant = plant();
     plant.deploy(&App::new("hello", "1.0.0"));

@@ -41,6 +41,7 @@ impl Turn<'_> {
         self.known(node)?;
         self.hear(node);
         let Some(member) = self.site.members.get_mut(node) else { return Ok(()) };
+        member.vouched = true;
         if member.capabilities.as_deref() == Some(&capabilities) {
             return Ok(());
         }

@@ -8,7 +8,7 @@ use colony_margo::{Digest, ManifestVersion, StateManifest};
 use crate::event::{Actor, Body};
 use crate::id::{DeploymentId, NodeName, PlacementId};
 use crate::site::turn::Turn;
-use crate::site::{Have, Offer, Phase, Placement, Refused, Site};
+use crate::site::{Have, Member, Offer, Phase, Placement, Refused, Site};
 use crate::state::State;
 
 /// Everything a node may fetch.
@@ -73,7 +73,7 @@ impl Site {
         };
         let placed = self.placed_on(node).into_iter().filter(open);
         Asks {
-            capabilities: self.members.get(node).is_some_and(|it| it.capabilities.is_none()),
+            capabilities: self.members.get(node).is_some_and(Member::is_asked_for_capabilities),
             deployments: placed.map(|it| it.deployment).collect(),
         }
     }

@@ -10,6 +10,9 @@ use crate::id::{DeploymentId, NodeName};
 use crate::site::place::label_is;
 use crate::time::{Mono, Wall};
 
+/// The label that colony's own nodes have.
+const OURS: &str = "colony";
+
 /// What a site knows of a node.
 #[derive(Debug, Clone)]
 pub struct Member {
@@ -19,6 +22,8 @@ pub struct Member {
     pub(super) last_heard: Mono,
     pub(super) last_heard_wall: Wall,
     pub(super) capabilities: Option<Arc<Capabilities>>,
+    /// It said so itself to this process: not a backup, not hearsay.
+    pub(super) vouched: bool,
     pub(super) cordoned: bool,
     /// The version of the manifest in force.
     pub(super) version: u64,
@@ -51,6 +56,7 @@ impl Member {
             last_heard: now.0,
             last_heard_wall: now.1,
             capabilities: None,
+            vouched: false,
             cordoned: false,
             version: first_version(incarnation),
             listed: BTreeMap::new(),
@@ -74,6 +80,17 @@ impl Member {
 
     pub fn is_cordoned(&self) -> bool {
         self.cordoned
+    }
+
+    /// Devices of another make do not know the question.
+    pub(super) fn is_asked_for_capabilities(&self) -> bool {
+        self.capabilities.is_none() || !self.vouched && self.is_ours()
+    }
+
+    /// It is a node of colony's own, for all that is known.
+    pub(super) fn is_ours(&self) -> bool {
+        // A node that has not said what it is cannot be a stranger yet.
+        self.capabilities().is_none_or(|it| it.labels().contains_key(OURS))
     }
 
     pub fn capabilities(&self) -> Option<&Capabilities> {

@@ -152,6 +152,7 @@ impl Site {
             last_heard: self.clock,
             last_heard_wall: row.last_heard,
             capabilities: row.capabilities.map(Arc::new),
+            vouched: false,
             cordoned: row.cordoned,
             version: row.version,
             listed: BTreeMap::new(),

@@ -5,12 +5,9 @@ use crate::document::{Strategy, WirePhase};
 use crate::id::DeploymentId;
 use crate::site::facts::{Check, PlacementFacts};
 use crate::site::turn::Turn;
-use crate::site::{Deployment, Placement, Site};
+use crate::site::{Deployment, Member, Placement, Site};
 use crate::state::{Op, State};
 use crate::transition::{Reason, Refusal, Trigger};
-
-/// The label that colony's own nodes have.
-const OURS: &str = "colony";
 
 impl Deployment {
     fn is_blue_green(&self) -> bool {
@@ -53,9 +50,7 @@ impl Site {
 
     fn is_ours(&self, placement: &Placement) -> bool {
         let member = self.members.get(&placement.id.node);
-        let capabilities = member.and_then(|it| it.capabilities());
-        // A node that has not said what it is cannot be a stranger yet.
-        capabilities.is_none_or(|it| it.labels().contains_key(OURS))
+        member.is_none_or(Member::is_ours)
     }
 }
 

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use colony_core::code::Class;
 use colony_core::event::{Body, Event, Incarnation, Log, Presence, Transition};
 use colony_core::id::{DeploymentId, NodeName, PlacementId, SiteName};
-use colony_core::site::{Action, NodeManifest, Step};
+use colony_core::site::{Action, NodeManifest, Site, Step};
 use colony_core::state::State;
 use colony_core::time::Now;
 use colony_core::transition::{TABLE, Trigger, is_legal};
@@ -197,9 +197,10 @@ impl World {
 
     /// Nothing starts that would take more down than the strategy allows.
     fn check_limits(&mut self, site: usize, step: &Step) {
+        let core = &self.sites[site].core;
         let starts = step.events.iter().filter_map(|it| {
             let Body::StateTransition(it) = &it.body else { return None };
-            is_start(it).then(|| it.deployment.clone())
+            (is_start(it) && !is_aside(core, it)).then(|| it.deployment.clone())
         });
         for deployment in starts.collect::<Vec<_>>() {
             let core = &self.sites[site].core;
@@ -336,6 +337,12 @@ fn is_start(it: &Transition) -> bool {
         Trigger::Start | Trigger::Revised | Trigger::Retry | Trigger::Promoted
     );
     takes_down || (begins && matches!(it.to, State::Installing | State::Updating))
+}
+
+/// It runs beside what is there, and takes nothing down.
+fn is_aside(core: &Site, it: &Transition) -> bool {
+    let id = PlacementId { deployment: it.deployment.clone(), node: it.node.clone() };
+    core.placement(&id).is_some_and(|it| it.is_aside())
 }
 
 fn is_busy(state: State, id: &PlacementId, deployment: &DeploymentId) -> bool {

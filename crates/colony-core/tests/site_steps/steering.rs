@@ -1,0 +1,61 @@
+//! What an operator does to a rollout: pause, resume, abort.
+
+use colony_core::site::Action;
+use colony_testkit::{App, deployment_id};
+
+use super::{CANARY, abort, because, check, pause, plant, promote, resume, steer, updating};
+
+#[test]
+fn pause_starts_nothing_and_resume_goes_on() {
+    let mut plant = updating(CANARY);
+    plant.report("a", "hello", "installed");
+    assert_eq!(steer(&mut plant, pause()), "");
+    assert_eq!(steer(&mut plant, pause()), "ana paused the rollout already");
+    plant.pass(400);
+    check(&plant, "a INSTALLED 2, b INSTALLED 1, c INSTALLED 1");
+    because(&plant, "b", "paused");
+    assert_eq!(promote(&mut plant), "ana paused the rollout; resume it first");
+
+    plant.crash();
+    assert_eq!(steer(&mut plant, resume()), "");
+    check(&plant, "a INSTALLED 2, b UPDATING 2, c UPDATING 2");
+    assert_eq!(steer(&mut plant, resume()), "its rollout is not paused");
+}
+
+#[test]
+fn pause_stops_no_way_back() {
+    let mut plant = updating(CANARY);
+    assert_eq!(steer(&mut plant, pause()), "");
+    plant.report("a", "hello", "failed:exited");
+    check(&plant, "a ROLLINGBACK 1, b INSTALLED 1, c INSTALLED 1");
+}
+
+#[test]
+fn abort_takes_everything_back() {
+    let mut plant = updating(CANARY);
+    plant.report("a", "hello", "installed");
+    assert_eq!(steer(&mut plant, abort()), "");
+    check(&plant, "a ROLLINGBACK 1, b INSTALLED 1, c INSTALLED 1");
+    plant.converge();
+    check(&plant, "a INSTALLED 1, b INSTALLED 1, c INSTALLED 1");
+    assert_eq!(steer(&mut plant, abort()), "it is rolled back already");
+    assert_eq!(steer(&mut plant, pause()), "it is rolled back already");
+}
+
+#[test]
+fn abort_of_a_first_install_removes_it() {
+    let mut plant = plant("a b");
+    plant.deploy(&App::new("hello", "1.0.0").with(CANARY));
+    assert_eq!(steer(&mut plant, abort()), "");
+    check(&plant, "a DELETING 1");
+}
+
+#[test]
+fn nothing_to_steer_is_refused() {
+    let mut plant = plant("a");
+    plant.deploy(&App::new("hello", "1.0.0"));
+    plant.converge();
+    for action in [pause(), abort(), Action::Promote { deployment: deployment_id("hello") }] {
+        assert_eq!(steer(&mut plant, action), "no rollout of it is under way");
+    }
+}

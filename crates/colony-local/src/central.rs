@@ -175,7 +175,7 @@ impl Shared {
         timeout: Duration,
     ) -> Result<Answer, CentralError> {
         let first = self.current.load(Ordering::Relaxed);
-        let mut last = anyhow::anyhow!("no address is known");
+        let mut last = None;
         let links = self.links.read().unwrap_or_else(PoisonError::into_inner).clone();
         for turn in 0..links.len() {
             let at = (first + turn) % links.len();
@@ -185,10 +185,10 @@ impl Shared {
                     self.current.store(at, Ordering::Relaxed);
                     return Ok(answer);
                 }
-                Err(error) => last = error.into(),
+                Err(error) => last = Some(error.into()),
             }
         }
-        Err(CentralError::Away(last))
+        Err(CentralError::Away(last.unwrap_or_else(|| anyhow::anyhow!("no address is known"))))
     }
 }
 

@@ -37,6 +37,21 @@ fn capacity_compares_amounts_across_units() {
 }
 
 #[test]
+fn two_beside_each_other_need_twice_the_memory_and_cores_but_one_storage() {
+    let lacks = |text: &str| {
+        let device = Capabilities::parse(DEVICE).unwrap().value;
+        let lacks = constraints(text).lacks_for_two(&device);
+        lacks.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(lacks("capacityRequirements: {memory: 1Gi, storage: 32Gi, cpu: {cores: 2}}"), "");
+    assert_eq!(
+        lacks("capacityRequirements: {memory: 1025Mi, cpu: {cores: 2.5}}"),
+        "needs 5 cores in one cpu, device has 4 arm64 cores, 1 cores; needs 2050Mi of memory, device has 2Gi"
+    );
+    assert_eq!(lacks("eligibilityRules: []"), "");
+}
+
+#[test]
 fn in_looks_at_values_and_elements() {
     property("{key: /vendor, operator: In, values: [Other, Example Boxes]}", true);
     property("{key: /vendor, operator: In, values: [example boxes]}", false);

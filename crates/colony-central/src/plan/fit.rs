@@ -1,8 +1,10 @@
 //! Whether a node is one a file means, and can run it.
 
-use colony_core::document::Document;
+use colony_core::document::{Document, Strategy};
 use colony_core::fleet::NodeView;
+use colony_core::site::is_ours;
 use colony_margo::Json;
+use colony_margo::constraint::Mismatch;
 
 /// Whether the node has the labels the file asks for.
 pub(super) fn selected(view: &NodeView, document: &Document) -> bool {
@@ -22,6 +24,30 @@ fn is(value: &Json, wanted: &str) -> bool {
     said == wanted
 }
 
+/// Why a node that has it keeps what it has, if it does.
+pub(super) fn barred(view: &NodeView, document: &Document) -> Option<String> {
+    let capabilities = view.capabilities.as_ref()?;
+    if is_blue_green(document) && !is_ours(capabilities) {
+        return Some("not a node of colony's own: it cannot run two versions at once".to_owned());
+    }
+    document.spec.spec.profile.accepted_by(capabilities).err()
+}
+
+/// What a node that swaps lacks while it runs both versions.
+pub(super) fn cramped(view: &NodeView, document: &Document) -> Option<String> {
+    let capabilities = view.capabilities.as_ref().filter(|_| is_blue_green(document))?;
+    let lacks = document.spec.spec.profile.constraints.as_ref()?.lacks_for_two(capabilities);
+    (!lacks.is_empty()).then(|| spoken(&lacks))
+}
+
+fn is_blue_green(document: &Document) -> bool {
+    matches!(document.settings.strategy, Strategy::BlueGreen(_))
+}
+
+fn spoken(mismatches: &[Mismatch]) -> String {
+    mismatches.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
 /// Why a node cannot run what the file says, if it cannot.
 pub(super) fn misfit(view: &NodeView, document: &Document) -> Option<String> {
     if view.cordoned {
@@ -34,7 +60,6 @@ pub(super) fn misfit(view: &NodeView, document: &Document) -> Option<String> {
     if !capabilities.supports(&profile.kind) {
         return Some(format!("does not run {}", profile.kind));
     }
-    let mismatches = profile.constraints.as_ref()?.evaluate(capabilities).err()?;
-    let mismatches: Vec<String> = mismatches.iter().map(ToString::to_string).collect();
-    Some(mismatches.join("; "))
+    let mismatches = profile.constraints.as_ref().map_or(Ok(()), |it| it.evaluate(capabilities));
+    mismatches.map_err(|it| spoken(&it)).err().or_else(|| barred(view, document))
 }

@@ -11,7 +11,7 @@ use colony_core::time::{Spoken, Wall};
 use colony_margo::{Finding, Severity};
 
 use super::draft::no_blob;
-use super::fit::{misfit, selected};
+use super::fit::{barred, cramped, misfit, selected};
 use super::hash::hash;
 use super::{Next, Plan};
 use crate::app::App;
@@ -30,13 +30,16 @@ pub(super) async fn fill(app: &App, plan: &mut Plan, handle: &DeploymentName) ->
     };
     let versions = app.repo.facts(blobs).await?;
     let fleet = app.brain.read().await?;
-    let mut targets = Vec::new();
+    let (mut targets, mut remarks) = (Vec::new(), Vec::new());
     for next in &plan.next {
         let Some(view) = fleet.site(&next.site) else { continue };
         let asked =
             Asked { site: &next.site, view, handle, versions: &versions, now: clock::wall() };
         targets.extend(asked.targets(next));
+        remarks.extend(asked.cramped(next));
     }
+    drop(fleet);
+    remarks.iter().for_each(|it| remark(plan, it));
     plan.view.targets = targets;
     plan.view.hash = hash(plan, handle);
     Ok(())
@@ -81,10 +84,7 @@ impl Asked<'_> {
     fn targets(&self, next: &Next) -> Vec<PlanTarget> {
         let there: BTreeMap<&NodeName, &PlacementView> =
             placed(self.view, self.handle).map(|it| (&it.id.node, it)).collect();
-        let document = next.text.as_ref().and_then(|text| {
-            Document::parse(self.site, self.handle, &no_blob(), text.as_bytes()).ok()
-        });
-        let Some(document) = document else {
+        let Some(document) = self.document(next) else {
             return there.values().map(|it| self.removed(it)).collect();
         };
         let mut targets: Vec<PlanTarget> =
@@ -102,6 +102,11 @@ impl Asked<'_> {
         targets
     }
 
+    fn document(&self, next: &Next) -> Option<Document> {
+        let text = next.text.as_ref()?;
+        Document::parse(self.site, self.handle, &no_blob(), text.as_bytes()).ok()
+    }
+
     /// How many more nodes the deployment may take.
     fn free(&self, document: &Document, taken: usize) -> usize {
         let replicas =
@@ -115,11 +120,14 @@ impl Asked<'_> {
             return self.removed(placement);
         }
         let runs = placement.revisions.target.as_ref().map(|it| it.workload);
-        let action = match runs == Some(document.revision.workload) {
-            true => PlanAction::Unchanged,
-            false => PlanAction::Update,
-        };
-        self.target(Some(node), action, self.version(placement), Some(document))
+        let version = self.version(placement);
+        if runs == Some(document.revision.workload) {
+            return self.target(Some(node), PlanAction::Unchanged, version, Some(document));
+        }
+        match self.view.nodes.get(node).and_then(|it| barred(it, document)) {
+            Some(reason) => self.refused(node, version, document, reason),
+            None => self.target(Some(node), PlanAction::Update, version, Some(document)),
+        }
     }
 
     fn removed(&self, placement: &PlacementView) -> PlanTarget {
@@ -138,11 +146,32 @@ impl Asked<'_> {
             return None;
         }
         if let Some(reason) = misfit(view, document) {
-            let refused = self.target(Some(node), PlanAction::Refused, None, Some(document));
-            return Some(PlanTarget { reason: Some(reason), ..refused });
+            return Some(self.refused(node, None, document, reason));
         }
         *free = free.checked_sub(1)?;
         Some(self.target(Some(node), PlanAction::Create, None, Some(document)))
+    }
+
+    fn refused(
+        &self,
+        node: &NodeName,
+        version: Option<String>,
+        document: &Document,
+        reason: String,
+    ) -> PlanTarget {
+        let refused = self.target(Some(node), PlanAction::Refused, version, Some(document));
+        PlanTarget { action: PlanAction::Refused, reason: Some(reason), ..refused }
+    }
+
+    /// What is to run twice for a while on a node that is made for one.
+    fn cramped(&self, next: &Next) -> Vec<String> {
+        let Some(document) = self.document(next) else { return Vec::new() };
+        let there = placed(self.view, self.handle).map(|it| &it.id.node);
+        let short = there.filter_map(|node| {
+            let lacks = cramped(self.view.nodes.get(node)?, &document)?;
+            Some(format!("{}/{node} runs both versions for a while: {lacks}", self.site))
+        });
+        short.collect()
     }
 
     /// The site as a whole, where no node is known that takes it.

@@ -10,6 +10,7 @@ mod git_http;
 mod join;
 mod openapi;
 mod order;
+mod plan;
 mod scope;
 mod story;
 mod stream;

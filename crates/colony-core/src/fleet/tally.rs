@@ -2,6 +2,7 @@
 
 use crate::fleet::{Fleet, PlacementView, SiteView};
 use crate::id::DeploymentName;
+use crate::site::is_ours;
 use crate::state::State;
 
 /// What one placement counts as. Every placement counts once.
@@ -106,9 +107,17 @@ impl SiteView {
         }
         match runs == Some(deployment.accepted.workload) {
             true => Share::Installed,
-            false if away => Share::Deferred,
+            false if away || self.is_left_out(placement) => Share::Deferred,
             false => Share::Updating,
         }
+    }
+
+    /// The site is done, but for a device of another make: it cannot stage.
+    fn is_left_out(&self, placement: &PlacementView) -> bool {
+        let deployment = self.deployments.get(&placement.id.deployment);
+        let done = deployment.is_some_and(|it| it.good.as_ref() == Some(&it.accepted));
+        let device = self.nodes.get(&placement.id.node).and_then(|it| it.capabilities.as_ref());
+        done && device.is_some_and(|it| !is_ours(it))
     }
 }
 

@@ -47,6 +47,11 @@ pub(super) fn first_version(incarnation: Incarnation) -> u64 {
     (u64::from(incarnation) << 32) + 1
 }
 
+/// These are the capabilities of a node of colony's own.
+pub fn is_ours(capabilities: &Capabilities) -> bool {
+    capabilities.labels().contains_key(OURS)
+}
+
 impl Member {
     pub(super) fn new(name: NodeName, incarnation: Incarnation, now: (Mono, Wall)) -> Member {
         Member {
@@ -90,7 +95,7 @@ impl Member {
     /// It is a node of colony's own, for all that is known.
     pub(super) fn is_ours(&self) -> bool {
         // A node that has not said what it is cannot be a stranger yet.
-        self.capabilities().is_none_or(|it| it.labels().contains_key(OURS))
+        self.capabilities().is_none_or(is_ours)
     }
 
     pub fn capabilities(&self) -> Option<&Capabilities> {

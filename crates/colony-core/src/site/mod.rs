@@ -45,7 +45,7 @@ pub use deployment::{Deployment, Quarantine, Rejected, Stopped};
 pub use file::{Commit, Content, File};
 pub use input::{Changed, Input, Refused, RowKey, Step};
 pub use manifest::{Asks, NodeManifest};
-pub use member::{Have, Member};
+pub use member::{Have, Member, is_ours};
 pub use placement::{Offer, Placement};
 pub use rollout::Rollout;
 pub use row::Row;

@@ -98,6 +98,22 @@ fn offline_nodes_are_deferred_and_do_not_hold_the_plan() {
 }
 
 #[test]
+fn device_that_cannot_stage_is_deferred_and_does_not_hold_the_plan() {
+    let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
+    plant.join_foreign("z");
+    plant.converge();
+    let strategy = "strategy: {type: blue-green, soak: 0s}";
+    plant.deploy(&app("2.0.0").with(strategy));
+    plant.converge();
+    plant.pass(2);
+    plant.converge();
+    central.sync(&plant);
+    let tally = central.fleet.tally(&name("hello"));
+    assert_eq!((tally.installed, tally.deferred), (2, 1));
+    assert_eq!(plan(&central), PlanState::Completed);
+}
+
+#[test]
 fn rolled_back_is_never_a_success() {
     let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
     plant.deploy(&app("2.0.0"));

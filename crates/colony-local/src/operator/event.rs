@@ -84,12 +84,13 @@ impl Desk {
 
 fn view(site: &Site, event: &Event) -> EventView {
     let told = sentence::of(site, &event.body);
-    let body = serde_json::to_value(&event.body).unwrap_or_default();
+    // The whole event, as the central orchestrator shows it.
+    let body = serde_json::to_value(event).unwrap_or_default();
     EventView {
         id: id(event.incarnation, event.seq),
         position: i64::try_from(event.seq).unwrap_or(i64::MAX),
         at: event.at,
-        kind: body["kind"].as_str().unwrap_or_default().to_owned(),
+        kind: body["body"]["kind"].as_str().unwrap_or_default().to_owned(),
         site: Some(event.site.to_string()),
         deployment: told.deployment,
         node: told.node,

@@ -7,6 +7,7 @@
 use super::{Capacity, Cpu, DeviceConstraints, Expression, Mismatch, Operator, Rule, Selector};
 use crate::Json;
 use crate::capability::{self, Capabilities};
+use crate::quantity::Quantity;
 
 impl DeviceConstraints {
     /// Whether the device has the capacity and is eligible; if not, why not.
@@ -15,6 +16,13 @@ impl DeviceConstraints {
         let mut mismatches: Vec<Mismatch> = capacity.collect();
         mismatches.extend(self.eligible(device).err().into_iter().flatten());
         if mismatches.is_empty() { Ok(()) } else { Err(mismatches) }
+    }
+
+    /// What the device lacks to run two of it beside each other. Storage is not
+    /// counted: data is there once.
+    pub fn lacks_for_two(&self, device: &Capabilities) -> Vec<Mismatch> {
+        let double = self.capacity.iter().map(Capacity::doubled);
+        double.flat_map(|it| it.mismatches(device)).collect()
     }
 
     /// Whether one of the rules holds; if not, what each of them lacks.
@@ -29,6 +37,14 @@ impl DeviceConstraints {
 }
 
 impl Capacity {
+    fn doubled(&self) -> Capacity {
+        let cpu = self.cpu.clone().map(|it| Cpu { cores: it.cores.doubled(), ..it });
+        let memory = self.memory.map(|it| {
+            Quantity::from_bytes(u64::try_from(it.bytes().saturating_mul(2)).unwrap_or(u64::MAX))
+        });
+        Capacity { cpu, memory, storage: None }
+    }
+
     fn mismatches(&self, device: &Capabilities) -> Vec<Mismatch> {
         let has = device.properties();
         let cpu = self.cpu.as_ref().filter(|it| !has.cpus.iter().any(|cpu| it.fits(cpu)));

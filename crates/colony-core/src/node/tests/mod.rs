@@ -8,6 +8,7 @@ mod chaos;
 mod crash;
 mod fake;
 mod manifest;
+mod patience;
 mod plan;
 mod property;
 mod repair;

@@ -1,0 +1,201 @@
+//! What a site tells of the steps of a rollout, and whom a step waits for.
+
+use colony_core::event::{Body, HoldScope};
+use colony_core::site::Action;
+use colony_testkit::{App, Plant, deployment_id};
+
+const CANARY: &str = "strategy: {type: canary, soak: 5m, maxUnavailable: 5}";
+const MANUAL: &str = "strategy: {type: canary, soak: 5m, promote: manual, maxUnavailable: 5}";
+const BLUE_GREEN: &str = "strategy: {type: blue-green, soak: 1m}";
+
+#[test]
+fn soak_that_starts_over_is_told() {
+    let mut plant = updating(CANARY);
+    plant.report("a", "hello", "installed");
+    plant.report("a", "hello", "failed:engine-error");
+    told(&plant, "1/2 open, 1/2 soaking, 1/2 open");
+}
+
+#[test]
+fn wait_for_a_promotion_that_starts_over_is_told() {
+    let mut plant = updating(MANUAL);
+    plant.report("a", "hello", "installed");
+    plant.pass(301);
+    plant.report("a", "hello", "failed:engine-error");
+    told(&plant, "1/2 open, 1/2 soaking, 1/2 awaits-promotion, 1/2 open");
+}
+
+#[test]
+fn step_that_lets_nobody_in_is_passed_over() {
+    let mut plant = plant("a b c d e");
+    let settings = "strategy: {type: canary, canary: 1, steps: [20%, 60%], soak: 0s}";
+    plant.deploy(&App::new("hello", "1.0.0").with(settings));
+    plant.report("a", "hello", "installed");
+    told(&plant, "1/4 open, 3/4 open");
+}
+
+#[test]
+fn only_what_runs_beside_is_told_as_staged() {
+    let mut plant = updating(BLUE_GREEN);
+    plant.converge();
+    plant.pass(61);
+    told(&plant, "1/2 open staged, 1/2 soaking staged, 2/2 open");
+}
+
+#[test]
+fn later_steps_do_not_ask_for_the_labels_of_the_first() {
+    let mut plant = plant("a b d");
+    plant.join_with("c", "amd64", r#""line":"test""#);
+    let settings = "strategy: {type: canary, canary: {line: test}, steps: [50%], soak: 0s}";
+    plant.deploy(&App::new("hello", "1.0.0").with(settings));
+    check(&plant, "a PENDING, b PENDING, c INSTALLING 1, d PENDING");
+    plant.report("c", "hello", "installed");
+    check(&plant, "a INSTALLING 1, b PENDING, c INSTALLED 1, d PENDING");
+}
+
+#[test]
+fn promotion_before_its_time_is_told_how_far_the_step_is() {
+    let mut plant = plant("a b c");
+    plant.deploy(&App::new("hello", "1.0.0").with("strategy: {type: canary, canary: 2}"));
+    plant.report("a", "hello", "installed");
+    let promote = Action::Promote { deployment: deployment_id("hello") };
+    let refusal = plant.command(promote).expect_err("one is missing");
+    assert_eq!(refusal, "the open step is not done: 1 of 2 nodes run it well");
+}
+
+#[test]
+fn step_without_anybody_reachable_stays_closed() {
+    for (settings, expected) in [
+        (CANARY, "a UPDATING 2, b INSTALLED 1, c INSTALLED 1"),
+        (BLUE_GREEN, "a UPDATING 2, b UPDATING 2, c UPDATING 2"),
+    ] {
+        let mut plant = installed(settings);
+        ["a", "b", "c"].iter().for_each(|it| plant.silence(it));
+        plant.pass(120);
+        plant.deploy(&App::new("hello", "2.0.0").with(settings));
+        plant.pass(400);
+        ["a", "b", "c"].iter().for_each(|it| plant.wake(it));
+        check(&plant, expected);
+        assert_eq!(step(&plant), 0, "{settings}");
+    }
+}
+
+#[test]
+fn who_may_not_be_staged_yet_is_waited_for() {
+    let mut plant = installed(BLUE_GREEN);
+    plant.silence("c");
+    plant.pass(16);
+    plant.deploy(&App::new("hello", "2.0.0").with(BLUE_GREEN));
+    plant.report("a", "hello", "installed");
+    plant.report("b", "hello", "installed");
+    let scope = HoldScope::Site;
+    plant.command(Action::Hold { scope: scope.clone(), note: String::new() }).expect("held");
+    plant.wake("c");
+    plant.pass(61);
+    plant.command(Action::ReleaseHold { scope }).expect("released");
+    check(&plant, "a UPDATING 2 staged, b UPDATING 2 staged, c UPDATING 2");
+    assert_eq!(step(&plant), 0);
+}
+
+#[test]
+fn what_is_lost_is_staged_no_more() {
+    let mut plant = updating(BLUE_GREEN);
+    plant.report("c", "hello", "installed");
+    plant.silence("c");
+    plant.pass(16);
+    check(&plant, "a UPDATING 2, b UPDATING 2, c UNKNOWN(update) 2");
+}
+
+#[test]
+fn pause_stops_no_repair_of_what_was_proven() {
+    let mut plant = updating(CANARY);
+    plant.report("a", "hello", "installed");
+    plant.pass(200);
+    let pause = Action::Pause { deployment: deployment_id("hello"), note: String::new() };
+    plant.command(pause).expect("paused");
+    plant.report("a", "hello", "failed:exited");
+    check(&plant, "a FAILED(update) 2, b INSTALLED 1, c INSTALLED 1");
+    plant.pass(8);
+    check(&plant, "a UPDATING 2, b INSTALLED 1, c INSTALLED 1");
+}
+
+#[test]
+fn what_is_only_discarded_takes_no_slot() {
+    let settings = "strategy: {type: blue-green, maxUnavailable: 1}";
+    let mut plant = updating(settings);
+    plant.converge();
+    let abort = Action::Abort { deployment: deployment_id("hello"), note: String::new() };
+    plant.command(abort).expect("aborted");
+    plant.join("d");
+    check(&plant, "a ROLLINGBACK 1, b ROLLINGBACK 1, c ROLLINGBACK 1, d INSTALLING 1");
+}
+
+#[test]
+fn what_git_takes_back_takes_slots() {
+    let settings = "strategy: {type: blue-green, maxUnavailable: 1}";
+    let mut plant = updating(settings);
+    plant.converge();
+    plant.deploy(&App::new("hello", "1.0.0").with(settings));
+    plant.join("d");
+    check(&plant, "a UPDATING 1, b UPDATING 1, c UPDATING 1, d PENDING");
+}
+
+#[test]
+fn next_orchestrator_knows_what_was_staged() {
+    for (state, expected) in [("UPDATING", "phase: stage"), ("INSTALLING", "phase: active")] {
+        let app = App::new("hello", "1.0.0").with(BLUE_GREEN);
+        let mut plant = Plant::taken_over(&app, state);
+        plant.deploy(&app);
+        plant.wake("a");
+        let manifest = plant.site.manifest(&"a".parse().expect("a name")).expect("a manifest");
+        let text = String::from_utf8_lossy(&manifest.documents[0].2).into_owned();
+        assert!(text.contains(expected), "{state}: {text}");
+    }
+}
+
+fn plant(nodes: &str) -> Plant {
+    let mut plant = Plant::new();
+    nodes.split_whitespace().for_each(|it| plant.join(it));
+    plant
+}
+
+/// Version 1 runs on a, b and c.
+fn installed(settings: &str) -> Plant {
+    let mut plant = plant("a b c");
+    plant.deploy(&App::new("hello", "1.0.0").with("strategy: {type: all-at-once}"));
+    plant.converge();
+    plant.pass(61);
+    plant.deploy(&App::new("hello", "1.0.0").with(settings));
+    plant
+}
+
+/// The same, and version 2 is on its way.
+fn updating(settings: &str) -> Plant {
+    let mut plant = installed(settings);
+    plant.deploy(&App::new("hello", "2.0.0").with(settings));
+    plant
+}
+
+/// The step that is open, from 0.
+fn step(plant: &Plant) -> u32 {
+    plant.site.deployment(&deployment_id("hello")).expect("it is there").rollout().step
+}
+
+/// The steps that were told of.
+#[track_caller]
+fn told(plant: &Plant, expected: &str) {
+    let step = |body: &Body| {
+        let Body::RolloutStep { step, of, standing, staged, .. } = body else { return None };
+        let standing = serde_json::to_value(standing).expect("JSON");
+        let standing = standing["name"].as_str().expect("a name").to_owned();
+        Some(format!("{step}/{of} {standing}{}", if *staged { " staged" } else { "" }))
+    };
+    let steps: Vec<String> = plant.events.iter().filter_map(|it| step(&it.body)).collect();
+    assert_eq!(steps.join(", "), expected);
+}
+
+#[track_caller]
+fn check(plant: &Plant, expected: &str) {
+    let states = plant.states().replace("hello@", "").replace(".0.0", "");
+    assert_eq!(states, expected);
+}

@@ -1,6 +1,6 @@
 //! Crashes, restored backups, replaced orchestrators, and operators' orders.
 
-use colony_core::event::HoldScope;
+use colony_core::event::{HoldScope, VERSION_BITS};
 use colony_core::site::{Action, Command, Input, Refused};
 use colony_testkit::{App, Plant, deployment_id};
 
@@ -27,7 +27,7 @@ fn nothing_is_served_before_seed_and_git() {
 fn new_incarnation_takes_over_without_restarting_anything() {
     let mut plant = takeover("INSTALLED");
     check(&plant, "hello@a INSTALLED 1.0.0");
-    assert_eq!(plant.version("a") >> 32, 1, "versions of the second incarnation");
+    assert_eq!(plant.version("a") >> VERSION_BITS, 1, "versions of the second incarnation");
     plant.wake("a");
     check(&plant, "hello@a INSTALLED 1.0.0");
 }

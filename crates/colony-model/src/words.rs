@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use colony_core::event::{Body, Event};
+use colony_core::event::{Body, Event, VERSION_BITS};
 use colony_core::id::{DeploymentId, GitRevision, PlacementId};
 use colony_core::node::Action;
 use colony_core::site::{Asks, Have, Step};
@@ -14,7 +14,7 @@ use crate::message::{Sheet, Up};
 
 /// A manifest version: the incarnation, and the count within it.
 pub(crate) fn version(version: u64) -> String {
-    format!("v{}.{}", version >> 32, version & 0xffff_ffff)
+    format!("v{}.{}", version >> VERSION_BITS, version % (1 << VERSION_BITS))
 }
 
 /// The number of a commit, counted from the first.

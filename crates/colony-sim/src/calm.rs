@@ -25,7 +25,7 @@ impl World {
             site.process.skew = 0;
         }
         for node in &mut self.nodes {
-            (node.cut_until, node.mute_until) = (now, now);
+            (node.cut_until, node.mute_until, node.unheard_until) = (now, now, now);
             node.process.skew = 0;
             node.engine.mend(now);
         }

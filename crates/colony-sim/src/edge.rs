@@ -29,6 +29,8 @@ pub(crate) struct Edge {
     disk: Disk<Key, Row>,
     introduced: bool,
     pub cut_until: u64,
+    /// Its polls get through, its reports do not.
+    pub unheard_until: u64,
     /// The device is gone for good: its site was told so.
     pub retired: bool,
     /// It has the label some deployments ask for.
@@ -49,6 +51,7 @@ impl Edge {
             disk: Disk::new(),
             introduced: false,
             cut_until: 0,
+            unheard_until: 0,
             retired: false,
             labelled: false,
             mute_until: 0,

@@ -116,7 +116,8 @@ impl World {
     pub(crate) fn send_near(&mut self, node: usize, happening: Happening) {
         let edge = &self.nodes[node];
         let cut = self.now < edge.cut_until || self.now < self.sites[edge.site].cut_until;
-        self.send(cut, happening);
+        let unheard = self.now < edge.unheard_until && is_report(&happening);
+        self.send(cut || unheard, happening);
     }
 
     /// Between a site and CO.
@@ -140,4 +141,8 @@ impl World {
         };
         self.after(delay, happening);
     }
+}
+
+fn is_report(happening: &Happening) -> bool {
+    matches!(happening, Happening::ToLocal { message: ToLocal::Status { .. }, .. })
 }

@@ -144,9 +144,13 @@ impl Bed {
     /// So many containers run.
     #[track_caller]
     pub(crate) fn all_run(&self, count: usize) {
+        wait("the workloads to run again", || (self.running() == count).then_some(()));
+    }
+
+    /// How many containers run; what only waits to be started does not.
+    pub(crate) fn running(&self) -> usize {
         let engine = self.fleet.engine.as_ref().unwrap();
-        let running = || engine.ask("GET", "/containers/json").as_array().map_or(0, Vec::len);
-        wait("the workloads to run again", || (running() == count).then_some(()));
+        engine.ask("GET", "/containers/json").as_array().map_or(0, Vec::len)
     }
 
     /// The site knows of the deployment.

@@ -14,9 +14,7 @@ pub(crate) struct Ledger(BTreeMap<(u64, u64), Value>);
 
 /// What the central orchestrator has of site `home`.
 pub(crate) fn acknowledged(fleet: &Fleet) -> Ledger {
-    let events = stored(fleet);
-    let entry = |it: &Event| ((u64::from(it.incarnation), it.seq), what(it.at.0, &json!(it.body)));
-    Ledger(events.iter().map(entry).collect())
+    ledger(stored(fleet).into_iter())
 }
 
 fn stored(fleet: &Fleet) -> Vec<Event> {
@@ -31,13 +29,15 @@ fn own(fleet: &Fleet) -> Ledger {
     let socket = fleet.path().join("home/local/local.sock").display().to_string();
     let said = fleet.colony(["event", "--last", "1000", "-o", "json", "--socket", &socket]);
     let page = if said.code == 0 { said.json() } else { json!({ "events": [] }) };
-    let entry = |it: &Value| {
-        let (incarnation, number) = it["id"].as_str()?.strip_prefix("lo")?.split_once('-')?;
-        let key = (incarnation.parse().ok()?, number.parse().ok()?);
-        Some((key, what(it["at"].as_u64()?, &it["body"])))
+    let event = |it: &Value| {
+        serde_json::from_value::<Event>(it["body"].clone()).expect("an event of a site")
     };
-    let events = page["events"].as_array().unwrap().iter();
-    Ledger(events.map(|it| entry(it).expect("an event of a site")).collect())
+    ledger(page["events"].as_array().unwrap().iter().map(event))
+}
+
+fn ledger(events: impl Iterator<Item = Event>) -> Ledger {
+    let entry = |it: Event| ((u64::from(it.incarnation), it.seq), what(it.at.0, &json!(it.body)));
+    Ledger(events.map(entry).collect())
 }
 
 fn what(at: u64, body: &Value) -> Value {

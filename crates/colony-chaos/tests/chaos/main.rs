@@ -25,6 +25,7 @@ mod ledger;
 mod outside;
 mod reboot;
 mod repository;
+mod rollout;
 mod stop;
 mod story;
 

@@ -39,7 +39,7 @@ fn reboot(engine: Engine) {
 }
 
 /// As a power cut does, in no order.
-fn stop_all(bed: &Bed) {
+pub(crate) fn stop_all(bed: &Bed) {
     let engine = bed.fleet.engine.as_ref().unwrap();
     let running = || {
         let all = engine.ask("GET", "/containers/json");

@@ -22,6 +22,10 @@ use crate::time::Wall;
 /// Counts the LOs a site has had; the first is 0.
 pub type Incarnation = u32;
 
+/// The bits of a manifest's version that count within an incarnation; the rest,
+/// up to 53, is the incarnation.
+pub const VERSION_BITS: u32 = 26;
+
 /// Counts the events of one incarnation, from 1, without gaps.
 pub type Seq = u64;
 

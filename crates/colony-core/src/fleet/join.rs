@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::event::{Incarnation, Log, Presence};
+use crate::event::{Incarnation, Log, Presence, VERSION_BITS};
 use crate::fleet::{Fleet, RowKey, SiteView, UnknownSite};
 use crate::id::{NodeName, SiteName};
 use crate::time::{Spoken, Wall};
@@ -10,16 +10,16 @@ use crate::time::{Spoken, Wall};
 /// Whoever was heard so lately is not replaced by accident.
 pub const HEARD_RECENTLY: Duration = Duration::from_secs(300);
 
-/// Manifest versions stay below 2^53, and an incarnation takes 2^32 of them.
-const INCARNATIONS: Incarnation = 1 << 21;
+/// Manifest versions stay below 2^53.
+const INCARNATIONS: Incarnation = 1 << (53 - VERSION_BITS);
 
 /// More than a site sees between a backup and its restore.
 const JOINS_SKIPPED: Incarnation = 64;
 const COMMANDS_SKIPPED: u64 = 1 << 20;
-/// The year 2026 began, and half of the incarnations are left when 29 years of
-/// quarters of an hour have passed since.
-const FIRST_QUARTER: Wall = Wall(1_767_225_600_000);
-const QUARTER: u64 = 900_000;
+/// The year 2026 began, and half of the incarnations are left when 42 years have
+/// passed since. Nobody restores twice within a turn.
+const FIRST_TURN: Wall = Wall(1_767_225_600_000);
+const TURN: u64 = 20_000;
 
 /// Why an orchestrator may not take a site.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -77,12 +77,12 @@ impl Fleet {
     /// not given again, also if the same backup is used twice: both follow the
     /// clock. To be called once after a restore, before anybody is let in.
     pub fn rewound(&mut self, now: Wall) {
-        let quarters = now.0.saturating_sub(FIRST_QUARTER.0) / QUARTER;
-        let quarters = Incarnation::try_from(quarters).unwrap_or(0).min(INCARNATIONS / 2);
+        let turns = now.0.saturating_sub(FIRST_TURN.0) / TURN;
+        let turns = Incarnation::try_from(turns).unwrap_or(0).min(INCARNATIONS / 2);
         for (site, view) in &mut self.sites {
             let head = &mut view.head;
             let known = head.log.as_ref().map_or(0, |it| it.incarnation).max(head.joins_from);
-            head.joins_from = known.saturating_add(JOINS_SKIPPED).max(quarters);
+            head.joins_from = known.saturating_add(JOINS_SKIPPED).max(turns);
             let known = head.commands_last.max(head.commands_done);
             head.commands_last = known.saturating_add(COMMANDS_SKIPPED).max(now.0);
             self.changed.mark(RowKey::Site(site.clone()));

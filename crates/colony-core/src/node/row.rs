@@ -13,6 +13,7 @@ use colony_margo::{ComponentName, DeploymentId, Digest, ManifestVersion};
 
 use super::plan::Side;
 use crate::attempt::Failure;
+use crate::event::VERSION_BITS;
 use crate::time::Mono;
 
 /// The name of a row.
@@ -162,7 +163,7 @@ impl From<Text> for String {
 impl Meta {
     /// The life of the manager behind the accepted manifest.
     pub fn incarnation(&self) -> Option<u64> {
-        self.accepted.as_ref().map(|it| it.version.get() >> 32)
+        self.accepted.as_ref().map(|it| it.version.get() >> VERSION_BITS)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What each node is offered: a function of the placements, and its version.
 //!
-//! Versions only rise: `incarnation · 2^32 + n`. Several changes within one
+//! Versions only rise: `incarnation · 2^26 + n`. Several changes within one
 //! step share one version, because nobody can have seen the ones between.
 
 use colony_margo::{Digest, ManifestVersion, StateManifest};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use colony_margo::{Capabilities, Digest};
 
-use crate::event::{Incarnation, Presence};
+use crate::event::{Incarnation, Presence, VERSION_BITS};
 use crate::id::{DeploymentId, NodeName};
 use crate::site::place::label_is;
 use crate::time::{Mono, Wall};
@@ -44,7 +44,7 @@ pub struct Have {
 
 /// The first manifest version of an incarnation.
 pub(super) fn first_version(incarnation: Incarnation) -> u64 {
-    (u64::from(incarnation) << 32) + 1
+    (u64::from(incarnation) << VERSION_BITS) + 1
 }
 
 /// These are the capabilities of a node of colony's own.

@@ -49,9 +49,9 @@ fn numbers_given_before_a_restore_are_not_given_again() {
         let number = order.expect("the site is there").number;
         (fleet.join(&home(), Wall(0), true).expect("it may join"), number)
     };
-    let restored_at = |hour: u64| {
+    let restored_at = |minute: u64| {
         let mut fleet = backup.clone();
-        fleet.rewound(Wall(1_794_225_600_000 + hour * 3_600_000));
+        fleet.rewound(Wall(1_794_225_600_000 + minute * 60_000));
         fleet
     };
 

@@ -26,8 +26,11 @@ impl World {
                 format!("{} loses all its nodes", local.name)
             }
             _ => {
-                self.nodes[node].cut_until = until;
-                format!("{} is cut off", self.nodes[node].name)
+                // What is between the two may let questions through before reports.
+                let unheard = if self.rng.chance(30) { until + 60_000 } else { until };
+                let edge = &mut self.nodes[node];
+                (edge.cut_until, edge.unheard_until) = (until, unheard);
+                format!("{} is cut off", edge.name)
             }
         };
         self.note(|w| format!("{what} for {} s", (until - w.now) / 1_000));

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::fake::{Behaviour, Fake};
 use super::world::World;
+use crate::event::VERSION_BITS;
 use crate::node::{Health, Input, Status};
 
 /// Carries out one command.
@@ -23,7 +24,7 @@ pub(super) fn run(world: &mut World, command: &str) {
         ["ask", name] => _ = world.feed(Input::Asked(vec![id_of(name)])),
         ["incarnation", number] => {
             let number: u64 = number.parse().expect("a number");
-            world.version = number << 32;
+            world.version = number << VERSION_BITS;
             world.publish();
         }
         ["wall", millis] => world.now.wall.0 = millis.parse().expect("milliseconds"),

@@ -199,15 +199,16 @@ impl Fleet {
     }
 
     /// All containers of the node, running or not, by id and when they started.
+    /// One that goes while we look is gone.
     pub(crate) fn containers(&self) -> BTreeMap<String, String> {
         let engine = self.engine.as_ref().unwrap();
         let all = engine.ask("GET", "/containers/json?all=true");
         let ids = all.as_array().unwrap().iter().map(|it| it["Id"].as_str().unwrap().to_owned());
         let started = |id: &str| {
-            let it = engine.ask("GET", &format!("/containers/{id}/json"));
-            it["State"]["StartedAt"].as_str().unwrap().to_owned()
+            let it = engine.find("GET", &format!("/containers/{id}/json")).ok()?;
+            Some(it["State"]["StartedAt"].as_str().unwrap().to_owned())
         };
-        ids.map(|id| (id.clone(), started(&id))).collect()
+        ids.filter_map(|id| Some((id.clone(), started(&id)?))).collect()
     }
 
     /// A plain look at the central orchestrator: status and text.

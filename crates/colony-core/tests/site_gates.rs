@@ -106,6 +106,34 @@ fn the_one_that_leaves_takes_no_name_from_its_successor() {
     check(&plant, "a DELETING 1");
 }
 
+#[test]
+fn who_is_still_leaving_holds_up_no_convergence() {
+    let mut plant = plant("a b");
+    plant.deploy(&App::new("hello", "1.0.0"));
+    plant.converge();
+    plant.deploy(&App::new("hello", "2.0.0").on("b"));
+    plant.report("b", "hello", "installed");
+    check(&plant, "a DELETING 1, b INSTALLED 2");
+    told(&plant, "converged, converged");
+}
+
+#[test]
+fn who_refuses_to_stage_holds_up_no_convergence() {
+    let rule = "eligibilityRules:\n  - propertySelector:\n      matchExpressions:\n        \
+                - {key: /cpus/0/architecture, operator: In, values: [amd64]}";
+    let mut plant = plant("a b");
+    plant.deploy(&App::new("hello", "1.0.0"));
+    plant.converge();
+    plant.join_with("a", "arm64", "");
+    let settings = "strategy: {type: blue-green, soak: 0s}";
+    plant.deploy(&App::new("hello", "2.0.0").with(settings).needing(rule));
+    plant.report("a", "hello", "failed:not-eligible");
+    plant.report("b", "hello", "installed");
+    plant.report("b", "hello", "installed");
+    check(&plant, "a FAILED(update) 2, b INSTALLED 2");
+    told(&plant, "converged, converged");
+}
+
 fn plant(nodes: &str) -> Plant {
     let mut plant = Plant::new();
     nodes.split_whitespace().for_each(|it| plant.join(it));

@@ -243,41 +243,6 @@ impl fmt::Display for Reason {
     }
 }
 
-impl Reason {
-    /// How long it has lasted, where the reason knows its beginning.
-    pub fn since(&self) -> Option<Wall> {
-        match self {
-            Reason::NodeOffline { last_heard: at, .. }
-            | Reason::HeldSite { since: at, .. }
-            | Reason::HeldDeployment { since: at, .. }
-            | Reason::Paused { since: at, .. }
-            | Reason::AwaitsPromotion { since: at }
-            | Reason::Quarantined { since: at, .. } => Some(*at),
-            Reason::NoSuchRow { .. }
-            | Reason::NodeNeverHeard { .. }
-            | Reason::NodeRetired { .. }
-            | Reason::WaveFull { .. }
-            | Reason::WaveStopped { .. }
-            | Reason::CanaryFirst { .. }
-            | Reason::StageFirst { .. }
-            | Reason::Soaking { .. }
-            | Reason::NotStageable { .. }
-            | Reason::WindowClosed { .. }
-            | Reason::NoLastGood
-            | Reason::TriesLeft { .. }
-            | Reason::PolicyStops
-            | Reason::EnvironmentError { .. }
-            | Reason::Refused { .. }
-            | Reason::HealthLostAfterSoak
-            | Reason::Backoff { .. }
-            | Reason::TriesUsedUp { .. }
-            | Reason::OtherRevision { .. }
-            | Reason::UnknownNeedsForce
-            | Reason::WasDelivered => None,
-        }
-    }
-}
-
 fn said(note: &str) -> String {
     if note.is_empty() { String::new() } else { format!(": {note}") }
 }

@@ -107,6 +107,30 @@ fn the_document_prints_this_table() {
     assert!(document.contains(&table), "docs/state-machine.md should contain:\n\n{table}");
 }
 
+#[test]
+fn reasons_say_what_was_noted_and_who_is_meant() {
+    let since = crate::time::Wall(0);
+    let held = |note: &str| Reason::HeldSite { by: "ana".to_owned(), note: note.to_owned(), since };
+    assert_eq!(held("").to_string(), "ana holds the site");
+    assert_eq!(held("a look first").to_string(), "ana holds the site: a look first");
+    let full = |names: &str, taken| {
+        let busy = names.split_whitespace().map(|it| it.parse().expect("a name")).collect();
+        Reason::WaveFull { busy, taken, limit: 5 }.to_string()
+    };
+    assert_eq!(full("a b", 2), "2 of 5 rollout slots taken by a, b");
+    assert_eq!(full("a b c d", 5), "5 of 5 rollout slots taken by a, b, c and 2 more");
+}
+
+#[test]
+fn every_row_is_printed_with_its_guards() {
+    let table = markdown();
+    for row in TABLE {
+        let line = table.lines().find(|it| it.contains(&format!("| {} |", row.id)));
+        let line = line.unwrap_or_else(|| panic!("{} is not printed:\n{table}", row.id));
+        assert!(row.guards.iter().all(|it| line.contains(it.name())), "{line}");
+    }
+}
+
 #[track_caller]
 fn check(from: &str, trigger: Trigger, expected: &str) {
     let from = (from != "–").then(|| from.parse().expect("a state"));

@@ -1,6 +1,7 @@
 //! The fleet core, fed with the logs of real sites.
 
 mod kit;
+mod memory;
 mod order;
 mod projection;
 mod replacement;

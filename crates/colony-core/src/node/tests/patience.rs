@@ -1,8 +1,10 @@
 //! How long a node remembers, waits and trusts: the limits of its patience.
 
+use colony_margo::Digest;
+
 use super::world::World;
 use super::{check, script};
-use crate::node::{Input, Step};
+use crate::node::{Input, Phase, Step};
 use crate::time::Mono;
 
 const GONE: &str = "deploy a web@1; run 9; web@1 becomes gone; actions off; run 3";
@@ -118,6 +120,22 @@ fn engine_is_looked_at_after_a_stray_was_removed() {
     let (_, (action, _)) = world.queue.pop_first().expect("a removal");
     let step = world.node.step(Input::Done { action, result: Ok(Default::default()) }, world.now);
     assert!(step.observe, "{step:?}");
+}
+
+#[test]
+fn clock_goes_on_after_a_restart() {
+    let world = after("web@1 is slow; deploy a web@1; run 90; reboot");
+    assert!(world.node.clock() > Mono(60_000), "{:?}", world.node.clock());
+}
+
+#[test]
+fn what_was_accepted_last_is_asked_about() {
+    let world = after("deploy a web@1; run 9");
+    let etag = format!("\"{}\"", Digest::of(&world.manifest));
+    assert_eq!(world.node.etag(), Some(etag.as_str()));
+    let phase = world.node.phase(&script::id_of("a"));
+    assert!(matches!(phase, Some(Phase::Installed { .. })), "{phase:?}");
+    assert_eq!(world.node.phase(&script::id_of("b")), None);
 }
 
 /// Time passes, and nobody looks.

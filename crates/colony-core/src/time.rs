@@ -61,11 +61,6 @@ impl Now {
     pub fn wall_at(&self, due: Mono) -> Wall {
         self.wall.after(due.since(self.mono))
     }
-
-    /// The wall-clock time at which the monotonic clock showed `past`.
-    pub fn wall_of(&self, past: Mono) -> Wall {
-        self.wall.before(self.mono.since(past))
-    }
 }
 
 /// A duration as people say it: `3 h`, `2 min`, `45 s`.

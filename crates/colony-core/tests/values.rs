@@ -1,9 +1,13 @@
 //! Small values at their limits: names, ids, actors, and what a site answers about itself.
 
+use std::time::Duration;
+
 use colony_core::code::{self, Code};
 use colony_core::event::Actor;
 use colony_core::id::{BlobId, NodeName};
-use colony_testkit::{App, Plant, deployment_id};
+use colony_core::site::{Content, File};
+use colony_core::time::Wall;
+use colony_testkit::{App, Plant, blob, deployment_id};
 
 #[test]
 fn names_have_an_end() {
@@ -69,6 +73,24 @@ fn a_site_knows_when_its_last_step_was() {
     let mut plant = Plant::new();
     plant.pass(7);
     assert_eq!(plant.site.clock(), plant.now.mono);
+}
+
+#[test]
+fn times_before_are_counted_back_to_the_beginning() {
+    assert_eq!(Wall(5_000).before(Duration::from_secs(2)), Wall(3_000));
+    assert_eq!(Wall(5_000).before(Duration::from_secs(9)), Wall(0));
+}
+
+#[test]
+fn a_canary_has_so_many_steps() {
+    for (steps, expected) in [(19, true), (20, true), (21, false)] {
+        let list = vec!["2"; steps].join(", ");
+        let settings = format!("strategy: {{type: canary, steps: [{list}]}}");
+        let text = App::new("hello", "1.0.0").with(&settings).text(Plant::new().site.name());
+        let path = "deployments/home/hello.yaml";
+        let file = File::read(Plant::new().site.name(), path, &blob(&text), text.as_bytes());
+        assert_eq!(matches!(file.content, Content::Deployment(_)), expected, "{steps} steps");
+    }
 }
 
 #[track_caller]

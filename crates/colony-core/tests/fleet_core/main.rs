@@ -8,5 +8,6 @@ mod replacement;
 mod rollback;
 mod status;
 mod story;
+mod told;
 mod untrusted;
 mod why;

@@ -22,6 +22,12 @@ fn what_somebody_else_wrote_is_left_alone() {
 }
 
 #[test]
+fn a_file_that_is_good_and_bad_is_left_alone() {
+    let text = format!("{} is the bad and the good file at once", short("2.0.0"));
+    check(Some("2.0.0"), Some("2.0.0"), &text);
+}
+
+#[test]
 fn a_first_install_leaves_its_file_in_quarantine() {
     let bad = short("2.0.0");
     let text = format!("nothing ran before {bad}; the file stays, quarantined");

@@ -1,0 +1,188 @@
+//! The projection after every step of a story, against what the site says of itself.
+
+use colony_core::fleet::Fleet;
+use colony_core::id::SiteName;
+use colony_core::site::{Action, Command, Input};
+use colony_core::time::Wall;
+use colony_testkit::{App, Plant, deployment_id};
+
+use crate::kit::{Central, home, name, text};
+use crate::story::{STORIES, Step, app};
+
+const CANARY: &str =
+    "strategy: {type: canary, canary: 1, steps: [2], soak: 1m, promote: manual, maxUnavailable: 5}";
+const BLUE_GREEN: &str = "strategy: {type: blue-green, soak: 1m}";
+
+#[test]
+fn steps_of_a_canary_are_told() {
+    let story: &[Step] = &[
+        three_nodes,
+        |it| it.deploy(&app("2.0.0").with(CANARY)),
+        Plant::converge,
+        |it| it.pass(61),
+        |it| command(it, Action::Promote { deployment: deployment_id("hello") }),
+        |it| command(it, pause()),
+        |it| it.report("a", "hello", "failed:engine-error"),
+        |it| command(it, Action::Resume { deployment: deployment_id("hello") }),
+        |it| it.pass(8),
+        Plant::converge,
+        |it| it.pass(61),
+        |it| command(it, Action::Promote { deployment: deployment_id("hello") }),
+        Plant::converge,
+    ];
+    check(story);
+}
+
+#[test]
+fn steps_of_blue_green_are_told() {
+    let story: &[Step] = &[
+        three_nodes,
+        |it| it.deploy(&app("2.0.0").with(BLUE_GREEN)),
+        Plant::converge,
+        |it| it.pass(61),
+        Plant::converge,
+        |it| it.deploy(&app("3.0.0").with(BLUE_GREEN)),
+        |it| command(it, Action::Abort { deployment: deployment_id("hello"), note: String::new() }),
+        Plant::converge,
+    ];
+    check(story);
+}
+
+#[test]
+fn pause_of_a_rollout_without_steps_is_told() {
+    let story: &[Step] = &[
+        three_nodes,
+        |it| it.deploy(&app("2.0.0")),
+        |it| command(it, pause()),
+        |it| command(it, Action::Resume { deployment: deployment_id("hello") }),
+        Plant::converge,
+    ];
+    check(story);
+}
+
+#[test]
+fn removal_that_is_taken_back_is_held_no_more() {
+    let story: &[Step] = &[
+        |it| it.join("a"),
+        |it| ["w", "x", "y", "z"].iter().for_each(|name| it.deploy(&App::new(name, "1.0.0"))),
+        Plant::converge,
+        |it| ["w", "x", "y"].iter().for_each(|name| it.undeploy(name)),
+        |it| it.deploy(&App::new("x", "1.0.0")),
+    ];
+    check(story);
+}
+
+#[test]
+fn only_so_many_quarantined_revisions_are_told() {
+    let bad: Step = |it| {
+        for version in 2..36 {
+            it.deploy(&app(&format!("{version}.0.0")));
+            it.report("a", "hello", "failed:exited");
+            it.converge();
+            it.pass(1);
+        }
+    };
+    check(&[three_nodes, bad]);
+}
+
+#[test]
+fn stops_and_retries_are_told() {
+    STORIES.iter().for_each(|(_, story)| check(story));
+}
+
+#[test]
+fn next_orchestrator_goes_on_at_the_step_and_stays_paused() {
+    let (mut central, mut old) = (Central::new(), Plant::new());
+    three_nodes(&mut old);
+    old.deploy(&app("2.0.0").with(CANARY));
+    old.converge();
+    old.pass(61);
+    command(&mut old, Action::Promote { deployment: deployment_id("hello") });
+    command(&mut old, pause());
+    let order = Command { number: Some(7), by: "ana".to_owned(), expires: None, action: retry() };
+    let _ = old.step(Input::Command(order));
+    central.sync(&old);
+
+    let seeded = central.fleet.seed(&home(), |it| text(&old, it)).expect("home exists");
+    let rollout = &seeded.seed.deployments[0].rollout;
+    let own = old.site.deployment(&deployment_id("hello")).expect("it is there").rollout();
+    assert_eq!((rollout.step, &rollout.paused), (1, &own.paused));
+    assert_eq!(seeded.seed.commands_done, 7);
+}
+
+#[test]
+fn what_was_removed_is_counted() {
+    let (mut central, mut plant) = (Central::new(), Plant::new());
+    let story = STORIES.iter().find(|it| it.0 == "delete").expect("the story").1;
+    story[..4].iter().for_each(|step| step(&mut plant));
+    plant.converge();
+    central.sync(&plant);
+    let tally = central.view().tally(&name("hello"));
+    assert_eq!((tally.deleting, tally.deferred, tally.deleted), (0, 1, 1));
+    assert_eq!(tally, central.fleet.tally(&name("hello")));
+}
+
+#[test]
+fn reload_takes_back_what_was_not_stored() {
+    let other: SiteName = "other".parse().expect("a name");
+    let mut fleet = Central::new().fleet;
+    fleet.site_add(&other);
+    let stored = fleet.clone();
+    let keys = [home(), other.clone()].map(colony_core::fleet::RowKey::Site);
+    let rows: Vec<_> = keys.iter().filter_map(|it| stored.row(it)).collect();
+    let _ = fleet.take_changed();
+
+    fleet.join(&home(), Wall(0), true).expect("it may join");
+    fleet.reload(&home(), rows);
+
+    let same = |site: &SiteName| assert_eq!(fleet.site(site), stored.site(site), "{site}");
+    same(&home());
+    same(&other);
+    let mut fleet: Fleet = fleet;
+    assert!(fleet.take_changed().is_empty(), "what was to be written is not to be written");
+    fleet.site_add(&"third".parse().expect("a name"));
+    assert!(!fleet.take_changed().is_empty());
+}
+
+fn three_nodes(plant: &mut Plant) {
+    ["a", "b", "c"].iter().for_each(|it| plant.join(it));
+    plant.deploy(&app("1.0.0"));
+    plant.converge();
+}
+
+fn pause() -> Action {
+    Action::Pause { deployment: deployment_id("hello"), note: "a look first".to_owned() }
+}
+
+fn retry() -> Action {
+    Action::Retry { deployment: deployment_id("hello"), node: None }
+}
+
+fn command(plant: &mut Plant, action: Action) {
+    plant.command(action).expect("it is allowed");
+}
+
+/// Tells a story to the central orchestrator, step by step.
+#[track_caller]
+fn check(story: &[Step]) {
+    let (mut central, mut plant) = (Central::new(), Plant::new());
+    for (number, step) in story.iter().enumerate() {
+        step(&mut plant);
+        central.sync(&plant);
+        for it in plant.site.deployments() {
+            let told = &central.view().deployments[&it.id];
+            assert_eq!(told.rollout, it.rollout_view(plant.now), "after step {number}");
+            assert_eq!(told.stopped.is_some(), it.is_stopped(), "after step {number}");
+            for node in it.nodes() {
+                let rejected = told.rejected.get(node).map(|it| it.workload);
+                assert_eq!(rejected, it.workload_rejected_on(node), "after step {number}");
+            }
+        }
+        for it in plant.site.placements() {
+            let told = &central.view().placements[&it.id.deployment][&it.id.node];
+            let failed = it.state().to_string().starts_with("FAILED");
+            let at = told.retry.and_then(|it| it.at);
+            assert!(failed || at.is_none(), "after step {number}: {told:?}");
+        }
+    }
+}

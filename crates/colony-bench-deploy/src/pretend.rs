@@ -56,16 +56,22 @@ struct Pretender {
     etag: Option<String>,
     /// What runs, if one believes it.
     held: BTreeMap<DeploymentId, Digest>,
+    /// Reports under way. A node sends them while its question is held, so it
+    /// has two connections.
+    reports: JoinSet<anyhow::Result<()>>,
 }
 
 impl Pretender {
     fn new(client: Client) -> Pretender {
         let (version, held) = (ManifestVersion::FIRST, BTreeMap::new());
-        Pretender { client, version, etag: None, held }
+        Pretender { client, version, etag: None, held, reports: JoinSet::new() }
     }
 
     async fn run(mut self) -> anyhow::Result<()> {
         loop {
+            while let Some(reported) = self.reports.try_join_next() {
+                reported??;
+            }
             let version = self.etag.as_ref().map(|_| self.version.get());
             match self.client.manifest(self.etag.as_deref(), version, WAIT).await? {
                 Poll::Unchanged { asks } => self.asked(asks).await?,
@@ -84,22 +90,22 @@ impl Pretender {
         self.version = manifest.manifest_version;
         let wanted = manifest.deployments.iter().map(|it| (it.deployment_id.clone(), it.digest));
         let wanted: BTreeMap<DeploymentId, Digest> = wanted.collect();
-        let gone = self.held.keys().filter(|it| !wanted.contains_key(it)).cloned();
-        for id in gone.collect::<Vec<_>>() {
-            self.report(&id, State::Removed).await?;
+        let before = std::mem::replace(&mut self.held, wanted.clone());
+        for id in before.keys().filter(|it| !wanted.contains_key(it)) {
+            self.report(id, &[State::Removed]);
         }
-        for (id, digest) in wanted.iter().filter(|it| self.held.get(it.0) != Some(it.1)) {
+        for (id, digest) in wanted.iter().filter(|it| before.get(it.0) != Some(it.1)) {
             self.client.document(id, digest).await?;
-            self.report(id, State::Installing).await?;
-            self.report(id, State::Installed).await?;
+            self.report(id, &[State::Installing, State::Installed]);
         }
-        self.held = wanted;
         Ok(())
     }
 
-    async fn asked(&self, asks: Asks) -> anyhow::Result<()> {
-        for id in asks.deployments.iter().filter(|it| self.held.contains_key(it)) {
-            self.report(id, State::Installed).await?;
+    async fn asked(&mut self, asks: Asks) -> anyhow::Result<()> {
+        for id in asks.deployments {
+            if self.held.contains_key(&id) {
+                self.report(&id, &[State::Installed]);
+            }
         }
         if asks.health {
             self.client.health(&NodeReport { ready: true, ..NodeReport::default() }).await?;
@@ -107,17 +113,32 @@ impl Pretender {
         Ok(())
     }
 
-    /// Numbered by the clock, as a node does that has lost its disk.
-    async fn report(&self, id: &DeploymentId, state: State) -> anyhow::Result<()> {
-        let report = u64::try_from(clock::wall()).ok().map(|it| it / 10);
-        let status = DeploymentStatus {
-            deployment_id: id.to_string(),
-            device_id: None,
-            adopted_manifest_version: self.version,
-            status: Overall { state, error: None },
-            components: Vec::new(),
-            colony: Some(ColonyStatus { report, ..ColonyStatus::default() }),
-        };
-        Ok(self.client.status(&status).await?)
+    fn report(&mut self, id: &DeploymentId, states: &[State]) {
+        let status = |state| status(id, self.version, state);
+        let reports: Vec<DeploymentStatus> = states.iter().copied().map(status).collect();
+        let client = self.client.clone();
+        self.reports.spawn(async move {
+            for mut report in reports {
+                report.colony = Some(ColonyStatus { report: number(), ..ColonyStatus::default() });
+                client.status(&report).await?;
+            }
+            Ok(())
+        });
     }
+}
+
+fn status(id: &DeploymentId, version: ManifestVersion, state: State) -> DeploymentStatus {
+    DeploymentStatus {
+        deployment_id: id.to_string(),
+        device_id: None,
+        adopted_manifest_version: version,
+        status: Overall { state, error: None },
+        components: Vec::new(),
+        colony: None,
+    }
+}
+
+/// By the clock, as a node does that has lost its disk.
+fn number() -> Option<u64> {
+    u64::try_from(clock::wall()).ok().map(|it| it / 10)
 }

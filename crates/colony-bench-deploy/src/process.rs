@@ -39,6 +39,8 @@ impl Process {
         let file = file.with_context(|| format!("could not write {}", log.display()))?;
         let mut command = Command::new(program);
         command.args(arguments).envs(environment.iter().cloned()).kill_on_drop(true);
+        // Whoever asks for backtraces has the tables for them read into memory.
+        command.env_remove("RUST_BACKTRACE");
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
         let child = command.spawn();
         let child = child.with_context(|| format!("could not start {}", program.display()))?;

@@ -25,7 +25,7 @@ const BUSY: Duration = Duration::from_secs(10);
 /// How long a call waits for a connection.
 const ACQUIRE: Duration = Duration::from_secs(10);
 /// Connections for reading go when nobody has needed them for so long.
-const IDLE: Duration = Duration::from_secs(60);
+const IDLE: Duration = Duration::from_secs(30);
 const PG_CONNECTIONS: u32 = 8;
 
 /// What an open file may take of memory: connections that read, and KiB of
@@ -37,7 +37,7 @@ pub(crate) struct Size {
 }
 
 pub(crate) const CENTRAL: Size = Size { readers: 4, cache: 4_096 };
-pub(crate) const LOCAL: Size = Size { readers: 2, cache: 512 };
+pub(crate) const LOCAL: Size = Size { readers: 2, cache: 128 };
 
 pub(crate) async fn url(url: &str) -> Result<Db, Error> {
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {

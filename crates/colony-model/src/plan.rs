@@ -112,7 +112,8 @@ const AT_ONCE: &str = "strategy: {type: all-at-once}";
 
 /// Every world of a run.
 pub fn plans(quick: bool) -> Vec<Plan> {
-    let full = [rollback(), delete(), replacement(), release(), install(), repair(), centre()];
+    let full =
+        [rollback(), delete(), replacement(), doubled(), release(), install(), repair(), centre()];
     full.into_iter().map(|it| if quick { it.quick() } else { it }).collect()
 }
 
@@ -120,7 +121,7 @@ impl Plan {
     /// Small enough for every day.
     fn quick(self) -> Plan {
         self.bounded(|it| {
-            (it.passes, it.doubles) = (1, 0);
+            it.passes = 1;
             (it.steps, it.sample) = (8_000, 16);
         })
     }
@@ -202,6 +203,20 @@ pub fn replacement() -> Plan {
         script: &[Op::Push("1.0.1"), Op::Replace],
         prompt: false,
         goals: &[TAKEN_OVER, INSTALLED, UNKNOWN],
+        ..base()
+    }
+}
+
+/// Two messages fit on each line, so that they overtake each other, and one of
+/// them arrives twice.
+fn doubled() -> Plan {
+    Plan {
+        name: "update-doubled-and-overtaken",
+        about: "messages overtake each other and one arrives twice while an update comes",
+        nodes: &["a"],
+        script: &[Op::Push("1.0.1")],
+        goals: &[INSTALLED],
+        bounds: Bounds { doubles: 1, room: 2, ..base().bounds },
         ..base()
     }
 }

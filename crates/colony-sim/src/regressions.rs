@@ -19,5 +19,11 @@ pub const REGRESSIONS: &[Regression] = &[
         seed: 40,
         bug: "a deadline before the node's own is nobody's fault: tried for ever",
     },
+    Regression {
+        seed: 145,
+        bug: "two restores of a backup within a quarter of an hour gave one incarnation twice",
+    },
     Regression { seed: 149, bug: "full slots held up nodes that only stage, for ever" },
+    Regression { seed: 172, bug: "a way forward after a failed way back took no slot" },
+    Regression { seed: 381, bug: "what a backup said of a device was believed for ever" },
 ];

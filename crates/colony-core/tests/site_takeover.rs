@@ -2,7 +2,7 @@
 
 use colony_core::event::{HoldScope, VERSION_BITS};
 use colony_core::site::{Action, Command, Input, Refused};
-use colony_testkit::{App, Plant, deployment_id};
+use colony_testkit::{App, Plant, deployment_id, status};
 
 #[test]
 fn nothing_is_served_before_seed_and_git() {
@@ -77,6 +77,20 @@ fn node_that_lost_its_disk_starts_over() {
     assert_eq!(plant.site.asks(&node).deployments, [deployment_id("hello")]);
     plant.report("a", "hello", "removed");
     check(&plant, "hello@a INSTALLING 1.0.0");
+}
+
+#[test]
+fn what_a_device_sent_before_it_was_set_up_anew_does_not_silence_it() {
+    let mut plant = plant();
+    plant.deploy(&App::new("hello", "1.0.0"));
+    let old = plant.version("a");
+    plant.join("a");
+    // Its clock was ahead in its former life, and so were its numbers.
+    let node = "a".parse().expect("a name");
+    let late = status(&deployment_id("hello"), "installing", old, u64::MAX >> 12);
+    plant.must(Input::Status { node, status: Box::new(late) });
+    plant.report("a", "hello", "installed");
+    check(&plant, "hello@a INSTALLED 1.0.0");
 }
 
 #[test]

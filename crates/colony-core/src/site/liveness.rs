@@ -24,6 +24,7 @@ impl Turn<'_> {
             member.joined = self.now.wall;
             self.lose_attempts(&node);
             self.forget_reports(&node);
+            self.offer_anew(&node);
         } else {
             let member = Member::new(node.clone(), self.site.log.incarnation, now);
             self.site.members.insert(node.clone(), member);

@@ -154,6 +154,13 @@ impl Turn<'_> {
         self.reclassify_node(node);
     }
 
+    /// The node has no memory: what it said before is older than this manifest.
+    pub(super) fn offer_anew(&mut self, node: &NodeName) {
+        let version = self.raise(node);
+        self.offer_again(node, version);
+        self.reclassify_node(node);
+    }
+
     fn is_other_content(&mut self, node: &NodeName, etag: Option<Digest>) -> bool {
         let Some(etag) = etag else { return false };
         let known = self.site.members.get(node).and_then(|it| it.etag);

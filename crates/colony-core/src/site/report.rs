@@ -39,15 +39,19 @@ impl Turn<'_> {
     }
 
     /// Reports carry rising numbers: what is not newer was seen before.
-    fn is_repeated(&mut self, id: &PlacementId, status: &DeploymentStatus) -> bool {
-        let Some(number) = status.colony.as_ref().and_then(|it| it.report) else { return false };
-        let Some(placement) = self.site.placements.get_mut(id) else { return true };
-        if number <= placement.report {
-            return true;
+    fn is_repeated(&self, id: &PlacementId, status: &DeploymentStatus) -> bool {
+        let Some(number) = number(status) else { return false };
+        self.site.placements.get(id).is_none_or(|it| number <= it.report)
+    }
+
+    /// Only what speaks of the present counts: a device that was set up anew
+    /// counts anew, and what its former life sent may still arrive.
+    fn note_number(&mut self, id: &PlacementId, status: &DeploymentStatus) {
+        let Some(number) = number(status) else { return };
+        if let Some(placement) = self.site.placements.get_mut(id) {
+            placement.report = number;
+            self.out.changed.placements.insert(id.clone());
         }
-        placement.report = number;
-        self.out.changed.placements.insert(id.clone());
-        false
     }
 
     fn take_report(&mut self, id: &PlacementId, status: &DeploymentStatus, adopted: u64) {
@@ -56,6 +60,7 @@ impl Turn<'_> {
         if !current {
             return self.stale(id, status, adopted);
         }
+        self.note_number(id, status);
         let failure = failure_of(status);
         match status.status.state {
             Reported::Removed => self.removed(id),
@@ -169,6 +174,10 @@ impl Turn<'_> {
         let offer = self.site.placements.get(id).map(Placement::offer);
         matches!(offer, Some(Offer::Listed { .. }))
     }
+}
+
+fn number(status: &DeploymentStatus) -> Option<u64> {
+    status.colony.as_ref().and_then(|it| it.report)
 }
 
 fn failure_of(status: &DeploymentStatus) -> Failure {

@@ -15,11 +15,10 @@ use crate::table::{Table, size};
 /// The nodes and the deployments of the site when its orchestrator is weighed.
 const NODES: usize = 20;
 const DEPLOYMENTS: usize = 100;
-/// Nothing is asked of the fleet for so long before it is weighed. The site's
-/// connections that read its database go after a minute.
+/// Nothing is asked of the fleet for so long before it is weighed.
 const IDLE: Duration = Duration::from_secs(75);
-/// By then the site has closed the connections that nodes report on: they are
-/// silent for ten minutes.
+/// By then the site has closed the connections that read its database, and
+/// those that nodes report on: they are silent for ten minutes.
 const LONG: Duration = Duration::from_secs(660);
 
 /// What was weighed: the table, and where the memory of each is.

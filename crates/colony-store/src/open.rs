@@ -25,7 +25,7 @@ const BUSY: Duration = Duration::from_secs(10);
 /// How long a call waits for a connection.
 const ACQUIRE: Duration = Duration::from_secs(10);
 /// Connections for reading go when nobody has needed them for so long.
-const IDLE: Duration = Duration::from_secs(30);
+const IDLE: Duration = Duration::from_secs(60);
 const PG_CONNECTIONS: u32 = 8;
 
 /// What an open file may take of memory: connections that read, and KiB of

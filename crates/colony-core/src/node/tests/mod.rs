@@ -7,6 +7,7 @@ mod apply;
 mod chaos;
 mod crash;
 mod fake;
+mod limits;
 mod manifest;
 mod patience;
 mod plan;

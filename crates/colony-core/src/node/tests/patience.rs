@@ -109,6 +109,7 @@ fn engine_is_looked_at_when_something_is_due_and_not_before() {
     let step = tick(&mut world, 1);
     assert!(!step.observe, "{step:?}");
     let settled = step.wake.expect("it settles");
+    assert!(settled > world.now.mono, "{settled:?} is over");
     let step = tick(&mut world, 60);
     assert!(step.observe && world.now.mono > settled, "{step:?}");
     assert!(step.wake.is_none_or(|it| it > world.now.mono), "{step:?}");

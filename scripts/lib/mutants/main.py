@@ -29,7 +29,7 @@ def main() -> None:
     mutants, functions = weave.read(source, chosen(listed(source), folder / "results.txt"))
     results = {it.id: ("apart", "") for it in mutants if not it.function}
     compile_all(source, woven, functions, results)
-    binaries = run.build(woven, PACKAGE, PROFILE)
+    binaries = run.build(woven, run.compiling(PACKAGE, PROFILE))
     start = time.monotonic()
     tests = run.look(binaries, woven / CRATE, jobs)
     print(f"{len(tests)} tests looked at in {time.monotonic() - start:.0f} s", flush=True)
@@ -67,7 +67,7 @@ def compile_all(source: Path, woven: Path, functions: dict, results: dict) -> No
         for file in files:
             shutil.copyfile(source / file, woven / file)
         weave.write(source, woven, CRATE, functions)
-        found = weave.errors(woven, PACKAGE, PROFILE)
+        found = weave.errors(woven, run.compiling(PACKAGE, PROFILE))
         if not found:
             return
         bad, odd = weave.blame(found, functions)
@@ -83,7 +83,7 @@ def compile_all(source: Path, woven: Path, functions: dict, results: dict) -> No
 
 
 def chosen(mutants: list, earlier: Path) -> list:
-    """With RESUME what the run before has not caught, with AGAIN only what it has not caught of what it tried.
+    """With RESUME all that the run before has not caught, with AGAIN only what it had tried of it.
 
     Lines move, so names are compared without them; of equal names one survivor is enough to try all.
     """

@@ -31,12 +31,17 @@ class Test:
     meets: frozenset
 
 
-def build(woven: Path, package: str, profile: str) -> list[str]:
-    command = ["cargo", "test", "-q", "-p", package, "--profile", profile]
-    command += os.environ.get("TESTS", "--lib --tests").split() + ["--no-run", "--message-format=json"]
+def compiling(package: str, profile: str) -> list[str]:
+    """The command that builds the tests; what it builds for its errors is there for its end."""
+    tests = os.environ.get("TESTS", "--lib --tests").split()
+    shape = ["-q", "--no-run", "--message-format=json"]
+    return ["cargo", "test", "-p", package, "--profile", profile, *tests, *shape]
+
+
+def build(woven: Path, command: list[str]) -> list[str]:
     told = subprocess.run(command, cwd=woven, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     if told.returncode:
-        raise SystemExit("the woven tests do not build: run `cargo test --no-run` in the copy to see why")
+        raise SystemExit(f"the woven tests do not build: run `{' '.join(command)}` in {woven} to see why")
     artifacts = [json.loads(line) for line in told.stdout.splitlines()]
     return [it["executable"] for it in artifacts if it.get("executable") and it["profile"]["test"]]
 

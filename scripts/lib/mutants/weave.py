@@ -127,9 +127,8 @@ def weave(text: str, functions: list) -> str:
     return out + text[at:]
 
 
-def errors(woven: Path, package: str, profile: str) -> list[set]:
+def errors(woven: Path, command: list) -> list[set]:
     """What the compiler refuses: for each error the (file, line) it points at."""
-    command = ["cargo", "build", "-q", "-p", package, "--profile", profile, "--message-format=json"]
     told = subprocess.run(command, cwd=woven, capture_output=True, text=True)
     found = []
     for line in told.stdout.splitlines():
@@ -140,7 +139,7 @@ def errors(woven: Path, package: str, profile: str) -> list[set]:
         if spans:
             found.append({(it["file_name"], it["line_start"], it["is_primary"]) for it in spans})
     if told.returncode and not found:
-        raise SystemExit(told.stderr or "cargo build failed without an error that can be placed")
+        raise SystemExit(told.stderr or "the build failed without an error that can be placed")
     return found
 
 
@@ -153,7 +152,8 @@ def blame(found: list[set], functions: dict) -> tuple[set, set]:
         hit = mutants_at(primary, functions) or mutants_at(every, functions)
         bad |= hit
         if not hit:
-            odd |= {it.id for it in functions.values() for file, line in every if file == it.file and line in it.lines}
+            inside = lambda it: any(file == it.file and line in it.lines for file, line in every)
+            odd |= {it.id for it in functions.values() if inside(it)}
     return bad, odd
 
 

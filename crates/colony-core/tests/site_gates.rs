@@ -95,7 +95,7 @@ fn the_one_that_leaves_takes_no_name_from_its_successor() {
     plant.deploy(&app);
     plant.converge();
     let (old, new) = (deployment_id("hello"), deployment_id("another"));
-    let text = app.text(plant.site.name()).replace(&old.to_string(), &new.to_string());
+    let text = app.text(plant.site.name()).replace(old.as_str(), new.as_str());
     let path = "deployments/home/hello.yaml";
     let file = File::read(plant.site.name(), path, &blob(&text), text.as_bytes());
     plant.commit(vec![file]);

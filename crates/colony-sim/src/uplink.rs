@@ -1,8 +1,8 @@
 //! The LO's line to CO: its log from where CO says it is, orders, divergence.
 //!
 //! The same decisions as `colony-local/src/uplink`: nothing is remembered but
-//! the next event CO wants; an empty batch asks for it, after a start and
-//! whenever CO was away.
+//! the next event CO wants; the last one asks for it, after a start and whenever
+//! CO was away.
 
 use colony_core::event::{Event, Incarnation, Seq};
 use colony_core::site::{Command, Input};
@@ -49,7 +49,7 @@ impl World {
         let log = local.core.log();
         let (incarnation, head, done) = (log.incarnation, log.next, local.core.commands_done());
         if let Some(from) = local.uplink.turn(head, life) {
-            let from = from.map_or(local.log.len(), index);
+            let from = from.map_or(local.log.len().saturating_sub(1), index);
             let events: Vec<Event> = local.log.iter().skip(from).take(BATCH).cloned().collect();
             let message = ToCentral::Events { incarnation, events };
             self.send_far(site, Happening::ToCentral { site, message });

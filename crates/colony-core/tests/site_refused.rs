@@ -1,5 +1,6 @@
 //! What a device will not run: nobody is condemned, nobody waits for it.
 
+use colony_core::event::HoldScope;
 use colony_core::site::Action;
 use colony_core::why;
 use colony_testkit::{App, Plant};
@@ -61,6 +62,23 @@ fn a_crash_forgets_no_refusal() {
     plant.crash();
     plant.pass(7_200);
     assert_eq!(plant.states(), before);
+}
+
+#[test]
+fn who_refuses_holds_nobody_up_who_stands_behind_it() {
+    let mut plant = plant();
+    let two = "strategy: {type: rolling, maxUnavailable: 2}";
+    plant.deploy(&App::new("hello", "2.0.0").needing(RULE).with(two));
+    plant.report("b", "hello", "failed:registry-unavailable");
+    plant.report("a", "hello", "installed");
+    plant.report("c", "hello", "installed");
+    let hold = Action::Hold { scope: HoldScope::Site, note: String::new() };
+    plant.command(hold).expect("it is held");
+    plant.deploy(&App::new("hello", "3.0.0"));
+    plant.join_with("a", "arm64", "");
+    plant.report("a", "hello", "failed:not-eligible");
+    plant.command(Action::ReleaseHold { scope: HoldScope::Site }).expect("it was held");
+    check(&plant, "hello@a FAILED(update) 2.0.0, hello@b UPDATING 3.0.0, hello@c INSTALLED 2.0.0");
 }
 
 #[test]

@@ -26,6 +26,7 @@ pub const REGRESSIONS: &[Regression] = &[
     Regression { seed: 149, bug: "full slots held up nodes that only stage, for ever" },
     Regression { seed: 172, bug: "a way forward after a failed way back took no slot" },
     Regression { seed: 381, bug: "what a backup said of a device was believed for ever" },
+    Regression { seed: 1604, bug: "a node that refuses held up the queue for a slot" },
     Regression { seed: 1618, bug: "two pasts of one length counted as one" },
     Regression { seed: 973, bug: "a late report of a former life silenced a device" },
 ];

@@ -32,7 +32,7 @@ impl Turn<'_> {
             let id = PlacementId { deployment: deployment.clone(), node: node.clone() };
             if let Err(refusal) = self.advance_next(&id)
                 && queue != Queue::Free
-                && (self.is_shared(&refusal, deployment)
+                && (self.is_shared(&refusal, &id)
                     || (queue == Queue::Start && self.is_gated(&refusal, deployment)))
             {
                 return;
@@ -137,11 +137,13 @@ impl Turn<'_> {
     }
 
     /// Whether the next in the queue would be refused for the same reason. What
-    /// is staged needs no slot, so that full slots hold only others up.
-    fn is_shared(&self, refusal: &Refusal, id: &DeploymentId) -> bool {
-        let staging = self.site.deployments.get(id).is_some_and(|it| it.is_staging());
+    /// is staged needs no slot, so that full slots hold only others up; what a
+    /// device refused needs one where others that are down have theirs.
+    fn is_shared(&self, refusal: &Refusal, id: &PlacementId) -> bool {
+        let staging = self.site.deployments.get(&id.deployment).is_some_and(|it| it.is_staging());
+        let refused = self.site.placements.get(id).is_some_and(|it| it.is_refused());
         refusal.reasons.iter().any(|it| {
-            let full = matches!(it, Reason::WaveFull { .. }) && !staging;
+            let full = matches!(it, Reason::WaveFull { .. }) && !staging && !refused;
             full || matches!(
                 it,
                 Reason::WaveStopped { .. }

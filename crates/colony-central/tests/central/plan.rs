@@ -1,7 +1,7 @@
 //! What a plan says of nodes that would not, or could hardly, do it.
 
 use colony_api::request::{DeployRequest, Strategy, StrategyKind};
-use colony_api::view::{PlanAction, PlanTarget};
+use colony_api::view::PlanTarget;
 
 use crate::support::{Hub, hello};
 
@@ -45,14 +45,7 @@ async fn targets(hub: &Hub, version: &str) -> Vec<PlanTarget> {
 fn check(targets: &[PlanTarget], expected: &str) {
     let told = targets.iter().map(|it| {
         let node = it.node.as_ref().map(ToString::to_string).unwrap_or_default();
-        let action = match it.action {
-            PlanAction::Create => "create",
-            PlanAction::Update => "update",
-            PlanAction::Remove => "remove",
-            PlanAction::Unchanged => "unchanged",
-            PlanAction::Deferred => "deferred",
-            PlanAction::Refused => "refused",
-        };
+        let action = it.action.name();
         let reason = it.reason.as_ref().map(|it| format!(" ({it})")).unwrap_or_default();
         format!("{node} {action} {}{reason}", it.from_version.as_deref().unwrap_or("-"))
     });

@@ -3,6 +3,7 @@
 mod blue_green;
 mod canary;
 mod steering;
+mod told;
 
 use colony_core::event::Body;
 use colony_core::site::Action;

@@ -4,9 +4,7 @@ use colony_core::event::{Body, HoldScope};
 use colony_core::site::Action;
 use colony_testkit::{App, Plant, deployment_id};
 
-const CANARY: &str = "strategy: {type: canary, soak: 5m, maxUnavailable: 5}";
-const MANUAL: &str = "strategy: {type: canary, soak: 5m, promote: manual, maxUnavailable: 5}";
-const BLUE_GREEN: &str = "strategy: {type: blue-green, soak: 1m}";
+use super::{BLUE_GREEN, CANARY, MANUAL, check, installed, plant, updating};
 
 #[test]
 fn soak_that_starts_over_is_told() {
@@ -153,29 +151,6 @@ fn next_orchestrator_knows_what_was_staged() {
     }
 }
 
-fn plant(nodes: &str) -> Plant {
-    let mut plant = Plant::new();
-    nodes.split_whitespace().for_each(|it| plant.join(it));
-    plant
-}
-
-/// Version 1 runs on a, b and c.
-fn installed(settings: &str) -> Plant {
-    let mut plant = plant("a b c");
-    plant.deploy(&App::new("hello", "1.0.0").with("strategy: {type: all-at-once}"));
-    plant.converge();
-    plant.pass(61);
-    plant.deploy(&App::new("hello", "1.0.0").with(settings));
-    plant
-}
-
-/// The same, and version 2 is on its way.
-fn updating(settings: &str) -> Plant {
-    let mut plant = installed(settings);
-    plant.deploy(&App::new("hello", "2.0.0").with(settings));
-    plant
-}
-
 /// The step that is open, from 0.
 fn step(plant: &Plant) -> u32 {
     plant.site.deployment(&deployment_id("hello")).expect("it is there").rollout().step
@@ -192,10 +167,4 @@ fn told(plant: &Plant, expected: &str) {
     };
     let steps: Vec<String> = plant.events.iter().filter_map(|it| step(&it.body)).collect();
     assert_eq!(steps.join(", "), expected);
-}
-
-#[track_caller]
-fn check(plant: &Plant, expected: &str) {
-    let states = plant.states().replace("hello@", "").replace(".0.0", "");
-    assert_eq!(states, expected);
 }

@@ -1,7 +1,7 @@
 //! The baseline: the same container through the bare engine API.
 //!
-//! It is made as the node makes it (image, published port, label, no check of
-//! the engine's own), and asked as the node asks: the same command by exec, at
+//! It is made as the node makes it (image, published port, label, signal to
+//! stop, no check of the engine's own), and asked as the node asks: the same command by exec, at
 //! once and then after pauses that begin at 50 ms and double.
 
 use std::collections::HashMap;
@@ -16,6 +16,7 @@ use bollard::models::{
 };
 use bollard::query_parameters::{
     CreateContainerOptions, ListContainersOptions, RemoveContainerOptions, StartContainerOptions,
+    StopContainerOptions,
 };
 use bollard::{API_DEFAULT_VERSION, Docker};
 use futures_util::StreamExt;
@@ -41,6 +42,13 @@ impl Engine {
         Ok(Engine { docker: docker.negotiate_version().await? })
     }
 
+    /// Has the network that baselines run in.
+    pub(crate) async fn ready(self) -> anyhow::Result<Engine> {
+        self.clear().await;
+        self.network_add(NETWORK).await?;
+        Ok(self)
+    }
+
     /// Creates and starts a container of `hello`; returns its id.
     pub(crate) async fn start(
         &self,
@@ -48,13 +56,30 @@ impl Engine {
         version: &str,
         network: &str,
     ) -> anyhow::Result<String> {
-        let options = CreateContainerOptions { name: Some(name.to_owned()), ..Default::default() };
-        let body = body(version, network);
-        let made = self.docker.create_container(Some(options), body).await;
-        let id = made.context("could not create the container")?.id;
-        let started = self.docker.start_container(&id, None::<StartContainerOptions>).await;
-        started.context("could not start the container")?;
+        let id = self.create(name, version, network).await?;
+        self.start_made(&id).await?;
         Ok(id)
+    }
+
+    pub(crate) async fn create(
+        &self,
+        name: &str,
+        version: &str,
+        network: &str,
+    ) -> anyhow::Result<String> {
+        let options = CreateContainerOptions { name: Some(name.to_owned()), ..Default::default() };
+        let made = self.docker.create_container(Some(options), body(version, network)).await;
+        Ok(made.context("could not create the container")?.id)
+    }
+
+    pub(crate) async fn start_made(&self, id: &str) -> anyhow::Result<()> {
+        let started = self.docker.start_container(id, None::<StartContainerOptions>).await;
+        started.context("could not start the container")
+    }
+
+    pub(crate) async fn stop(&self, id: &str) -> anyhow::Result<()> {
+        let stopped = self.docker.stop_container(id, None::<StopContainerOptions>).await;
+        stopped.context("could not stop the container")
     }
 
     /// Returns when the health check has passed.
@@ -117,11 +142,20 @@ impl Engine {
     /// The published ports of running containers whose name holds `part`, the
     /// youngest container first.
     pub(crate) async fn ports(&self, part: &str) -> anyhow::Result<Vec<u16>> {
-        let filters = HashMap::from([("name".to_owned(), vec![part.to_owned()])]);
-        let options = ListContainersOptions { filters: Some(filters), ..Default::default() };
-        let mut found = self.docker.list_containers(Some(options)).await?;
+        let mut found = self.containers(part).await?;
         found.sort_by_key(|it| std::cmp::Reverse(it.created));
         Ok(found.iter().flat_map(published).collect())
+    }
+
+    /// How many of them run.
+    pub(crate) async fn count(&self, part: &str) -> anyhow::Result<usize> {
+        Ok(self.containers(part).await?.len())
+    }
+
+    async fn containers(&self, part: &str) -> anyhow::Result<Vec<ContainerSummary>> {
+        let filters = HashMap::from([("name".to_owned(), vec![part.to_owned()])]);
+        let options = ListContainersOptions { filters: Some(filters), ..Default::default() };
+        Ok(self.docker.list_containers(Some(options)).await?)
     }
 
     pub(crate) async fn has_image(&self, version: &str) -> anyhow::Result<()> {
@@ -143,6 +177,7 @@ fn body(version: &str, network: &str) -> ContainerCreateBody {
         env: Some(vec!["HELLO_GREETING=Good day".to_owned()]),
         labels: Some(HashMap::from([("colony.bench".to_owned(), "baseline".to_owned())])),
         exposed_ports: Some(vec![port.clone()]),
+        stop_signal: Some("SIGKILL".to_owned()),
         healthcheck: Some(HealthConfig {
             test: Some(vec!["NONE".to_owned()]),
             ..HealthConfig::default()

@@ -13,6 +13,7 @@ mod fleet;
 mod maps;
 mod memory;
 mod pretend;
+mod probe;
 mod process;
 mod push;
 mod ready;
@@ -25,7 +26,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 
-use engine::{Engine, NETWORK};
+use engine::Engine;
 use fleet::{Fleet, Setup};
 use story::Story;
 use table::Table;
@@ -37,8 +38,15 @@ struct Plan {
     /// Engines by name, which is also their node's.
     engines: Vec<(String, PathBuf)>,
     repeats: usize,
-    /// Nothing but what needs no quiet machine.
-    memory_only: bool,
+    only: Option<Part>,
+}
+
+/// What can be measured alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Needs no quiet machine.
+    Memory,
+    Update,
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -49,10 +57,14 @@ async fn main() -> anyhow::Result<()> {
         fleet.node_add(name, socket).await?;
     }
     fleet.online().await?;
-    if !plan.memory_only {
-        times(&plan, &mut fleet).await?;
+    match plan.only {
+        None => {
+            times(&plan, &mut fleet).await?;
+            weights(&plan, &mut fleet).await?;
+        }
+        Some(Part::Memory) => weights(&plan, &mut fleet).await?,
+        Some(Part::Update) => updates(&plan, &mut Story::follow(&fleet.client).await?).await?,
     }
-    weights(&plan, &mut fleet).await?;
     fleet.stop().await
 }
 
@@ -67,16 +79,11 @@ async fn weights(plan: &Plan, fleet: &mut Fleet) -> anyhow::Result<()> {
 
 async fn times(plan: &Plan, fleet: &mut Fleet) -> anyhow::Result<()> {
     let mut story = Story::follow(&fleet.client).await?;
-    let few = (plan.repeats / 2).max(1);
-    let (mut deploys, mut updates) = (Vec::new(), Vec::new());
+    let mut deploys = Vec::new();
     for (name, socket) in &plan.engines {
-        let engine = Engine::connect(socket).await?;
-        engine.clear().await;
-        engine.network_add(NETWORK).await?;
+        let engine = Engine::connect(socket).await?.ready().await?;
         let measured = deploy::measure(&mut story, &engine, name, plan.repeats).await?;
         deploys.push((name.clone(), measured));
-        let measured = update::measure(&mut story, &engine, name, few).await?;
-        updates.push((name.clone(), measured));
         engine.clear().await;
     }
     print(&deploy::table(plan.repeats, &deploys));
@@ -84,21 +91,37 @@ async fn times(plan: &Plan, fleet: &mut Fleet) -> anyhow::Result<()> {
         let typical = measured.typical().context("nothing was measured")?;
         print(&trace::table(fleet, name, typical)?);
     }
-    print(&update::table(few, &updates));
+    updates(plan, &mut story).await?;
     let (name, _) = plan.engines.first().context("there is no engine")?;
     let bare = &deploys.first().context("nothing was measured")?.1.bare;
-    print(&push::measure(fleet, &mut story, name, few, bare).await?);
+    print(&push::measure(fleet, &mut story, name, plan.few(), bare).await?);
     drop(story);
     print(&ready::measure(fleet, name).await?);
     Ok(())
 }
 
+async fn updates(plan: &Plan, story: &mut Story) -> anyhow::Result<()> {
+    let mut updates = Vec::new();
+    for (name, socket) in &plan.engines {
+        let engine = Engine::connect(socket).await?.ready().await?;
+        updates.push((name.clone(), update::measure(story, &engine, name, plan.few()).await?));
+        engine.clear().await;
+    }
+    print(&update::table(plan.few(), &updates));
+    Ok(())
+}
+
 impl Plan {
-    /// `--colony`, `--local`, `--node`, `--dir`, `--repeats`, `--only memory`, and
-    /// `--engine name=socket` for each.
+    /// How often what takes longer is done.
+    fn few(&self) -> usize {
+        (self.repeats / 2).max(1)
+    }
+
+    /// `--colony`, `--local`, `--node`, `--dir`, `--repeats`, `--only memory` or
+    /// `--only update`, and `--engine name=socket` for each.
     fn read(mut words: impl Iterator<Item = String>) -> anyhow::Result<Plan> {
         let (mut colony, mut local, mut node, mut dir) = (None, None, None, None);
-        let (mut engines, mut repeats, mut memory_only) = (Vec::new(), 20, false);
+        let (mut engines, mut repeats, mut only) = (Vec::new(), 20, None);
         while let Some(word) = words.next() {
             let value = words.next().with_context(|| format!("{word} needs a value"))?;
             match word.as_str() {
@@ -107,7 +130,7 @@ impl Plan {
                 "--node" => node = Some(PathBuf::from(value)),
                 "--dir" => dir = Some(PathBuf::from(value)),
                 "--repeats" => repeats = value.parse()?,
-                "--only" if value == "memory" => memory_only = true,
+                "--only" => only = Some(Part::read(&value)?),
                 "--engine" => {
                     let (name, socket) = value.split_once('=').context("--engine name=socket")?;
                     engines.push((name.to_owned(), PathBuf::from(socket)));
@@ -119,7 +142,17 @@ impl Plan {
         let local = local.unwrap_or_else(|| colony.clone());
         let node = node.unwrap_or_else(|| colony.clone());
         let dir = dir.context("--dir says where to keep things")?;
-        Ok(Plan { setup: Setup { colony, local, node, dir }, engines, repeats, memory_only })
+        Ok(Plan { setup: Setup { colony, local, node, dir }, engines, repeats, only })
+    }
+}
+
+impl Part {
+    fn read(word: &str) -> anyhow::Result<Part> {
+        match word {
+            "memory" => Ok(Part::Memory),
+            "update" => Ok(Part::Update),
+            _ => anyhow::bail!("there is no part `{word}`, but `memory` and `update`"),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
-use colony_api::request::{DeleteQuery, DeployRequest, EventQuery};
+use colony_api::request::{DeleteQuery, DeployRequest, EventQuery, Strategy};
 use colony_api::view::EventView;
 use colony_api::{Client, EventStream, Signal};
 
@@ -56,14 +56,22 @@ impl Story {
         version: &str,
         node: &str,
     ) -> anyhow::Result<Times> {
-        let request = DeployRequest {
-            application: "hello".to_owned(),
-            version: Some(version.to_owned()),
-            name: Some(name.to_owned()),
-            sites: vec![SITE.to_owned()],
-            node: Some(format!("{SITE}/{node}")),
-            ..DeployRequest::default()
-        };
+        self.ask(name, request(name, version, node)).await
+    }
+
+    /// The same with a strategy, which later deploys keep.
+    pub(crate) async fn deploy_by(
+        &mut self,
+        strategy: Strategy,
+        name: &str,
+        version: &str,
+        node: &str,
+    ) -> anyhow::Result<Times> {
+        let strategy = Some(strategy);
+        self.ask(name, DeployRequest { strategy, ..request(name, version, node) }).await
+    }
+
+    async fn ask(&mut self, name: &str, request: DeployRequest) -> anyhow::Result<Times> {
         let mut wall = Wall { sent: clock::wall(), ..Wall::default() };
         let sent = clock::now();
         let answer = self.client.deploy(&request).await.context("could not deploy")?;
@@ -115,6 +123,17 @@ impl Story {
                 Signal::Reset | Signal::Lost(_) | Signal::Resumed => {}
             }
         }
+    }
+}
+
+fn request(name: &str, version: &str, node: &str) -> DeployRequest {
+    DeployRequest {
+        application: "hello".to_owned(),
+        version: Some(version.to_owned()),
+        name: Some(name.to_owned()),
+        sites: vec![SITE.to_owned()],
+        node: Some(format!("{SITE}/{node}")),
+        ..DeployRequest::default()
     }
 }
 

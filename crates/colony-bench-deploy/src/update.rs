@@ -1,31 +1,40 @@
-//! How long nobody answers while a version replaces another.
-//!
-//! A prober asks the published port all the time and follows it: `hello`
-//! leaves the port to the engine, so it is another one afterwards. The gap is
-//! from the last answer of one version to the first of the other.
+//! How long nobody answers while a version replaces another, and how long the
+//! whole update takes: in the old one's place, and staged beside it first. Each
+//! by colony, and what it comes down to through the bare engine.
 
 use std::time::Duration;
 
-use anyhow::Context;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::time::{sleep, timeout};
+use colony_api::request::{Promote, Strategy, StrategyKind};
 
 use crate::clock::{self, Samples};
 use crate::engine::{Engine, NETWORK};
 use crate::fleet::wait;
+use crate::probe::gap;
 use crate::story::Story;
 use crate::table::{Table, ratio, time};
 
-/// Between two questions of the prober.
-const PAUSE: Duration = Duration::from_millis(2);
-const PATIENCE: Duration = Duration::from_secs(30);
 const VERSIONS: [&str; 2] = ["1.0", "1.1"];
 
 #[derive(Debug, Default)]
 pub(crate) struct Measured {
-    bare: Samples,
-    colony: Samples,
+    bare: Updates,
+    colony: Updates,
+    made: Updates,
+    staged: Updates,
+}
+
+/// One way to update, again and again.
+#[derive(Debug, Default)]
+struct Updates {
+    gap: Samples,
+    whole: Samples,
+}
+
+impl Updates {
+    fn add(&mut self, (gap, whole): (Duration, Duration)) {
+        self.gap.add(gap);
+        self.whole.add(whole);
+    }
 }
 
 pub(crate) async fn measure(
@@ -34,94 +43,116 @@ pub(crate) async fn measure(
     node: &str,
     repeats: usize,
 ) -> anyhow::Result<Measured> {
-    let name = format!("{node}-update");
+    let (plain, staged) = (format!("{node}-update"), format!("{node}-blue-green"));
     // Both images are local afterwards.
-    story.deploy(&name, VERSIONS[1], node).await?;
-    story.deploy(&name, VERSIONS[0], node).await?;
+    for version in [VERSIONS[1], VERSIONS[0]] {
+        story.deploy(&plain, version, node).await?;
+        story.deploy_by(blue_green(), &staged, version, node).await?;
+        tidy(engine, &staged).await?;
+    }
     let mut measured = Measured::default();
     for repeat in 0..repeats {
         measured.bare.add(bare(engine).await?);
-        let (from, to) = (VERSIONS[repeat % 2], VERSIONS[(repeat + 1) % 2]);
-        let change = async { story.deploy(&name, to, node).await.map(|_| ()) };
-        measured.colony.add(gap(engine, &name, from, to, change).await?);
+        measured.colony.add(update(story, engine, &plain, node, repeat).await?);
+        measured.made.add(bare_made(engine).await?);
+        measured.staged.add(update(story, engine, &staged, node, repeat).await?);
     }
-    story.delete(&name).await?;
+    story.delete(&plain).await?;
+    story.delete(&staged).await?;
     Ok(measured)
 }
 
-/// Remove, create and start through the bare engine API.
-async fn bare(engine: &Engine) -> anyhow::Result<Duration> {
+/// What is staged takes over as soon as it is well.
+fn blue_green() -> Strategy {
+    Strategy {
+        kind: StrategyKind::BlueGreen,
+        max_unavailable: None,
+        canary: None,
+        soak: Some("0s".to_owned()),
+        promote: Some(Promote::Auto),
+    }
+}
+
+/// Remove, create, start and check through the bare engine API.
+async fn bare(engine: &Engine) -> anyhow::Result<(Duration, Duration)> {
     let name = "bench-update";
     let old = engine.start(name, VERSIONS[0], NETWORK).await?;
     engine.healthy(&old).await?;
     let mut fresh = String::new();
     let change = async {
+        let begun = clock::now();
         engine.remove(&old).await?;
         fresh = engine.start(name, VERSIONS[1], NETWORK).await?;
-        Ok(())
+        engine.healthy(&fresh).await?;
+        Ok(clock::now() - begun)
     };
-    let gap = gap(engine, name, VERSIONS[0], VERSIONS[1], change).await?;
+    let measured = gap(engine, name, VERSIONS[0], VERSIONS[1], change).await?;
     engine.remove(&fresh).await?;
-    Ok(gap)
+    Ok(measured)
 }
 
-async fn gap(
+/// The same, with the new container made ahead and the old one removed last.
+async fn bare_made(engine: &Engine) -> anyhow::Result<(Duration, Duration)> {
+    let names = ["bench-update-1", "bench-update-2"];
+    let old = engine.start(names[0], VERSIONS[0], NETWORK).await?;
+    engine.healthy(&old).await?;
+    let fresh = engine.create(names[1], VERSIONS[1], NETWORK).await?;
+    let change = async {
+        let begun = clock::now();
+        engine.stop(&old).await?;
+        engine.start_made(&fresh).await?;
+        engine.healthy(&fresh).await?;
+        Ok(clock::now() - begun)
+    };
+    let measured = gap(engine, "bench-update", VERSIONS[0], VERSIONS[1], change).await?;
+    engine.remove(&old).await?;
+    engine.remove(&fresh).await?;
+    Ok(measured)
+}
+
+/// There or back, by turns.
+async fn update(
+    story: &mut Story,
     engine: &Engine,
-    container: &str,
-    from: &str,
-    to: &str,
-    change: impl Future<Output = anyhow::Result<()>>,
-) -> anyhow::Result<Duration> {
-    let mut port = find(engine, container).await?.context("nothing is published")?;
-    let (from, to) = (format!("hello {from}\n"), format!("hello {to}\n"));
-    // The change begins when the old version has answered.
-    wait("an answer", async || Ok(ask(port).await.is_ok_and(|it| it.ends_with(&from)))).await?;
-    let mut last = clock::now();
-    let probing = async {
-        loop {
-            match ask(port).await {
-                Ok(page) if page.ends_with(&to) => break Ok((last, clock::now())),
-                Ok(page) if page.ends_with(&from) => last = clock::now(),
-                Ok(_) | Err(_) => port = find(engine, container).await?.unwrap_or(port),
-            }
-            sleep(PAUSE).await;
-        }
-    };
-    let both = async { tokio::try_join!(probing, change) };
-    let ((last, first), ()) = timeout(PATIENCE, both).await.context("no answer any more")??;
-    Ok(first - last)
+    name: &str,
+    node: &str,
+    repeat: usize,
+) -> anyhow::Result<(Duration, Duration)> {
+    let (from, to) = (VERSIONS[repeat % 2], VERSIONS[(repeat + 1) % 2]);
+    let change = async { story.deploy(name, to, node).await.map(|it| it.seen - it.accepted) };
+    let measured = gap(engine, name, from, to, change).await?;
+    tidy(engine, name).await?;
+    Ok(measured)
 }
 
-async fn find(engine: &Engine, container: &str) -> anyhow::Result<Option<u16>> {
-    Ok(engine.ports(container).await?.first().copied())
-}
-
-async fn ask(port: u16) -> anyhow::Result<String> {
-    let asking = async {
-        let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
-        stream.write_all(b"GET / HTTP/1.1\r\nHost: hello\r\nConnection: close\r\n\r\n").await?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await?;
-        anyhow::Ok(answer)
-    };
-    timeout(Duration::from_millis(250), asking).await?
+/// What was staged is removed after INSTALLED, and must not disturb what is
+/// measured next.
+async fn tidy(engine: &Engine, name: &str) -> anyhow::Result<()> {
+    wait("what was staged to go", async || Ok(engine.count(name).await? == 1)).await
 }
 
 pub(crate) fn table(repeats: usize, engines: &[(String, Measured)]) -> Table {
-    let title = format!("Update downtime, between 1.0 and 1.1, {repeats} repeats");
-    let columns = ["engine", "what", "median", "p95", "ratio of medians"];
+    let title = format!("Updating, between 1.0 and 1.1, {repeats} repeats");
+    let columns =
+        ["engine", "what", "nobody answers, median", "p95", "ratio of medians", "whole update"];
     let mut table = Table::new(title, &columns);
     for (engine, it) in engines {
-        let mut row = |what: &str, samples: &Samples| {
-            let (median, p95) = (time(samples.median()), time(samples.p95()));
-            let ratio = ratio(samples.median(), it.bare.median());
-            table.row([engine.clone(), what.to_owned(), median, p95, ratio]);
+        let mut row = |what: &str, updates: &Updates| {
+            let (median, p95) = (updates.gap.median(), updates.gap.p95());
+            let ratio = ratio(median, it.bare.gap.median());
+            let whole = time(updates.whole.median());
+            table.row([engine.clone(), what.to_owned(), time(median), time(p95), ratio, whole]);
         };
         row("baseline: remove, create, start", &it.bare);
         row("colony", &it.colony);
+        row("baseline: stop, start what was made ahead", &it.made);
+        row("colony, `blue-green`", &it.staged);
     }
     table.note(
-        "From the last answer of one version to the first of the other, asked every 2 ms through \
-         the published port; the baseline is asked in the same way.",
+        "Nobody answers from the last answer of one version to the first of the other, asked every \
+         2 ms through the published port; the baseline is asked in the same way. The whole update \
+         is a median too: of the baseline until its first passing check, of colony from accepted to \
+         INSTALLED seen at CO. `blue-green` with `soak: 0s`, so that what is staged takes over as \
+         soon as it is well.",
     )
 }

@@ -46,6 +46,12 @@ pub(crate) enum Kind {
     /// A site asks for commands.
     Ask,
     Revert,
+    FormerFetch,
+    FormerHears {
+        node: usize,
+        index: usize,
+    },
+    FormerFenced,
     /// Time passes to the next timer of anybody.
     Pass,
 }
@@ -87,6 +93,7 @@ impl World {
             }
         }
         add(Kind::Revert);
+        self.former_choices(&mut add);
         self.arrivals(Way::Out, self.out.len(), &mut add);
         self.arrivals(Way::Back, self.back.len(), &mut add);
         for node in 0..self.nodes.len() {
@@ -129,10 +136,11 @@ impl World {
     }
 
     /// What cannot be asked for is not: there is nothing to release or to leave.
-    fn makes_sense(&self, op: Op) -> bool {
+    pub(crate) fn makes_sense(&self, op: Op) -> bool {
         match op {
             Op::Push(_) | Op::Delete | Op::Replace => true,
             Op::Release => self.is_quarantined(),
+            Op::Promote => self.awaits_promotion(),
             Op::Rollback => self.local.core.git() == Some(&self.git.head()),
         }
     }
@@ -168,6 +176,9 @@ impl World {
             Kind::Send => self.send_news(),
             Kind::Ask => self.send_out(crate::message::Out::CommandsPlease),
             Kind::Revert => self.reverted |= self.central_revert(),
+            Kind::FormerFetch => self.former_fetch(),
+            Kind::FormerHears { node, index } => self.former_hears(*node, *index),
+            Kind::FormerFenced => self.former_is_fenced(),
             Kind::Pass => {
                 self.left.passes -= 1;
                 self.pass();
@@ -250,6 +261,7 @@ impl World {
         if self.local.wake.is_some_and(|it| self.local.clock.when(it) <= at) {
             let _ = self.local_step(colony_core::site::Input::Tick, Die::Never);
         }
+        self.former_ticks();
         for node in 0..self.nodes.len() {
             self.edge_step(node, colony_core::node::Input::Tick, Die::Never);
             self.edge_look(node, Die::Never);

@@ -1,8 +1,9 @@
 //! The faults stop: what follows is decided, and must end as wanted.
 //!
 //! Everything under way is lost, nobody dies, nobody interferes. Nodes poll,
-//! report and work, sites and centre talk, and time passes from timer to timer. The world must come to rest: every placement as wanted or failed for
-//! good by its revision, devices and centre in agreement.
+//! report and work, sites and centre talk, and time passes from timer to timer.
+//! The world must come to rest: every placement as wanted, failed for good by
+//! its revision, or held back by a step; devices and centre in agreement.
 
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -95,6 +96,7 @@ impl World {
     /// Everybody does what there is to do, and every message arrives.
     fn round(&mut self) {
         self.local_fetch(Die::Never);
+        self.former_is_fenced();
         for node in 0..self.nodes.len() {
             while !self.nodes[node].doing.is_empty() {
                 self.engine_done(node, 0, Die::Never);
@@ -153,12 +155,16 @@ impl World {
         (0..self.nodes.len()).find_map(|it| self.node_unfinished(it))
     }
 
-    /// As wanted, or failed for good by the revision's own fault.
+    /// As wanted, failed for good by the revision's own fault, or held back
+    /// until an operator opens the next step.
     fn is_settled(&self, placement: &Placement) -> bool {
         let Some(deployment) = self.local.core.deployment(&placement.id.deployment) else {
             return false;
         };
+        let held = self.awaits_promotion();
         match placement.state() {
+            State::Pending | State::Installed if held => true,
+            State::Updating => held && placement.is_aside(),
             State::Installed => {
                 let target = placement.revisions.target.as_ref().map(|it| it.workload);
                 deployment.effective().map(|it| it.workload) == target
@@ -169,7 +175,6 @@ impl World {
             }
             State::Pending
             | State::Installing
-            | State::Updating
             | State::RollingBack
             | State::Unknown(_)
             | State::Deleting

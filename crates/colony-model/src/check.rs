@@ -1,6 +1,7 @@
 //! What must hold in every state, checked after every step of everybody.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use colony_core::event::{Body, Event, Transition};
 use colony_core::id::{DeploymentId, PlacementId};
@@ -11,7 +12,9 @@ use colony_core::transition::{Trigger, is_legal};
 use colony_core::{node, why};
 use colony_margo::Digest;
 
+use crate::edge::Edge;
 use crate::local::Local;
+use crate::plan::Op;
 use crate::words;
 use crate::world::World;
 
@@ -31,6 +34,7 @@ pub(crate) enum Rule {
     Deleted,
     Why,
     Seed,
+    Step,
     Converges,
 }
 
@@ -50,6 +54,7 @@ impl Rule {
             Rule::Deleted => "DELETED only after the node confirmed, or never had it",
             Rule::Why => "what is not final has a why",
             Rule::Seed => "a new orchestrator is told of everything",
+            Rule::Step => "nobody starts a revision before its step is opened",
             Rule::Converges => "when the faults stop, the world converges",
         }
     }
@@ -68,7 +73,7 @@ impl World {
     pub(crate) fn break_rule(&mut self, rule: Rule, what: String) {
         self.say(format!("BROKEN: {}: {what}", rule.name()));
         if self.broken.is_none() {
-            self.broken = Some(std::sync::Arc::new(Broken { rule, what }));
+            self.broken = Some(Arc::new(Broken { rule, what }));
         }
     }
 
@@ -163,6 +168,9 @@ impl World {
 
     /// Looks at a manifest that is about to be sent.
     pub(crate) fn observe_manifest(&mut self, node: usize, manifest: &NodeManifest) {
+        if self.is_former() {
+            return;
+        }
         let new = (manifest.version, manifest.etag);
         let Some(old) = self.served[node].replace(new) else { return };
         let (version, before) = (words::version(new.0), words::version(old.0));
@@ -197,6 +205,22 @@ impl World {
             return Err((Rule::Restart, what));
         }
         Ok(())
+    }
+}
+
+/// What a device must not have.
+impl World {
+    /// Looks at what the engines have been told to run.
+    pub(crate) fn check_step(&mut self) {
+        let (Some(most), Some(newest)) = (self.plan.ahead, self.plan.newest()) else { return };
+        let promoted = self.plan.script[..self.done].contains(&Op::Promote);
+        let id = self.deployment();
+        let has = |it: &&Arc<Edge>| it.engine.active(&id) == Some(newest);
+        let count = self.nodes.iter().filter(has).count();
+        if !promoted && count > most {
+            let what = format!("{count} nodes have started {newest}, {most} may");
+            self.break_rule(Rule::Step, what);
+        }
     }
 }
 

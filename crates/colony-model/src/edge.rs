@@ -81,7 +81,7 @@ impl Edge {
         Node::restore(self.name.as_str().parse().expect("a device id"), policy(), rows)
     }
 
-    fn have(&self) -> Option<Have> {
+    pub(crate) fn have(&self) -> Option<Have> {
         let version = self.core.version()?.get();
         let etag = self.core.etag().and_then(|it| it.trim_matches('"').parse::<Digest>().ok());
         Some(Have { version, etag })
@@ -233,6 +233,7 @@ impl World {
             return true;
         }
         self.say(format!("node {name} takes manifest {}", words::version(sheet.version)));
+        self.check_obedience(node, sheet);
         if die != Die::BeforePersist {
             self.edge(node).wants = words::listed(sheet);
         }
@@ -251,6 +252,7 @@ impl World {
         let end = if result.is_ok() { "is done" } else { "fails" };
         let line = format!("node {}'s engine {end}: {what}{how}", edge.name);
         self.say(line);
+        self.check_step();
         self.edge_step(node, Input::Done { action: doing.action, result }, die);
     }
 

@@ -39,7 +39,8 @@ impl Findings {
     }
 }
 
-/// Explores a world in breadth, until a property is broken or the bound is met.
+/// Explores a world in breadth from every state of its plain stories, until a
+/// property is broken or the bound is met.
 #[expect(clippy::disallowed_methods, reason = "how long it took is told to people")]
 pub fn explore(plan: Plan, threads: usize) -> Findings {
     let begun = Instant::now();
@@ -56,9 +57,9 @@ pub fn explore(plan: Plan, threads: usize) -> Findings {
         let path = found.remove(property.name);
         let holds = match property.expectation {
             Expectation::Always | Expectation::Eventually => path.is_none(),
-            Expectation::Sometimes => path.is_some() || cut,
+            Expectation::Sometimes => path.is_some() || broken,
         };
-        let trace = path.filter(|_| !holds).map(|it| trace(it, property.name));
+        let trace = path.filter(|_| !holds).map(|it| trace(checker.model(), it, property.name));
         Finding { name: property.name, holds, trace }
     });
     let properties = properties.collect();
@@ -66,14 +67,18 @@ pub fn explore(plan: Plan, threads: usize) -> Findings {
     Findings { world, about, states, depth, cut, took: begun.elapsed(), properties }
 }
 
-/// A path in numbered lines.
-fn trace(path: Path<World, Act>, property: &str) -> String {
+/// A path in numbered lines, from the beginning of its plain story.
+fn trace(model: &Bounded, path: Path<World, Act>, property: &str) -> String {
     let mut text = String::new();
     let states = path.into_states();
     let mut number = 0;
-    for world in states.iter().skip(1) {
+    let plain = states.first().map(|it| model.way_to(it)).unwrap_or_default();
+    for world in plain.iter().chain(states.iter().skip(1)) {
         number += 1;
         line(&mut text, number, &world.said);
+        if number == plain.len() && states.len() > 1 {
+            let _ = writeln!(text, "      so far nothing has gone wrong");
+        }
     }
     if property == Rule::Converges.name()
         && let Some(last) = states.last()

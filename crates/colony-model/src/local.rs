@@ -172,6 +172,14 @@ impl World {
         self.send_down(node, Down::Answer { sheet, asks });
     }
 
+    /// The orchestrator would tell `node` to run something else.
+    pub(crate) fn has_news(&self, node: usize) -> bool {
+        let edge = &self.nodes[node];
+        let manifest = self.local.core.manifest(&edge.name);
+        let has = edge.have().and_then(|it| it.etag);
+        manifest.is_ok_and(|it| has != Some(it.etag))
+    }
+
     /// What the centre has not acknowledged, as far as this life knows.
     pub(crate) fn local_news(&self) -> Out {
         let local = &self.local;

@@ -9,12 +9,14 @@ use crate::act::Act;
 use crate::calm::Memo;
 use crate::check::Rule;
 use crate::plan::Plan;
+use crate::story::People;
 use crate::world::World;
 
 /// A bounded world, with what was found out about it.
 #[derive(Debug)]
 pub(crate) struct Bounded {
-    start: World,
+    /// The plain stories, with hasty and with patient people.
+    stories: [Vec<World>; 2],
     /// States of which the continuation is known to converge.
     memo: Memo,
     /// Rules of which a counter-example is known: the first is the shortest.
@@ -24,11 +26,21 @@ pub(crate) struct Bounded {
 impl Bounded {
     pub(crate) fn new(plan: Plan) -> Bounded {
         let start = World::new(Arc::new(plan));
-        Bounded { start, memo: Memo::default(), found: Mutex::default() }
+        let stories = [People::Hasty, People::Patient].map(|it| start.tell(it));
+        Bounded { stories, memo: Memo::default(), found: Mutex::default() }
     }
 
     pub(crate) fn plan(&self) -> &Plan {
-        &self.start.plan
+        &self.stories[0][0].plan
+    }
+
+    /// What had happened in a plain story when exploring began at `world`.
+    pub(crate) fn way_to(&self, world: &World) -> &[World] {
+        let found = self.stories.iter().find_map(|story| {
+            let at = story.iter().position(|it| it == world)?;
+            Some(&story[1..=at])
+        });
+        found.unwrap_or_default()
     }
 
     fn holds(&self, world: &World, rule: Rule) -> bool {
@@ -64,8 +76,13 @@ impl Model for Bounded {
     type State = World;
     type Action = Act;
 
+    /// The last is explored first: that is where a story begins.
     fn init_states(&self) -> Vec<World> {
-        vec![self.start.clone()]
+        let mut known = BTreeSet::new();
+        let all = self.stories.iter().flatten().filter(|it| known.insert(it.print));
+        let mut all: Vec<World> = all.cloned().collect();
+        all.reverse();
+        all
     }
 
     fn actions(&self, world: &World, acts: &mut Vec<Act>) {
@@ -82,7 +99,7 @@ impl Model for Bounded {
     fn properties(&self) -> Vec<Property<Bounded>> {
         let mut all = rules! {
             Table Log Versions Content Limit Quarantine Acknowledged Belief Restart Removal
-            Deleted Why Seed
+            Deleted Why Seed Step
         };
         let converges = |model: &Bounded, world: &World| model.converges(world);
         all.push(Property::always(Rule::Converges.name(), converges));
@@ -113,7 +130,7 @@ mod tests {
     use std::collections::{BTreeMap, VecDeque};
 
     use super::*;
-    use crate::plan::{centre, plans};
+    use crate::worlds::{centre, plans};
 
     #[test]
     fn states_that_count_as_one_go_on_alike() {
@@ -131,14 +148,14 @@ mod tests {
         let mut again = 0;
         while let Some(world) = open.pop_front().filter(|_| again < limit) {
             let next = model.next_states(&world);
-            let prints: Vec<u64> = next.iter().map(World::print).collect();
-            match known.get(&world.print()) {
+            let prints: Vec<u64> = next.iter().map(|it| it.print).collect();
+            match known.get(&world.print) {
                 Some(before) => {
                     again += 1;
                     assert_eq!(*before, prints, "{}: {world:?}", model.plan().name);
                 }
                 None => {
-                    known.insert(world.print(), prints);
+                    known.insert(world.print, prints);
                     open.extend(next);
                 }
             }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use colony_core::id::{DeploymentId, PlacementId, SiteName};
@@ -19,7 +18,6 @@ use crate::git::Git;
 use crate::local::Local;
 use crate::message::{Back, Down, Line, Out, Up};
 use crate::plan::{Bounds, Op, Plan};
-use crate::print::hash;
 use crate::time::{START, timing};
 
 /// The name of the only deployment.
@@ -35,6 +33,8 @@ pub(crate) struct World {
     pub(crate) git: Arc<Git>,
     pub(crate) central: Arc<Central>,
     pub(crate) local: Arc<Local>,
+    /// The orchestrator before it, if it does not know that it was replaced.
+    pub(crate) former: Option<Arc<Local>>,
     pub(crate) nodes: Vec<Arc<Edge>>,
     pub(crate) up: Vec<Line<Up>>,
     pub(crate) down: Vec<Line<Down>>,
@@ -53,7 +53,8 @@ pub(crate) struct World {
     pub(crate) broken: Option<Arc<Broken>>,
     /// What the last act did, in words.
     pub(crate) said: Vec<String>,
-    print: u64,
+    /// The digest by which this state is known.
+    pub(crate) print: u64,
 }
 
 impl World {
@@ -70,6 +71,7 @@ impl World {
             git: Arc::new(git),
             central: Arc::default(),
             local: Arc::new(nobody),
+            former: None,
             nodes: plan.nodes.iter().map(node).collect(),
             up: vec![Line::default(); count],
             down: vec![Line::default(); count],
@@ -99,7 +101,8 @@ impl World {
             self.edge_introduce(node);
             self.talk(node);
         }
-        let first = self.plan.first.map(|it| self.text(it));
+        let settings = if self.plan.settled { "" } else { self.plan.settings };
+        let first = self.plan.first.map(|it| self.text(it, settings));
         Arc::make_mut(&mut self.git).commit(first);
         if self.plan.settled {
             let calm = self.calm_down();
@@ -110,8 +113,8 @@ impl World {
         self.note();
     }
 
-    fn text(&self, version: &str) -> String {
-        let settings = [self.plan.settings, TIMES].join("\n");
+    fn text(&self, version: &str, settings: &str) -> String {
+        let settings = [settings, TIMES].join("\n");
         App::new(NAME, version).with(&settings).text(&self.site)
     }
 
@@ -155,7 +158,7 @@ impl World {
         match op {
             Op::Push(version) => {
                 self.say(format!("somebody commits {NAME} {version}"));
-                let text = self.text(version);
+                let text = self.text(version, self.plan.settings);
                 Arc::make_mut(&mut self.git).commit(Some(text));
             }
             Op::Delete => {
@@ -163,9 +166,10 @@ impl World {
                 self.removed = true;
                 Arc::make_mut(&mut self.git).commit(None);
             }
-            Op::Replace => self.found_local(),
+            Op::Replace => self.replace_local(),
             Op::Release => self.command(Action::ReleaseQuarantine { deployment }),
             Op::Rollback => self.command(Action::Rollback { deployment }),
+            Op::Promote => self.command(Action::Promote { deployment }),
         }
     }
 
@@ -177,116 +181,6 @@ impl World {
         let command =
             colony_core::site::Command { number: None, by: "ana".into(), expires: None, action };
         let _ = self.local_step(Input::Command(command), Die::Never);
-    }
-
-    /// Brings the digest up to the present.
-    pub(crate) fn note(&mut self) {
-        self.refresh();
-        self.print = hash((self.standing(), self.lines(), self.done, self.left, &self.served));
-    }
-
-    /// The digest by which this state is known.
-    #[cfg(test)]
-    pub(crate) fn print(&self) -> u64 {
-        self.print
-    }
-
-    /// Brings the digests of the roles that changed up to the present.
-    pub(crate) fn refresh(&mut self) {
-        if self.local.print().is_none() {
-            Arc::make_mut(&mut self.local).note(self.now);
-        }
-        if self.central.print().is_none() {
-            Arc::make_mut(&mut self.central).note();
-        }
-        for edge in self.nodes.iter_mut().filter(|it| it.print().is_none()) {
-            Arc::make_mut(edge).note(self.now);
-        }
-    }
-
-    /// Everything but the lines and what may still happen.
-    pub(crate) fn standing(&self) -> u64 {
-        let nodes: Vec<Option<u64>> = self.nodes.iter().map(|it| it.print()).collect();
-        let incarnation = self.local.incarnation();
-        let next = self.central.next(incarnation);
-        let skip = usize::try_from(next - 1).unwrap_or(0);
-        let unheard: Vec<u64> = self.local.log.iter().skip(skip).map(|it| it.1).collect();
-        let ahead = i128::from(self.local.unsent) - i128::from(next);
-        let roles = (self.local.print(), self.central.print(), nodes, self.git.print());
-        hash((roles, unheard, ahead, self.removed, self.reverted, self.broken.is_some()))
-    }
-
-    fn lines(&self) -> u64 {
-        let near = |line: &[u64]| hash(line);
-        let up: Vec<u64> = self.up.iter().map(|it| near(&it.prints())).collect();
-        let down: Vec<u64> = self.down.iter().map(|it| near(&it.prints())).collect();
-        let out: Vec<_> = self.out.texts().map(|it| self.far(it)).collect();
-        let back: Vec<_> = self.back.texts().map(|it| self.near(it)).collect();
-        hash((up, down, out, back))
-    }
-
-    /// Positions in the log count from what the centre has.
-    fn far(&self, message: &Out) -> (u8, u32, i128, usize) {
-        match message {
-            Out::Events { incarnation, from, events } => {
-                let next = self.central.next(*incarnation);
-                (1, *incarnation, i128::from(*from) - i128::from(next), events.len())
-            }
-            Out::CommandsPlease => (2, 0, 0, 0),
-        }
-    }
-
-    fn near(&self, message: &Back) -> (u8, u32, i128, Vec<Option<u64>>) {
-        match message {
-            Back::Taken { incarnation, next } => {
-                let stored = self.central.next(*incarnation);
-                (1, *incarnation, i128::from(*next) - i128::from(stored), Vec::new())
-            }
-            Back::Fenced { by } => (2, *by, 0, Vec::new()),
-            Back::Commands(all) => (3, 0, 0, all.iter().map(|it| it.number).collect()),
-        }
-    }
-}
-
-/// Questions of goals.
-impl World {
-    pub(crate) fn any(&self, is: impl Fn(State) -> bool) -> bool {
-        self.local.core.placements().any(|it| is(it.state()))
-    }
-
-    /// Every node has a placement, and each is so.
-    pub(crate) fn all(&self, is: impl Fn(State) -> bool) -> bool {
-        let core = &self.local.core;
-        core.placements().count() == self.nodes.len() && core.placements().all(|it| is(it.state()))
-    }
-
-    pub(crate) fn is_quarantined(&self) -> bool {
-        let deployment = self.local.core.deployment(&self.deployment());
-        deployment.is_some_and(|it| !it.quarantine().is_empty())
-    }
-
-    pub(crate) fn is_spent(&self) -> bool {
-        self.done == self.plan.script.len()
-    }
-
-    /// Every node runs the version that Git's head holds.
-    pub(crate) fn runs_head(&self) -> bool {
-        let id = self.deployment();
-        let text = self.git.file().and_then(|it| self.git.text(it)).unwrap_or_default();
-        let version = crate::words::revision(&text);
-        self.is_spent() && self.nodes.iter().all(|it| it.engine.running(&id) == version)
-    }
-}
-
-impl Hash for World {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.print.hash(state);
-    }
-}
-
-impl PartialEq for World {
-    fn eq(&self, other: &World) -> bool {
-        self.print == other.print
     }
 }
 

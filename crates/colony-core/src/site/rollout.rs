@@ -5,6 +5,7 @@
 //! last takes it over. A step is done when all that have the revision run it
 //! well and nobody reachable is left to get it; the next opens after the soak.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -92,53 +93,63 @@ impl Deployment {
         share.map(|it| it.of(self.nodes.len()))
     }
 
-    /// How many of those that have the revision run it well, and how many are to.
-    pub(super) fn progress(&self) -> (usize, usize) {
-        let (fresh, unripe) = (self.lanes.fresh.len(), self.lanes.unripe.len());
-        let wanted = match self.step_size() {
-            Some(size) => (size as usize).min(self.nodes.len()),
-            None => fresh + self.lanes.start.len(),
-        };
-        (fresh.saturating_sub(unripe), wanted.max(fresh))
+    /// The labels by which the open step chooses nodes, if it does.
+    fn step_labels(&self) -> Option<&BTreeMap<String, String>> {
+        let Strategy::Canary(canary) = &self.policy()?.settings.strategy else { return None };
+        match &canary.first {
+            Subset::Labels(labels) if self.rollout.step == 0 => Some(labels),
+            Subset::Labels(_) | Subset::Share(_) => None,
+        }
     }
 }
 
 impl Site {
     /// Whether the labels of the first subset choose `node`, if labels do.
     pub(super) fn is_canary(&self, deployment: &Deployment, node: &NodeName) -> bool {
-        let strategy = deployment.policy().map(|it| &it.settings.strategy);
-        let Some(Strategy::Canary(canary)) = strategy else { return true };
-        match &canary.first {
-            Subset::Labels(labels) if deployment.rollout.step == 0 => {
-                self.members.get(node).is_some_and(|it| it.has_labels(labels))
+        deployment.step_labels().is_none_or(|it| self.has_labels(node, it))
+    }
+
+    fn has_labels(&self, node: &NodeName, labels: &BTreeMap<String, String>) -> bool {
+        self.members.get(node).is_some_and(|it| it.has_labels(labels))
+    }
+
+    /// How many of those that have the revision run it well, and how many are
+    /// to in the open step.
+    pub(super) fn progress(&self, deployment: &Deployment) -> (usize, usize) {
+        let lanes = &deployment.lanes;
+        let fresh = lanes.fresh.len();
+        let wanted = match deployment.step_size() {
+            Some(size) => (size as usize).min(deployment.nodes.len()),
+            None => {
+                let lacks = |it: &&NodeName| !lanes.fresh.contains(*it);
+                fresh + self.awaited(deployment).filter(lacks).count()
             }
-            Subset::Labels(_) | Subset::Share(_) => true,
-        }
+        };
+        (fresh.saturating_sub(lanes.unripe.len()), wanted.max(fresh))
+    }
+
+    /// Who waits for the revision and is meant by the open step, room or not.
+    fn awaited<'a>(&'a self, deployment: &'a Deployment) -> impl Iterator<Item = &'a NodeName> {
+        let waiting = deployment.lanes.start.iter().chain(&deployment.lanes.again);
+        let (stages, labels) = (deployment.is_blue_green(), deployment.step_labels());
+        waiting.filter(move |it| match stages {
+            true => self.is_stageable(deployment, it),
+            false => labels.is_none_or(|labels| self.has_labels(it, labels)),
+        })
     }
 
     fn ripeness(&self, deployment: &Deployment) -> Ripeness {
         let lanes = &deployment.lanes;
-        let mut waiting = lanes.start.iter().chain(&lanes.again);
-        if !lanes.unripe.is_empty() {
+        let full = deployment.step_size().is_some_and(|it| lanes.fresh.len() >= it as usize);
+        let waits = || !full && self.awaited(deployment).next().is_some();
+        if !lanes.unripe.is_empty() || waits() {
             return Ripeness::Unripe;
         }
-        match deployment.policy().map(|it| &it.settings.strategy) {
-            Some(Strategy::BlueGreen(_)) => {
-                let is_idle = lanes.fresh.is_empty();
-                match waiting.any(|it| self.is_stageable(deployment, it)) {
-                    true => Ripeness::Unripe,
-                    false if !is_idle => Ripeness::Ripe,
-                    false if lanes.is_idle() => Ripeness::Unripe,
-                    false => Ripeness::Idle,
-                }
-            }
-            _ if lanes.fresh.is_empty() => Ripeness::Unripe,
-            _ => {
-                let full =
-                    deployment.step_size().is_some_and(|it| lanes.fresh.len() >= it as usize);
-                let left = !full && waiting.any(|it| self.is_canary(deployment, it));
-                if left { Ripeness::Unripe } else { Ripeness::Ripe }
-            }
+        match lanes.fresh.is_empty() {
+            false => Ripeness::Ripe,
+            // What is nowhere yet has nothing to run beside.
+            true if deployment.is_blue_green() && !lanes.is_idle() => Ripeness::Idle,
+            true => Ripeness::Unripe,
         }
     }
 
@@ -231,17 +242,13 @@ impl Turn<'_> {
         let Some(deployment) = self.site.deployments.get(id) else { return };
         let Some(gate) = deployment.gate().filter(|_| deployment.is_under_way()) else { return };
         let rollout = &deployment.rollout;
-        let staged = matches!(
-            deployment.policy().map(|it| &it.settings.strategy),
-            Some(Strategy::BlueGreen(_))
-        );
         let body = Body::RolloutStep {
             deployment: id.clone(),
             workload: deployment.wanted.workload,
             step: rollout.step + 1,
             of: deployment.steps(),
             nodes: deployment.step_size(),
-            staged: staged && !deployment.is_open(),
+            staged: deployment.is_blue_green() && !deployment.is_open(),
             standing: rollout.standing(gate.soak, self.now),
         };
         self.emit(actor, body);

@@ -10,7 +10,7 @@ use crate::state::{Op, State};
 use crate::transition::{Reason, Refusal, Trigger};
 
 impl Deployment {
-    fn is_blue_green(&self) -> bool {
+    pub(super) fn is_blue_green(&self) -> bool {
         let strategy = self.policy().map(|it| &it.settings.strategy);
         matches!(strategy, Some(Strategy::BlueGreen(_)))
     }
@@ -88,14 +88,20 @@ impl PlacementFacts<'_> {
 
     fn closed(&self) -> Reason {
         let rollout = &self.deployment.rollout;
-        let (done, of) = self.deployment.progress();
         match (rollout.awaits, rollout.soaking, self.deployment.gate()) {
             (Some(since), _, _) => Reason::AwaitsPromotion { since },
             (None, Some(since), Some(gate)) => {
                 Reason::Soaking { until: self.now.wall_at(since.after(gate.soak)) }
             }
-            _ if self.deployment.is_blue_green() => Reason::StageFirst { done, of },
-            _ => Reason::CanaryFirst { done, of },
+            _ => self.not_done(),
+        }
+    }
+
+    fn not_done(&self) -> Reason {
+        let (done, of) = self.site.progress(self.deployment);
+        match self.deployment.is_blue_green() {
+            true => Reason::StageFirst { done, of },
+            false => Reason::CanaryFirst { done, of },
         }
     }
 
@@ -150,6 +156,7 @@ impl Turn<'_> {
     pub(super) fn is_gated(&self, refusal: &Refusal, id: &DeploymentId) -> bool {
         let deployment = self.site.deployments.get(id);
         let chosen = deployment.is_some_and(|it| it.step_size().is_none() && !it.is_open());
+        let told = deployment.map_or(0, |it| it.lanes.fresh.len());
         refusal.reasons.iter().any(|it| {
             let shared = matches!(
                 it,
@@ -157,7 +164,9 @@ impl Turn<'_> {
                     | Reason::AwaitsPromotion { .. }
                     | Reason::CanaryFirst { .. }
             );
-            matches!(it, Reason::Paused { .. }) || (shared && !chosen)
+            // Nobody whom the step means stands behind those it does not mean.
+            let all_told = matches!(it, Reason::CanaryFirst { of, .. } if *of == told);
+            matches!(it, Reason::Paused { .. }) || (shared && !chosen) || all_told
         })
     }
 }

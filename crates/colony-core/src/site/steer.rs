@@ -19,7 +19,7 @@ impl Turn<'_> {
             return Err(format!("{} paused the rollout; resume it first", hold.by));
         }
         if deployment.rollout.soaking.is_none() {
-            let (done, of) = deployment.progress();
+            let (done, of) = self.site.progress(deployment);
             return Err(format!("the open step is not done: {done} of {of} nodes run it well"));
         }
         self.open_step(id, Actor::Operator(by.to_owned()));

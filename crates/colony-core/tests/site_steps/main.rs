@@ -2,6 +2,7 @@
 
 mod blue_green;
 mod canary;
+mod progress;
 mod steering;
 mod told;
 

@@ -40,13 +40,6 @@ pub enum Target {
     },
 }
 
-impl Target {
-    /// CO waits for Git or for the site.
-    pub fn is_open(&self) -> bool {
-        matches!(self, Target::Planned { .. } | Target::Committed { .. })
-    }
-}
-
 impl Fleet {
     /// A plan wants to write the file.
     pub fn target_planned(

@@ -2,12 +2,16 @@
 
 mod kit;
 mod memory;
+mod names;
 mod order;
 mod projection;
 mod replacement;
 mod rollback;
 mod status;
 mod story;
+mod target;
 mod told;
 mod untrusted;
+mod verdicts;
+mod waiting;
 mod why;

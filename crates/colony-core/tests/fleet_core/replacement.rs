@@ -1,13 +1,14 @@
 //! A new orchestrator takes a site over from what CO knows.
 
 use colony_core::event::Body;
-use colony_core::fleet::{Fleet, Seeded};
-use colony_core::site::{Action, File, Input};
+use colony_core::fleet::{Fleet, LeftOut, Seeded};
+use colony_core::id::BlobId;
+use colony_core::site::{Action, Input};
 use colony_core::time::Wall;
 use colony_testkit::{App, Plant};
 
 use crate::kit::{Central, home, text};
-use crate::story::{STORIES, app, told};
+use crate::story::{STORIES, app, story, told};
 
 #[test]
 fn what_is_installed_is_taken_over_without_an_attempt() {
@@ -80,12 +81,20 @@ fn a_quarantine_survives_the_orchestrator() {
 #[test]
 fn holds_and_cordons_and_done_commands_survive_the_orchestrator() {
     let mut old = Plant::new();
-    for step in STORIES.iter().find(|it| it.0 == "operator").expect("the story").1 {
-        step(&mut old);
-    }
+    story("operator").iter().for_each(|step| step(&mut old));
     let (mut central, new) = replace(&old, &[app("2.0.0")]);
     central.sync(&new);
     assert_eq!(new.site.holds(), old.site.holds());
+}
+
+#[test]
+fn what_the_next_orchestrator_takes_or_drops_is_held_no_more() {
+    let old = told(&story("large removal")[..4]);
+    let apps = [("x", "2.0.0"), ("y", "2.0.0"), ("z", "1.0.0")];
+    let (mut central, new) = replace(&old, &apps.map(|(name, version)| App::new(name, version)));
+    assert!(central.view().holds.removal.is_some());
+    central.sync(&new);
+    assert_eq!(central.view().holds.removal, None);
 }
 
 #[test]
@@ -119,14 +128,24 @@ fn a_join_forgets_who_was_heard_and_what_was_ready() {
 fn replace(old: &Plant, apps: &[App]) -> (Central, Plant) {
     let mut central = Central::new();
     central.sync(old);
+    let (new, left_out) = succeed(&mut central, old, apps, |it| text(old, it));
+    assert_eq!(left_out, []);
+    (central, new)
+}
+
+/// The same, with as many of the texts as there are.
+pub(crate) fn succeed(
+    central: &mut Central,
+    old: &Plant,
+    apps: &[App],
+    text: impl Fn(&BlobId) -> Option<String>,
+) -> (Plant, Vec<LeftOut>) {
     assert_eq!(central.fleet.join(&home(), old.now.wall, true), Ok(1));
     central.replaced();
-    let seeded = central.fleet.seed(&home(), |it| text(old, it)).expect("home exists");
-    assert_eq!(seeded.left_out, []);
+    let seeded = central.fleet.seed(&home(), text).expect("home exists");
     let mut new = Plant::unseeded(1);
     new.now = old.now;
     new.must(Input::Seed(Box::new(seeded.seed)));
-    let files: Vec<File> = apps.iter().map(|it| it.file(&home())).collect();
-    new.commit(files);
-    (central, new)
+    new.commit(apps.iter().map(|it| it.file(&home())).collect());
+    (new, seeded.left_out)
 }

@@ -205,13 +205,13 @@ fn numbers(central: &Central) -> Vec<u64> {
     central.fleet.commands_open(&home()).iter().filter_map(|it| it.number).collect()
 }
 
-fn start() -> (Central, Plant) {
+pub(crate) fn start() -> (Central, Plant) {
     let (mut central, plant) = (Central::new(), Plant::new());
     central.sync(&plant);
     (central, plant)
 }
 
-fn commit(central: &mut Central, blob: Option<BlobId>) {
+pub(crate) fn commit(central: &mut Central, blob: Option<BlobId>) {
     let committed =
         central.fleet.target_committed(&home(), &name("hello"), commit_id(2), blob, Wall(2));
     committed.expect("home exists");
@@ -223,11 +223,11 @@ fn plan(central: &Central) -> PlanState {
 }
 
 #[track_caller]
-fn check(central: &Central, expected: &str) {
+pub(crate) fn check(central: &Central, expected: &str) {
     let standing = central.fleet.standing(&home(), &name("hello")).expect("home exists");
     assert_eq!(standing.to_string(), expected);
 }
 
-fn file(version: &str) -> BlobId {
+pub(crate) fn file(version: &str) -> BlobId {
     blob(&app(version).text(&home()))
 }

@@ -139,7 +139,7 @@ fn installed(plant: &mut Plant) {
     plant.report("a", "hello", "installed");
 }
 
-fn failed(plant: &mut Plant) {
+pub(crate) fn failed(plant: &mut Plant) {
     plant.report("a", "hello", "failed:exited");
 }
 
@@ -163,7 +163,7 @@ fn hold(scope: HoldScope) -> Action {
     Action::Hold { scope, note: "shift change".to_owned() }
 }
 
-fn gone(name: &str) -> File {
+pub(crate) fn gone(name: &str) -> File {
     File::gone(&format!("deployments/home/{name}.yaml"))
 }
 
@@ -171,6 +171,12 @@ fn broken() -> File {
     let text = "id: 5\n";
     let site = "home".parse().expect("a name");
     File::read(&site, "deployments/home/hello.yaml", &blob(text), text.as_bytes())
+}
+
+/// The story of that name.
+#[track_caller]
+pub(crate) fn story(name: &str) -> &'static [Step] {
+    STORIES.iter().find(|it| it.0 == name).expect("there is such a story").1
 }
 
 /// The plant after all steps of a story.

@@ -7,9 +7,9 @@ use colony_core::time::Wall;
 use colony_testkit::{App, Plant, deployment_id};
 
 use crate::kit::{Central, home, name, text};
-use crate::story::{STORIES, Step, app};
+use crate::story::{STORIES, Step, app, gone, story};
 
-const CANARY: &str =
+pub(crate) const CANARY: &str =
     "strategy: {type: canary, canary: 1, steps: [2], soak: 1m, promote: manual, maxUnavailable: 5}";
 const BLUE_GREEN: &str = "strategy: {type: blue-green, soak: 1m}";
 
@@ -66,7 +66,7 @@ fn removal_that_is_taken_back_is_held_no_more() {
         |it| it.join("a"),
         |it| ["w", "x", "y", "z"].iter().for_each(|name| it.deploy(&App::new(name, "1.0.0"))),
         Plant::converge,
-        |it| ["w", "x", "y"].iter().for_each(|name| it.undeploy(name)),
+        |it| it.commit(["w", "x", "y"].iter().map(|name| gone(name)).collect()),
         |it| it.deploy(&App::new("x", "1.0.0")),
     ];
     check(story);
@@ -113,8 +113,7 @@ fn next_orchestrator_goes_on_at_the_step_and_stays_paused() {
 #[test]
 fn what_was_removed_is_counted() {
     let (mut central, mut plant) = (Central::new(), Plant::new());
-    let story = STORIES.iter().find(|it| it.0 == "delete").expect("the story").1;
-    story[..4].iter().for_each(|step| step(&mut plant));
+    story("delete")[..4].iter().for_each(|step| step(&mut plant));
     plant.converge();
     central.sync(&plant);
     let tally = central.view().tally(&name("hello"));
@@ -123,34 +122,52 @@ fn what_was_removed_is_counted() {
 }
 
 #[test]
+fn what_nobody_confirmed_is_counted_apart() {
+    let (mut central, mut plant) = (Central::new(), Plant::new());
+    three_nodes(&mut plant);
+    ["b", "c"].iter().for_each(|it| plant.silence(it));
+    plant.pass(20);
+    plant.undeploy("hello");
+    plant.converge();
+    let node = Some("b".parse().expect("a name"));
+    command(&mut plant, Action::Force { deployment: deployment_id("hello"), node });
+    central.sync(&plant);
+    let tally = central.fleet.tally(&name("hello"));
+    assert_eq!((tally.deferred, tally.deleted, tally.unconfirmed), (1, 2, 1));
+}
+
+#[test]
 fn reload_takes_back_what_was_not_stored() {
     let other: SiteName = "other".parse().expect("a name");
     let mut fleet = Central::new().fleet;
     fleet.site_add(&other);
+    fleet.target_planned(&other, &name("hello"), Wall(0)).expect("it exists");
     let stored = fleet.clone();
     let keys = [home(), other.clone()].map(colony_core::fleet::RowKey::Site);
     let rows: Vec<_> = keys.iter().filter_map(|it| stored.row(it)).collect();
     let _ = fleet.take_changed();
 
     fleet.join(&home(), Wall(0), true).expect("it may join");
+    fleet.target_planned(&home(), &name("lost"), Wall(0)).expect("home exists");
     fleet.reload(&home(), rows);
 
     let same = |site: &SiteName| assert_eq!(fleet.site(site), stored.site(site), "{site}");
     same(&home());
     same(&other);
+    assert!(fleet.deployment_names().eq([&name("hello")]), "{fleet:?}");
     let mut fleet: Fleet = fleet;
     assert!(fleet.take_changed().is_empty(), "what was to be written is not to be written");
     fleet.site_add(&"third".parse().expect("a name"));
     assert!(!fleet.take_changed().is_empty());
 }
 
-fn three_nodes(plant: &mut Plant) {
+pub(crate) fn three_nodes(plant: &mut Plant) {
     ["a", "b", "c"].iter().for_each(|it| plant.join(it));
     plant.deploy(&app("1.0.0"));
     plant.converge();
 }
 
-fn pause() -> Action {
+pub(crate) fn pause() -> Action {
     Action::Pause { deployment: deployment_id("hello"), note: "a look first".to_owned() }
 }
 
@@ -158,13 +175,13 @@ fn retry() -> Action {
     Action::Retry { deployment: deployment_id("hello"), node: None }
 }
 
-fn command(plant: &mut Plant, action: Action) {
+pub(crate) fn command(plant: &mut Plant, action: Action) {
     plant.command(action).expect("it is allowed");
 }
 
 /// Tells a story to the central orchestrator, step by step.
 #[track_caller]
-fn check(story: &[Step]) {
+pub(crate) fn check(story: &[Step]) {
     let (mut central, mut plant) = (Central::new(), Plant::new());
     for (number, step) in story.iter().enumerate() {
         step(&mut plant);

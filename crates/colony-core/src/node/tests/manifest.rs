@@ -16,6 +16,16 @@ fn lower_version_is_refused() {
 }
 
 #[test]
+fn rejections_that_say_the_same_are_equal() {
+    let rejected = |number: u64| {
+        let (manifest, _) = StateManifest::new(version(number), &[]);
+        accepted().node.check(&manifest.to_bytes(), None).expect_err("it is too low")
+    };
+    assert_eq!(rejected(5), rejected(5));
+    assert_ne!(rejected(5), rejected(6));
+}
+
+#[test]
 fn same_manifest_twice_is_nothing_new() {
     offer(7, &["a"], "known");
 }

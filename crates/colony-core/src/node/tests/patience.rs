@@ -48,6 +48,21 @@ fn what_the_device_may_not_run_does_not_recover() {
 }
 
 #[test]
+fn what_ran_last_is_kept_running_not_what_ran_before_it() {
+    let third = "deploy a web@1; run 9; deploy a web@2; run 9; web@3 is missing; deploy a web@3";
+    check(&format!("{third}; run 9; web@2 becomes exited; run 9"), "find web@2, start web@2");
+}
+
+#[test]
+fn another_attempt_closes_no_way_back() {
+    let again = "deploy a web@1; run 9; deploy a web@2; run 9; deploy a web@2 attempt=2; run 9";
+    check(
+        &format!("{again}; registry off; deploy a web@1 attempt=3; run 9"),
+        "a: installing, find web@1, clear web, start web@1, a: installed",
+    );
+}
+
+#[test]
 fn failure_of_a_start_for_the_document_before_fails_nothing() {
     check(
         &format!("{GONE}; web@1 is unstartable; deploy a web@2; run 1; actions on; run 9"),

@@ -23,6 +23,18 @@ fn manager_that_asks_again_is_answered() {
 }
 
 #[test]
+fn only_what_is_seen_to_be_gone_is_answered_as_removed() {
+    check(
+        "actions off; deploy a web@1; run 1; ask a; actions on; run 9",
+        "pull web@1, start web@1, a: installed",
+    );
+    let left = "deploy a web@1; run 9; removal off; stranger x; run 3; ask x";
+    check(&format!("{left}; run 1"), "remove x");
+    check(&format!("{left}; removal on; run 9; ask x; run 1"), "x: removed");
+    check("deploy a web@1; run 9; engine off; reboot; ask x; run 1", "");
+}
+
+#[test]
 fn numbers_rise_though_the_wall_clock_goes_back() {
     let numbers =
         after("deploy a web@1; run 9; wall 5; deploy a web@2; run 9; reboot; undeploy a; run 9")
@@ -53,6 +65,8 @@ fn adopted_version_is_the_one_that_removed_it_and_else_the_newest() {
     assert_eq!(adopted("manager off; deploy a web@1; run 1; deploy b web@1; run 1"), [2, 2]);
     let removed = "manager off; deploy a web@1; run 1; undeploy a; run 1; deploy b web@1; run 1";
     assert_eq!(adopted(removed), [2, 3]);
+    let asked = "removal off; undeploy a; run 4; deploy b web@1; run 9; manager off; ask a";
+    assert_eq!(adopted(&format!("deploy a web@1; run 9; {asked}")), [3]);
 }
 
 /// The world after a script.

@@ -95,6 +95,12 @@ fn offline_nodes_are_deferred_and_do_not_hold_the_plan() {
     let tally = central.fleet.tally(&name("hello"));
     assert_eq!((tally.installed, tally.deferred), (1, 1));
     assert_eq!(plan(&central), PlanState::Completed);
+
+    plant.command(Action::Hold { scope: HoldScope::Site, note: String::new() }).expect("held");
+    plant.wake("a");
+    central.sync(&plant);
+    let tally = central.fleet.tally(&name("hello"));
+    assert_eq!((tally.installed, tally.updating), (1, 1), "it is back, and its turn comes");
 }
 
 #[test]

@@ -131,8 +131,12 @@ fn what_git_takes_back_takes_slots() {
 
 #[test]
 fn next_orchestrator_knows_what_was_staged() {
-    for (state, expected) in [("UPDATING", "phase: stage"), ("INSTALLING", "phase: active")] {
-        let app = App::new("hello", "1.0.0").with(BLUE_GREEN);
+    for (settings, state, expected) in [
+        (BLUE_GREEN, "UPDATING", "phase: stage"),
+        (BLUE_GREEN, "INSTALLING", "phase: active"),
+        (CANARY, "UPDATING", "phase: active"),
+    ] {
+        let app = App::new("hello", "1.0.0").with(settings);
         let mut plant = Plant::taken_over(&app, state);
         plant.deploy(&app);
         plant.wake("a");

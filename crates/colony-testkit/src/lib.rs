@@ -6,6 +6,8 @@
 
 mod make;
 mod plant;
+mod seed;
 
 pub use make::{App, blob, capabilities, commit_id, deployment_id};
 pub use plant::{Plant, status};
+pub use seed::seed;

@@ -3,17 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use colony_core::attempt::Revisions;
 use colony_core::event::Event;
 use colony_core::id::{DeploymentId, DeploymentName, NodeName, PlacementId};
 use colony_core::site::{
-    Action, Command, Commit, Content, File, Have, Input, Refused, Rollout, Row, RowKey, Seed,
-    SeedDeployment, SeedNode, SeedPlacement, Site, Step, Timing,
+    Action, Command, Commit, File, Have, Input, Refused, Row, RowKey, Site, Step, Timing,
 };
 use colony_core::time::{Now, Wall};
 use colony_margo::DeploymentStatus;
 
-use crate::make::{App, blob, capabilities, commit_id, deployment_id, foreign};
+use crate::make::{App, capabilities, commit_id, deployment_id, foreign};
+use crate::seed::seed;
 
 /// Noon of some Monday.
 const START: Wall = Wall(1_794_225_600_000);
@@ -52,38 +51,7 @@ impl Plant {
     /// knew it. Git is not read yet.
     pub fn taken_over(app: &App, state: &str) -> Plant {
         let mut plant = Plant::unseeded(1);
-        let text = app.text(plant.site.name());
-        let Content::Deployment(document) = app.file(plant.site.name()).content else {
-            panic!("not a deployment: {text}");
-        };
-        let revision = document.revision.clone();
-        let deployment = SeedDeployment {
-            id: deployment_id(&app.name),
-            name: Plant::name(&app.name),
-            wanted: revision.clone(),
-            good: None,
-            withdrawn: false,
-            quarantine: vec![],
-            rejected: BTreeMap::new(),
-            stopped: None,
-            rollout: Rollout::default(),
-            texts: vec![(blob(&text), text)],
-        };
-        let placement = SeedPlacement {
-            id: plant.placement("a", &app.name),
-            state: state.parse().expect("a state"),
-            attempt: 4,
-            revisions: Revisions { target: Some(revision), last_good: None },
-            failure: None,
-        };
-        let name = "a".parse().expect("a name");
-        let seed = Seed {
-            nodes: vec![SeedNode { name, cordoned: false, capabilities: None }],
-            deployments: vec![deployment],
-            placements: vec![placement],
-            ..Seed::default()
-        };
-        plant.must(Input::Seed(Box::new(seed)));
+        plant.must(Input::Seed(Box::new(seed(app, state))));
         plant
     }
 

@@ -1,0 +1,50 @@
+//! What CO knows of a small site.
+
+use std::collections::BTreeMap;
+
+use colony_core::attempt::Revisions;
+use colony_core::id::PlacementId;
+use colony_core::site::{Content, Rollout, Seed, SeedDeployment, SeedNode, SeedPlacement};
+
+use crate::make::{App, blob, deployment_id};
+
+/// The site `home` on whose node `a` the app was in `state`, at its fourth attempt.
+pub fn seed(app: &App, state: &str) -> Seed {
+    let name = "a".parse().expect("a name");
+    Seed {
+        nodes: vec![SeedNode { name, cordoned: false, capabilities: None }],
+        deployments: vec![deployment(app)],
+        placements: vec![placement(app, state)],
+        ..Seed::default()
+    }
+}
+
+fn deployment(app: &App) -> SeedDeployment {
+    let text = app.text(&"home".parse().expect("a name"));
+    let Content::Deployment(document) = app.file(&"home".parse().expect("a name")).content else {
+        panic!("not a deployment: {text}");
+    };
+    SeedDeployment {
+        id: deployment_id(&app.name),
+        name: document.name.clone(),
+        wanted: document.revision.clone(),
+        good: None,
+        withdrawn: false,
+        quarantine: vec![],
+        rejected: BTreeMap::new(),
+        stopped: None,
+        rollout: Rollout::default(),
+        texts: vec![(blob(&text), text)],
+    }
+}
+
+fn placement(app: &App, state: &str) -> SeedPlacement {
+    let node = "a".parse().expect("a name");
+    SeedPlacement {
+        id: PlacementId { deployment: deployment_id(&app.name), node },
+        state: state.parse().expect("a state"),
+        attempt: 4,
+        revisions: Revisions { target: Some(deployment(app).wanted), last_good: None },
+        failure: None,
+    }
+}

@@ -102,7 +102,7 @@ impl Window {
     /// Minutes until it opens; zero while it is open.
     fn wait(&self, minute: u64) -> u64 {
         let local = minute.saturating_add_signed(i64::from(self.offset));
-        let at = (local + EPOCH_DAY * DAY) % WEEK;
+        let at = local + EPOCH_DAY * DAY;
         let waits = self.days.iter().map(|day| {
             let opens = (u64::from(*day) * DAY + u64::from(self.from)) % WEEK;
             let since = (at + WEEK - opens) % WEEK;

@@ -84,9 +84,9 @@ impl Placement {
         self.silent_at
     }
 
-    /// When the attempt counts as failed; an attempt taken over has no such time.
+    /// When the attempt under way counts as failed.
     pub(crate) fn deadline_at(&self) -> Option<Mono> {
-        self.deadline().filter(|it| *it != Mono(u64::MAX) && !self.staged)
+        self.deadline()
     }
 
     pub(crate) fn is_lost_late(&self) -> bool {

@@ -5,6 +5,7 @@
 
 mod apply;
 mod chaos;
+mod clock;
 mod crash;
 mod fake;
 mod limits;
@@ -16,6 +17,7 @@ mod repair;
 mod report;
 mod script;
 mod stage;
+mod told;
 mod world;
 
 use world::World;

@@ -164,3 +164,23 @@ fn health_was_lost_after_the_soak() {
     plant.report("a", "hello", "failed:exited");
     assert_snapshot!(on(&plant, "a"), @"hello on a ran 1.0.0 until it lost its health (FAILED for 0 s): a container ended (exited in web: it went wrong), after it had proven itself. Next, in 4 s: it is started again. To do (application vendor): look at the container's logs.");
 }
+
+#[test]
+fn silence_of_a_node_that_is_away_is_told_once() {
+    let mut plant = installed("a");
+    plant.deploy(&hello("2.0.0"));
+    plant.silence("a");
+    plant.pass(601);
+    assert_snapshot!(on(&plant, "a"), @"hello on a failed to update to 2.0.0 (FAILED for 1 s): node a is offline, last heard 10 min ago. Next: it is tried again as soon as node a is heard. To do (device owner): bring node a back.");
+}
+
+#[test]
+fn rollout_is_stopped_though_the_failure_is_another_one() {
+    let mut plant = installed("a");
+    plant.deploy(&hello("2.0.0").with("onFailure: stop"));
+    plant.report("a", "hello", "failed:unhealthy");
+    plant.report("a", "hello", "installed");
+    plant.report("a", "hello", "failed:disk-full");
+    plant.pass(60);
+    assert_snapshot!(on(&plant, "a"), @"hello on a failed to update to 2.0.0 (FAILED for 60 s): the rollout of 2.0.0 stopped 60 s ago on node a: the health check does not pass (unhealthy in web: it went wrong). Next: nothing more is started until it is retried or another version is deployed. To do (operator): look at the container's logs; then retry it, or deploy another version.");
+}

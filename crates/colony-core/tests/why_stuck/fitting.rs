@@ -60,3 +60,19 @@ fn node_no_longer_meets_the_constraints() {
     plant.must(Input::Capabilities(name("a"), Box::new(changed)));
     assert_snapshot!(on(&plant, "a"), @"hello on a runs 1.0.0 (INSTALLED for 0 s): node a would not get it again: needs architecture amd64, device has arm64. Next: it keeps running there; nothing is evicted. To do (author of the file in Git): change what the file asks for, or choose another node.");
 }
+
+#[test]
+fn replicas_are_more_than_there_are_nodes() {
+    let mut plant = plant("a b");
+    plant.deploy(&hello("1.0.0").with("replicas: 3"));
+    plant.converge();
+    assert_snapshot!(hello_whole(&plant), @"hello: 3 replicas are wanted, 2 placed (a and b); there are no more nodes. Next: the next one is placed on the first node that fits. To do (author of the file in Git): ask for fewer replicas, or add nodes that fit.");
+}
+
+#[test]
+fn replicas_that_are_all_placed_need_no_answer() {
+    let mut plant = plant("a b c");
+    plant.deploy(&hello("1.0.0").with("replicas: 2"));
+    plant.converge();
+    assert_eq!(hello_whole(&plant), "");
+}

@@ -4,6 +4,7 @@ mod failing;
 mod fitting;
 mod git_and_site;
 mod nodes;
+mod since;
 mod under_way;
 mod waiting;
 mod well;

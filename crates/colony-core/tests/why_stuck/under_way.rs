@@ -107,3 +107,23 @@ fn unplaced_node_is_left() {
     plant.deploy(&hello("1.0.0").on("b"));
     assert_snapshot!(on(&plant, "a"), @"hello on a is being removed because its file no longer chooses this node (DELETING for 0 s): node a was told 0 s ago and has not confirmed. Next: it is gone when node a confirms.");
 }
+
+#[test]
+fn newer_version_waits_behind_a_lost_attempt_and_a_hold() {
+    let mut plant = plant("a");
+    plant.deploy(&hello("1.0.0"));
+    plant.silence("a");
+    plant.pass(60);
+    hold(&mut plant, HoldScope::Site, "inventory");
+    plant.deploy(&hello("1.1.0"));
+    assert_snapshot!(on(&plant, "a"), @r#"hello on a was installing 1.0.0 when contact was lost and has waited 0 s to install 1.1.0 (UNKNOWN for 45 s): how attempt 1 went is not known, node a is offline, last heard 60 s ago; also, ana put the site on hold 0 s ago ("inventory"). Next, in 9 min: the attempt counts as failed unless the node is back before. To do (device owner): bring node a back."#);
+}
+
+#[test]
+fn time_of_the_attempt_is_up() {
+    let mut plant = plant("a");
+    plant.deploy(&hello("1.0.0"));
+    plant.now.mono = plant.now.mono.after(std::time::Duration::from_secs(600));
+    plant.now.wall = plant.now.wall.after(std::time::Duration::from_secs(600));
+    assert_snapshot!(on(&plant, "a"), @"hello on a is installing 1.0.0 (INSTALLING for 10 min): attempt 1 is under way on node a. Next, now: it counts as failed unless node a reports success before.");
+}

@@ -85,3 +85,39 @@ fn rollback_waits_for_its_turn() {
     hello on b and c runs 2.0.0 and has waited 10 s to roll back to 1.0.0 (INSTALLED for 10 s): 1 of 1 rollout slot is taken by a (ROLLINGBACK for 10 s); also, 2.0.0 was rolled back by an operator 10 s ago. Next: it is rolled back to 1.0.0 when a is done.
     ");
 }
+
+#[test]
+fn nodes_that_run_other_versions_are_told_apart() {
+    let mut plant = installed("a b");
+    plant.silence("a");
+    plant.pass(20);
+    plant.deploy(&hello("1.1.0"));
+    plant.converge();
+    hold(&mut plant, HoldScope::Site, "");
+    plant.wake("a");
+    plant.deploy(&hello("2.0.0"));
+    assert_snapshot!(hello_whole(&plant), @r"
+    hello on a runs 1.0.0 and has waited 0 s to update to 2.0.0 (INSTALLED for 20 s): ana put the site on hold 0 s ago. Next: it is updated to 2.0.0 when the hold is released. To do (site engineer): release the hold.
+    hello on b runs 1.1.0 and has waited 0 s to update to 2.0.0 (INSTALLED for 0 s): ana put the site on hold 0 s ago. Next: it is updated to 2.0.0 when the hold is released. To do (site engineer): release the hold.
+    ");
+}
+
+#[test]
+fn what_was_never_started_waits_to_be_removed() {
+    let mut plant = plant("a");
+    plant.silence("a");
+    plant.pass(20);
+    plant.deploy(&hello("1.0.0"));
+    hold(&mut plant, HoldScope::Site, "");
+    plant.undeploy("hello");
+    assert_snapshot!(on(&plant, "a"), @"hello on a was never started and has waited 0 s to be removed because its file is gone from Git (PENDING for 0 s): ana put the site on hold 0 s ago. Next: it is removed when the hold is released. To do (site engineer): release the hold.");
+}
+
+#[test]
+fn staged_version_waits_to_take_over() {
+    let mut plant = installed("a");
+    plant.deploy(&hello("2.0.0").with("strategy: {type: blue-green, soak: 5m}"));
+    plant.report("a", "hello", "installed");
+    plant.pass(20);
+    assert_snapshot!(on(&plant, "a"), @"hello on a has 2.0.0 staged (UPDATING for 20 s): what has it must stay well for the soak. Next, in 4 min: the soak ends and 2.0.0 takes over.");
+}

@@ -44,6 +44,16 @@ impl Finding {
     }
 }
 
+impl Finding {
+    /// What is wrong with what, without the place in the file.
+    pub fn subject_and_problem(&self) -> String {
+        match self.path.as_str() {
+            "" => self.problem.clone(),
+            path => format!("{path}: {}", self.problem),
+        }
+    }
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(file) = &self.file {

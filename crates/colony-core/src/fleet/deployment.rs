@@ -113,6 +113,10 @@ impl Pen<'_> {
 impl DeploymentView {
     fn take(&mut self, event: &Event, name: &DeploymentName, revision: &Revision) {
         let workload = revision.workload;
+        if self.accepted != *revision {
+            // With other steps the site tells anew which one is open.
+            self.rollout.take_if(|it| it.paused.is_none());
+        }
         if self.accepted.workload != workload {
             self.since = event.at;
             self.rollout = None;

@@ -69,6 +69,8 @@ impl Fleet {
         let mut pen = self.pen(site).map_err(|it| JoinRefusal::UnknownSite(it.0))?;
         pen.view.begin(site, incarnation, now);
         pen.forget_presence(now);
+        // It reads Git anew, and says so if that still removes too much.
+        pen.wait(|it| it.removal = None);
         pen.heard(now);
         Ok(incarnation)
     }

@@ -98,7 +98,8 @@ impl SiteView {
         };
         let runs = placement.revisions.target.as_ref().map(|it| it.workload);
         let rejected = deployment.rejected.get(&placement.id.node);
-        let left = deployment.rolled_back.as_ref().map(|it| it.bad.workload);
+        let refused = deployment.is_quarantined().then_some(deployment.accepted.workload);
+        let left = deployment.rolled_back.as_ref().map(|it| it.bad.workload).or(refused);
         if left.is_some() && left == runs {
             return if away { Share::Deferred } else { Share::Updating };
         }

@@ -130,7 +130,7 @@ impl Asked<'_> {
             path,
             line: first.map_or(0, |it| it.line),
             column: first.map_or(0, |it| it.column),
-            problem: first.map_or(String::new(), |it| it.problem.clone()),
+            problem: first.map_or(String::new(), |it| it.subject_and_problem()),
             more: findings.len().saturating_sub(1),
         };
         self.add(cause, None);

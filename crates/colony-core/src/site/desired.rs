@@ -190,9 +190,7 @@ impl Turn<'_> {
         self.emit(Actor::Local, body);
         self.adopt_policy(&id);
         self.plan(&id);
-        if fresh || other_workload {
-            self.tell_step(&id, Actor::Local);
-        }
+        self.tell_step(&id, Actor::Local);
     }
 
     /// Another file with the same workload restarts nothing.

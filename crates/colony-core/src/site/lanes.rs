@@ -55,6 +55,13 @@ pub(super) enum Queue {
     Start,
 }
 
+impl Queue {
+    /// Whoever waits there may be held back by a step.
+    pub(super) fn is_stepwise(self) -> bool {
+        matches!(self, Queue::Start | Queue::Swap)
+    }
+}
+
 impl Lanes {
     pub(super) fn set(&mut self, node: &NodeName, standing: Standing) {
         keep(&mut self.busy, node, standing.busy);

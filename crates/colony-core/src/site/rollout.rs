@@ -106,11 +106,8 @@ impl Deployment {
 impl Site {
     /// Whether the labels of the first subset choose `node`, if labels do.
     pub(super) fn is_canary(&self, deployment: &Deployment, node: &NodeName) -> bool {
-        deployment.step_labels().is_none_or(|it| self.has_labels(node, it))
-    }
-
-    fn has_labels(&self, node: &NodeName, labels: &BTreeMap<String, String>) -> bool {
-        self.members.get(node).is_some_and(|it| it.has_labels(labels))
+        let has = |labels| self.members.get(node).is_some_and(|it| it.has_labels(labels));
+        deployment.step_labels().is_none_or(has)
     }
 
     /// How many of those that have the revision run it well, and how many are
@@ -131,11 +128,19 @@ impl Site {
     /// Who waits for the revision and is meant by the open step, room or not.
     fn awaited<'a>(&'a self, deployment: &'a Deployment) -> impl Iterator<Item = &'a NodeName> {
         let waiting = deployment.lanes.start.iter().chain(&deployment.lanes.again);
-        let (stages, labels) = (deployment.is_blue_green(), deployment.step_labels());
-        waiting.filter(move |it| match stages {
-            true => self.is_stageable(deployment, it),
-            false => labels.is_none_or(|labels| self.has_labels(it, labels)),
-        })
+        waiting.filter(|it| self.is_of_step(deployment, it))
+    }
+
+    /// The open step means `node`, which is to go forward: it has the labels, or
+    /// something that the revision can run beside.
+    pub(super) fn is_of_step(&self, deployment: &Deployment, node: &NodeName) -> bool {
+        if deployment.is_open() {
+            return true;
+        }
+        match deployment.is_blue_green() {
+            true => self.is_stageable(deployment, node),
+            false => self.is_canary(deployment, node),
+        }
     }
 
     fn ripeness(&self, deployment: &Deployment) -> Ripeness {

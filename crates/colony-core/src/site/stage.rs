@@ -2,7 +2,6 @@
 
 use crate::attempt::Revision;
 use crate::document::{Strategy, WirePhase};
-use crate::id::DeploymentId;
 use crate::site::facts::{Check, PlacementFacts};
 use crate::site::turn::Turn;
 use crate::site::{Deployment, Member, Placement, Site};
@@ -117,6 +116,22 @@ impl PlacementFacts<'_> {
     }
 }
 
+impl Refusal {
+    /// A step holds everybody back whom it means and who waits in that queue.
+    pub(super) fn is_gated(&self) -> bool {
+        self.reasons.iter().any(|it| {
+            matches!(
+                it,
+                Reason::Paused { .. }
+                    | Reason::Soaking { .. }
+                    | Reason::AwaitsPromotion { .. }
+                    | Reason::CanaryFirst { .. }
+                    | Reason::StageFirst { .. }
+            )
+        })
+    }
+}
+
 impl Turn<'_> {
     /// Whether an attempt runs beside what is there, and takes nothing down.
     pub(super) fn set_phase(
@@ -150,23 +165,5 @@ impl Turn<'_> {
         if stages && placement.state().op() == Some(Op::Update) {
             (placement.phase, placement.aside) = (WirePhase::Stage, true);
         }
-    }
-
-    /// Whether everybody else who waits to start is held back by the same step.
-    pub(super) fn is_gated(&self, refusal: &Refusal, id: &DeploymentId) -> bool {
-        let deployment = self.site.deployments.get(id);
-        let chosen = deployment.is_some_and(|it| it.step_size().is_none() && !it.is_open());
-        let told = deployment.map_or(0, |it| it.lanes.fresh.len());
-        refusal.reasons.iter().any(|it| {
-            let shared = matches!(
-                it,
-                Reason::Soaking { .. }
-                    | Reason::AwaitsPromotion { .. }
-                    | Reason::CanaryFirst { .. }
-            );
-            // Nobody whom the step means stands behind those it does not mean.
-            let all_told = matches!(it, Reason::CanaryFirst { of, .. } if *of == told);
-            matches!(it, Reason::Paused { .. }) || (shared && !chosen) || all_told
-        })
     }
 }

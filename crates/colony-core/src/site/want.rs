@@ -97,7 +97,9 @@ impl Site {
         let state = placement.state();
         let served = online && !self.is_foreign_to(placement);
         let trigger = self.next_trigger(placement).filter(|it| served || !needs_node(*it));
-        let wanted = self.want(placement).map(|it| it.revision.workload);
+        let want = self.want(placement);
+        let is_back = want.as_ref().is_some_and(|it| it.back);
+        let wanted = want.map(|it| it.revision.workload);
         let under_way = state.is_in_flight() || matches!(state, State::Unknown(_));
         let reachable = online && !placement.is_refused();
         let failed = reachable && matches!(state, State::Failed(op) if op != Op::Delete);
@@ -110,7 +112,7 @@ impl Site {
             settled,
             fresh,
             unripe: fresh && !settled && !placement.staged,
-            queue: trigger.map(|it| queue(it, state)),
+            queue: trigger.map(|it| queue(it, state, is_back)),
         }
     }
 }
@@ -121,8 +123,9 @@ fn needs_node(trigger: Trigger) -> bool {
 
 /// What takes a slot queues for it; ways back go before ways forward, and what
 /// is down already goes before what runs.
-fn queue(trigger: Trigger, state: State) -> Queue {
+fn queue(trigger: Trigger, state: State, is_back: bool) -> Queue {
     match (trigger, state) {
+        (Trigger::Start, State::Pending) if is_back => Queue::Back,
         (Trigger::Rollback, State::Installed) => Queue::Back,
         (Trigger::Promoted, _) => Queue::Swap,
         (Trigger::Revised | Trigger::Retry, State::Failed(Op::Install | Op::Update)) => {

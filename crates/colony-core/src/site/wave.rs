@@ -32,8 +32,7 @@ impl Turn<'_> {
             let id = PlacementId { deployment: deployment.clone(), node: node.clone() };
             if let Err(refusal) = self.advance_next(&id)
                 && queue != Queue::Free
-                && (self.is_shared(&refusal, &id)
-                    || (queue == Queue::Start && self.is_gated(&refusal, deployment)))
+                && (self.is_shared(&refusal, &id) || (queue.is_stepwise() && refusal.is_gated()))
             {
                 return;
             }
@@ -41,15 +40,19 @@ impl Turn<'_> {
         }
     }
 
+    /// The next that the open step means; whom it does not mean is not asked.
     fn next_in_queue(
         &self,
         deployment: &DeploymentId,
         queue: Queue,
         after: Option<&NodeName>,
     ) -> Option<NodeName> {
-        let nodes = self.site.deployments.get(deployment)?.lanes.queue(queue);
+        let deployment = self.site.deployments.get(deployment)?;
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-        nodes.range::<NodeName, _>((from, Bound::Unbounded)).next().cloned()
+        let mut behind =
+            deployment.lanes.queue(queue).range::<NodeName, _>((from, Bound::Unbounded));
+        let meant = |it: &&NodeName| queue != Queue::Start || self.site.is_of_step(deployment, it);
+        behind.find(meant).cloned()
     }
 
     fn advance_next(&mut self, id: &PlacementId) -> Result<(), Refusal> {

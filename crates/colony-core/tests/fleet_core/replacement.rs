@@ -92,7 +92,17 @@ fn what_the_next_orchestrator_takes_or_drops_is_held_no_more() {
     let old = told(&story("large removal")[..4]);
     let apps = [("x", "2.0.0"), ("y", "2.0.0"), ("z", "1.0.0")];
     let (mut central, new) = replace(&old, &apps.map(|(name, version)| App::new(name, version)));
+    central.sync(&new);
+    assert_eq!(central.view().holds.removal, None);
+}
+
+#[test]
+fn what_came_back_before_the_next_orchestrator_read_git_is_held_no_more() {
+    let old = told(&story("large removal")[..4]);
+    let mut central = Central::new();
+    central.sync(&old);
     assert!(central.view().holds.removal.is_some());
+    let (mut central, new) = replace(&old, &["w", "x", "y", "z"].map(|it| App::new(it, "1.0.0")));
     central.sync(&new);
     assert_eq!(central.view().holds.removal, None);
 }

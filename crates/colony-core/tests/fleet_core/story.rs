@@ -128,7 +128,7 @@ const REMOVAL: &[Step] = &[
 const BROKEN: &[Step] =
     &[two_nodes, |it| it.commit(vec![broken()]), |it| it.deploy(&app("2.0.0")), Plant::converge];
 
-fn two_nodes(plant: &mut Plant) {
+pub(crate) fn two_nodes(plant: &mut Plant) {
     plant.join("a");
     plant.join("b");
     plant.deploy(&app("1.0.0"));

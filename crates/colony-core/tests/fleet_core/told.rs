@@ -49,6 +49,22 @@ fn steps_of_blue_green_are_told() {
 }
 
 #[test]
+fn other_steps_for_the_same_revision_are_told() {
+    for settings in ["strategy: {type: canary, canary: 2, soak: 1m}", "", BLUE_GREEN] {
+        let mut central = Central::new();
+        let mut plant = Plant::new();
+        three_nodes(&mut plant);
+        for settings in [CANARY, settings] {
+            plant.deploy(&app("2.0.0").with(settings));
+            central.sync(&plant);
+        }
+        let own = plant.site.deployment(&deployment_id("hello")).expect("it is there");
+        let told = &central.view().deployments[&own.id].rollout;
+        assert_eq!(*told, own.rollout_view(plant.now), "{settings}");
+    }
+}
+
+#[test]
 fn pause_of_a_rollout_without_steps_is_told() {
     let story: &[Step] = &[
         three_nodes,

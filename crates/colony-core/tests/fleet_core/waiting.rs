@@ -7,7 +7,7 @@ use colony_testkit::{Plant, blob, commit_id};
 
 use crate::kit::{Central, home, name};
 use crate::status::{commit, file};
-use crate::story::{STORIES, Step, app, failed, story, told};
+use crate::story::{STORIES, Step, app, failed, story, told, two_nodes};
 use crate::told::{CANARY, command, pause, three_nodes};
 
 const QUEUED: &str = "node b still runs the revision before";
@@ -29,6 +29,14 @@ fn what_is_under_way_is_told_with_its_state() {
         &[one, first, Plant::converge, next, failed],
         &[&refused, "node a is ROLLINGBACK in attempt 3"],
     );
+}
+
+#[test]
+fn who_never_left_the_good_revision_waits_for_nothing_while_others_go_back() {
+    let next = |it: &mut Plant| it.deploy(&app("2.0.0"));
+    let (bad, good) = (short("2.0.0"), short("1.0.0"));
+    let refused = format!("the site refuses {bad}: exited on node a; it runs {good} instead");
+    check(&[two_nodes, next, failed], &[&refused, "node a is ROLLINGBACK in attempt 3"]);
 }
 
 #[test]

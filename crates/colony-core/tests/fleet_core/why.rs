@@ -161,6 +161,16 @@ fn a_file_the_site_cannot_use_is_named_with_its_place() {
 }
 
 #[test]
+fn a_file_that_lacks_something_is_told_what() {
+    let broken: &[Step] = &[|it| {
+        let (path, text) = ("deployments/home/hello.yaml", b"{}\n");
+        it.commit(vec![File::read(&home(), path, &blob("x"), text)]);
+    }];
+    let why = reasons(&central(&told(broken)).fleet, &told(broken));
+    assert!(why[0].contains("hello.yaml:1:1: id: is missing (and "), "{why:?}");
+}
+
+#[test]
 fn what_central_wants_is_told_by_path_and_content() {
     let plant = Plant::new();
     let mut central = central(&plant);

@@ -36,6 +36,18 @@ fn an_attempt_fails_after_its_deadline_even_if_nobody_looked_at_that_moment() {
 }
 
 #[test]
+fn what_is_staged_waits_as_long_as_it_takes() {
+    let mut plant = started("");
+    plant.converge();
+    let settings = "strategy: {type: blue-green, soak: 0s, promote: manual}";
+    plant.deploy(&App::new("hello", "2.0.0").with(settings));
+    plant.pass(300);
+    plant.report("a", "hello", "installed");
+    plant.pass(3_600);
+    check(&plant, "a UPDATING 2 staged");
+}
+
+#[test]
 fn a_node_is_late_and_offline_when_the_site_says_so() {
     let mut plant = Plant::unseeded(0);
     let (suspect, lease) = (Duration::from_secs(20), Duration::from_secs(60));

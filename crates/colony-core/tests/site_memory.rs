@@ -1,7 +1,9 @@
 //! What an orchestrator remembers after a crash, and what it believes of the one before it.
 
+use colony_core::attempt::Failure;
+use colony_core::code::Code;
 use colony_core::event::HoldScope;
-use colony_core::site::{Action, Command, Hold, Input, Rollout, Seed};
+use colony_core::site::{Action, Command, Hold, Input, Quarantine, Rollout, Seed};
 use colony_core::time::{Mono, Wall};
 use colony_testkit::{App, Plant, deployment_id, seed, status};
 
@@ -58,6 +60,24 @@ fn what_a_node_was_told_of_before_goes_when_the_node_says_so() {
     check(&plant, "hello@a DELETING 1.0.0");
     plant.report("a", "hello", "removed");
     check(&plant, "");
+}
+
+#[test]
+fn a_node_that_runs_what_nobody_offered_it_has_not_installed_it() {
+    let bad = App::new("hello", "2.0.0");
+    let mut known = seed(&bad, "DELETING");
+    let revision = known.deployments[0].wanted.clone();
+    let failure = Failure::new(Code::Exited, "it went wrong");
+    let since = Wall(7);
+    known.deployments[0].quarantine = vec![Quarantine { revision, node: None, failure, since }];
+    // Its text is lost: it can be wanted, and offered to nobody.
+    known.deployments[0].good = Some(seed(&hello(), "INSTALLED").deployments[0].wanted.clone());
+    let mut plant = taken_over(known);
+    plant.deploy(&bad);
+    plant.join("a");
+    check(&plant, "hello@a INSTALLING");
+    plant.report("a", "hello", "installed");
+    check(&plant, "hello@a INSTALLING");
 }
 
 #[test]

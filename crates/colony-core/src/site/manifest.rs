@@ -109,11 +109,9 @@ impl Turn<'_> {
         let PlacementId { deployment, node } = placement.id.clone();
         let since = match placement.offer {
             Offer::Listed { .. } => self.raise(&node),
-            // Offered by an orchestrator before this one.
-            Offer::Never if placement.delivered => {
-                self.site.members.get(&node).map_or(0, |it| it.version)
-            }
-            Offer::Never | Offer::Withdrawn { .. } => return,
+            // Offered by an orchestrator before this one, if at all.
+            Offer::Never => self.site.members.get(&node).map_or(0, |it| it.version),
+            Offer::Withdrawn { .. } => return,
         };
         placement.offer = Offer::Withdrawn { since };
         if let Some(member) = self.site.members.get_mut(&node) {

@@ -75,7 +75,7 @@ impl Turn<'_> {
 
     fn deadline_due(&mut self, id: &PlacementId) {
         let Some(placement) = self.site.placements.get(id) else { return };
-        if placement.staged || placement.deadline().is_none_or(|it| it > self.now.mono) {
+        if placement.deadline().is_none_or(|it| it > self.now.mono) {
             return;
         }
         let failure = if matches!(placement.state(), State::Unknown(_)) {

@@ -24,6 +24,16 @@ fn another_policy_leaves_what_was_good_before() {
 }
 
 #[test]
+fn file_with_another_policy_alone_is_what_runs() {
+    let mut plant = went_through("a", &["1.0.0"]);
+    plant.deploy(&hello("1.0.0").with("progressDeadline: 20m"));
+    let deployment = plant.site.deployment(&deployment_id("hello")).expect("it is there");
+    let placement = plant.site.placement(&plant.placement("a", "hello")).expect("it is there");
+    assert_eq!(placement.revisions.target.as_ref(), Some(deployment.wanted()));
+    check(&plant, "a INSTALLED 1");
+}
+
+#[test]
 fn documents_nobody_needs_are_forgotten() {
     let plant = went_through("a", &["1.0.0", "2.0.0", "3.0.0", "4.0.0"]);
     known(&plant, "3 4");

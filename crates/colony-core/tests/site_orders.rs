@@ -76,6 +76,7 @@ fn what_one_node_gave_up_is_tried_again_once_it_is_released() {
     plant.converge();
     check(&plant, "a INSTALLED 1, b INSTALLED 2");
     plant.command(release()).expect("given up on a");
+    assert_eq!(releases(&plant), 1);
     check(&plant, "a UPDATING 2, b INSTALLED 2");
 }
 
@@ -83,6 +84,7 @@ fn what_one_node_gave_up_is_tried_again_once_it_is_released() {
 fn what_was_stopped_has_all_its_tries_once_it_is_released() {
     let mut plant = stopped();
     plant.command(release()).expect("stopped");
+    assert_eq!(releases(&plant), 1);
     check(&plant, "a UPDATING 2");
 }
 
@@ -164,6 +166,10 @@ fn release() -> Action {
 
 fn rollback() -> Action {
     Action::Rollback { deployment: deployment_id("hello") }
+}
+
+fn releases(plant: &Plant) -> usize {
+    plant.events.iter().filter(|it| matches!(it.body, Body::RolloutReleased { .. })).count()
 }
 
 #[track_caller]

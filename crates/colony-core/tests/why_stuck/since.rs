@@ -22,6 +22,13 @@ fn what_somebody_did_lasts_since_then() {
 }
 
 #[test]
+fn wait_for_the_next_try_lasts_since_the_failure() {
+    let mut plant = failing("disk-full", "");
+    plant.pass(2);
+    since(&plant, "backoff 2 s");
+}
+
+#[test]
 fn absence_lasts_since_the_node_was_heard() {
     let mut plant = installed("a");
     plant.pass(100);

@@ -35,6 +35,20 @@ fn new_manager_is_told_with_the_step_that_takes_its_manifest() {
 }
 
 #[test]
+fn numbers_rise_though_all_state_was_lost() {
+    let numbers = after("deploy a web@1; run 9; wipe; reboot; run 9").numbers;
+    assert!(numbers.len() >= 4 && numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
+}
+
+#[test]
+fn wall_clock_beyond_all_reason_uses_no_numbers_up() {
+    let world = after(&format!("wall {}; deploy a web@1; run 0; deploy a web@2; run 9", u64::MAX));
+    let numbers = world.numbers;
+    assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
+    assert!(numbers.iter().all(|it| *it < 1 << 53), "JSON numbers are exact up to there");
+}
+
+#[test]
 fn last_words_are_told_with_every_failure_of_a_container() {
     let said = ["last words of web@1"];
     for what in ["exiting", "unhealthy"] {

@@ -88,10 +88,11 @@ fn read(path: &str, text: &str) -> File {
 /// What was said of removals that are too large.
 #[track_caller]
 fn told(plant: &Plant, expected: &str) {
-    let said = |body: &Body| match body {
-        Body::RemovalHeld { deployments, .. } => Some(format!("held {}", deployments.len())),
-        Body::RemovalReleased => Some("released".to_owned()),
-        _ => None,
+    let said = |body: &Body| {
+        if let Body::RemovalHeld { deployments, .. } = body {
+            return Some(format!("held {}", deployments.len()));
+        }
+        (*body == Body::RemovalReleased).then(|| "released".to_owned())
     };
     let said: Vec<String> = plant.events.iter().filter_map(|it| said(&it.body)).collect();
     assert_eq!(said.join(", "), expected);

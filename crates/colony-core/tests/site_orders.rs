@@ -41,6 +41,19 @@ fn orders_are_told_by_the_names_they_are_given_with() {
 }
 
 #[test]
+fn refused_release_leaves_a_pause_alone() {
+    let mut plant = plant("a b");
+    let canary = "strategy: {type: canary, soak: 5m}";
+    plant.deploy(&App::new("hello", "2.0.0").with(canary));
+    let (deployment, note) = (deployment_id("hello"), "a look first".to_owned());
+    plant.command(Action::Pause { deployment: deployment.clone(), note }).expect("paused");
+    let before = plant.site.deployment(&deployment).expect("it is there").rollout().clone();
+    let nothing = "nothing of it is quarantined, rejected or stopped";
+    refuses(&mut plant, Action::ReleaseQuarantine { deployment: deployment.clone() }, nothing);
+    assert_eq!(*plant.site.deployment(&deployment).expect("it is there").rollout(), before);
+}
+
+#[test]
 fn order_for_what_is_not_here_says_so() {
     let mut plant = plant("a");
     let (deployment, node) = (deployment_id("other"), "b".parse().expect("a name"));

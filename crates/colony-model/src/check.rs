@@ -12,9 +12,7 @@ use colony_core::transition::{Trigger, is_legal};
 use colony_core::{node, why};
 use colony_margo::Digest;
 
-use crate::edge::Edge;
 use crate::local::Local;
-use crate::plan::Op;
 use crate::words;
 use crate::world::World;
 
@@ -67,7 +65,7 @@ pub(crate) struct Broken {
     pub(crate) what: String,
 }
 
-type Verdict = Result<(), (Rule, String)>;
+pub(crate) type Verdict = Result<(), (Rule, String)>;
 
 impl World {
     pub(crate) fn break_rule(&mut self, rule: Rule, what: String) {
@@ -100,6 +98,7 @@ impl World {
         self.judge(check_quarantine(before, &step.events));
         self.judge(self.check_deleted(&step.events));
         self.judge(self.check_limits(&step.events));
+        self.judge(self.check_step(&step.events));
         self.judge(self.check_why(step, now));
     }
 
@@ -208,22 +207,6 @@ impl World {
     }
 }
 
-/// What a device must not have.
-impl World {
-    /// Looks at what the engines have been told to run.
-    pub(crate) fn check_step(&mut self) {
-        let (Some(most), Some(newest)) = (self.plan.ahead, self.plan.newest()) else { return };
-        let promoted = self.plan.script[..self.done].contains(&Op::Promote);
-        let id = self.deployment();
-        let has = |it: &&Arc<Edge>| it.engine.active(&id) == Some(newest);
-        let count = self.nodes.iter().filter(has).count();
-        if !promoted && count > most {
-            let what = format!("{count} nodes have started {newest}, {most} may");
-            self.break_rule(Rule::Step, what);
-        }
-    }
-}
-
 fn transitions(events: &[Event]) -> impl Iterator<Item = &Transition> {
     events.iter().filter_map(|it| {
         let Body::StateTransition(it) = &it.body else { return None };
@@ -258,7 +241,7 @@ fn check_quarantine(before: &Local, events: &[Event]) -> Verdict {
     Ok(())
 }
 
-fn begins(it: &Transition) -> bool {
+pub(crate) fn begins(it: &Transition) -> bool {
     it.to.is_in_flight() && it.trigger != Trigger::Progress
 }
 

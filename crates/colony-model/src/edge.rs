@@ -252,7 +252,7 @@ impl World {
         let end = if result.is_ok() { "is done" } else { "fails" };
         let line = format!("node {}'s engine {end}: {what}{how}", edge.name);
         self.say(line);
-        self.check_step();
+        self.check_stage();
         self.edge_step(node, Input::Done { action: doing.action, result }, die);
     }
 

@@ -23,6 +23,7 @@ mod message;
 mod model;
 mod plan;
 mod print;
+mod step;
 mod story;
 mod table;
 mod time;

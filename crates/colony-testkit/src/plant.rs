@@ -252,15 +252,20 @@ impl Default for Plant {
 
 /// A report as a node sends it; `state` as in `Plant::report`.
 pub fn status(id: &DeploymentId, state: &str, adopted: u64, report: u64) -> DeploymentStatus {
+    let (state, running) = state.split_once('+').unwrap_or((state, ""));
     let (state, code) = state.split_once(':').unwrap_or((state, ""));
     let (code, message) = code.split_once('|').unwrap_or((code, "it went wrong"));
     let error = match code {
         "" => String::new(),
         code => format!(r#","error":{{"code":"{code}","source":"web","message":"{message}"}}"#),
     };
+    let running = match running {
+        "" => String::new(),
+        code => format!(r#","running":{{"code":"{code}","source":"web","message":"no answer"}}"#),
+    };
     let json = format!(
         r#"{{"deploymentId":"{id}","adoptedManifestVersion":{adopted},"status":{{"state":"{state}"{error}}},
-        "components":[{{"name":"web","state":"{state}"{error}}}],"x-colony-extensions":{{"report":{report}}}}}"#
+        "components":[{{"name":"web","state":"{state}"{error}}}],"x-colony-extensions":{{"report":{report}{running}}}}}"#
     );
     DeploymentStatus::parse(json.as_bytes()).expect("a valid status").value
 }

@@ -73,6 +73,7 @@ fn deployment_of(body: &Body) -> Option<&DeploymentId> {
     match body {
         Body::StateTransition(it) => Some(&it.deployment),
         Body::StaleReport { deployment, .. }
+        | Body::RunningHealth { deployment, .. }
         | Body::DeploymentAccepted { deployment, .. }
         | Body::DeploymentWithdrawn { deployment, .. }
         | Body::DeploymentConverged { deployment, .. }

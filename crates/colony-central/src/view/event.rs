@@ -46,6 +46,7 @@ fn sentence(event: &StoredEvent) -> String {
         "rollout_released" | "rollout_resumed" | "rollout_unpaused" => {
             format!("{what} goes on at {site}")
         }
+        "running_health" => running(body, &what, &site, &node),
         "revision_rejected" => format!("{site}/{node} gave {what} up: {}", failure(body)),
         "file_refused" => format!("site {site} refuses {}: {}", text("path"), finding(body)),
         "file_accepted" => format!("{} is usable again", text("path")),
@@ -96,6 +97,14 @@ fn transition(body: &Value, what: &str, site: &str, node: &str) -> String {
     match from {
         Some(from) => format!("{what} on {site}/{node}: {from} → {to}{said}"),
         None => format!("{what} on {site}/{node}: {to}{said}"),
+    }
+}
+
+/// What runs on while another version is staged.
+fn running(body: &Value, what: &str, site: &str, node: &str) -> String {
+    match failure(body).as_str() {
+        "" => format!("{what} as it runs on {site}/{node} meanwhile is well again"),
+        said => format!("{what} as it runs on {site}/{node} meanwhile is not well: {said}"),
     }
 }
 

@@ -101,6 +101,14 @@ pub enum Body {
     RolloutUnpaused {
         deployment: DeploymentId,
     },
+    /// What runs on while another revision is staged is not well, or is again.
+    RunningHealth {
+        deployment: DeploymentId,
+        node: NodeName,
+        revision: Revision,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failure: Option<Failure>,
+    },
     /// One node gave a revision up for the one before.
     RevisionRejected {
         deployment: DeploymentId,

@@ -72,6 +72,7 @@ impl Pen<'_> {
             }
             Body::CommandDone { number: None, .. }
             | Body::StaleReport { .. }
+            | Body::RunningHealth { .. }
             | Body::VersionRaised { .. } => {}
         }
     }

@@ -82,6 +82,7 @@ impl Held {
             proven: Default::default(),
             restarts: Default::default(),
             staged_restarts: Default::default(),
+            old_lost: None,
             report: Report { number: 0, content: Digest::of(b""), acked: true },
         };
         let plan = Plan::read(&record.id, node, bytes).map(Arc::new);
@@ -95,6 +96,7 @@ impl Held {
             true => self.is_what_runs(),
             false => self.is_worth_keeping(&plan),
         };
+        self.record.old_lost = self.lost_beside(&plan, keeps);
         if keeps {
             self.record.previous = Some(self.record.text.clone());
             self.previous = self.plan.as_ref().ok().cloned();
@@ -106,6 +108,18 @@ impl Held {
         self.record.text = text(bytes);
         self.plan = plan;
         self.begin();
+    }
+
+    /// What is known of the health of what runs on beside `next`.
+    fn lost_beside(&self, next: &Result<Arc<Plan>, Failure>, keeps: bool) -> Option<Failure> {
+        if !next.as_ref().is_ok_and(|it| it.is_staged()) {
+            return None;
+        }
+        if !keeps {
+            return self.record.old_lost.clone();
+        }
+        let Phase::Installed { lost, .. } = &self.record.phase else { return None };
+        lost.clone()
     }
 
     /// Starts over with the document at hand.

@@ -35,7 +35,12 @@ pub(super) fn next(held: &mut Held, scene: &Scene<'_>) -> Next {
 /// What runs on while something else is staged is repaired as ever.
 pub(super) fn mend_the_old(held: &mut Held, scene: &Scene<'_>) -> Next {
     let old = held.previous.clone().filter(|_| held.is_staging());
-    old.map_or(Next::Wait(None), |plan| mend(held, &plan, scene))
+    let Some(plan) = old else { return Next::Wait(None) };
+    let recovery = judge_the_old(held, &plan, scene);
+    match mend(held, &plan, scene) {
+        Next::Act(action) => Next::Act(action),
+        Next::Wait(until) => Next::Wait(sooner(until, recovery)),
+    }
 }
 
 /// What was staged has been taken over, or is not wanted any more.
@@ -81,6 +86,12 @@ fn repair(held: &Held, side: Side, sight: &Sight<'_>) -> Option<Action> {
     if sight.has_strangers() {
         return Some(held.clear(side, &part.component, Some(part.fingerprint)));
     }
+    // The manager's next try would bring a fresh one; while something is
+    // staged it has none for what runs on.
+    let on_its_own = held.is_staging() && side == Side::Active;
+    if on_its_own && sight.unhealthy().is_some() {
+        return Some(held.clear(side, &part.component, None));
+    }
     if sight.is_complete() {
         return None;
     }
@@ -90,10 +101,30 @@ fn repair(held: &Held, side: Side, sight: &Sight<'_>) -> Option<Action> {
 
 /// Says whether the deployment counts as lost, and when it would count as well.
 fn judge(held: &mut Held, plan: &Plan, scene: &Scene<'_>) -> Option<Mono> {
-    let worst = held.sights(plan, scene).iter().find_map(|it| hopeless(held, it, scene));
+    let worst = worst(held, plan, scene);
     let well = held.settled_at(plan, scene);
     held.memory.watched |= well.is_some();
     let Phase::Installed { lost, .. } = &mut held.record.phase else { return None };
+    weigh(lost, worst, well, scene)
+}
+
+/// The same of what runs on while something else is staged.
+fn judge_the_old(held: &mut Held, plan: &Plan, scene: &Scene<'_>) -> Option<Mono> {
+    let worst = worst(held, plan, scene);
+    let well = held.settled_at(plan, scene);
+    weigh(&mut held.record.old_lost, worst, well, scene)
+}
+
+fn worst(held: &Held, plan: &Plan, scene: &Scene<'_>) -> Option<Failure> {
+    held.sights(plan, scene).iter().find_map(|it| hopeless(held, plan.phase, it, scene))
+}
+
+fn weigh(
+    lost: &mut Option<Failure>,
+    worst: Option<Failure>,
+    well: Option<Mono>,
+    scene: &Scene<'_>,
+) -> Option<Mono> {
     if lost.is_none() {
         *lost = worst;
         return None;
@@ -106,11 +137,15 @@ fn judge(held: &mut Held, plan: &Plan, scene: &Scene<'_>) -> Option<Mono> {
 }
 
 /// Why a component is beyond what restarts may do quietly.
-fn hopeless(held: &Held, sight: &Sight<'_>, scene: &Scene<'_>) -> Option<Failure> {
-    let side = if held.is_staging() { &held.record.staged_restarts } else { &held.record.restarts };
-    let restarts = side.get(&sight.part.component);
+fn hopeless(held: &Held, side: Side, sight: &Sight<'_>, scene: &Scene<'_>) -> Option<Failure> {
+    let restarts = match side {
+        Side::Stage => &held.record.staged_restarts,
+        Side::Active => &held.record.restarts,
+    };
+    let restarts = restarts.get(&sight.part.component);
     let many = restarts.is_some_and(|it| it.recent(scene) >= scene.policy.restart_limit);
-    let fresh = is_on_probation(held, scene);
+    let own = held.plan.as_ref().is_ok_and(|it| it.phase == side);
+    let fresh = own && is_on_probation(held, scene);
     let ended = sight.ended().filter(|_| fresh);
     sight.unhealthy().or(ended).or_else(|| sight.broken().filter(|_| many))
 }

@@ -60,7 +60,11 @@ impl Node {
             adopted_manifest_version: self.adopted(held),
             status: overall(held),
             components: components(held),
-            colony: Some(ColonyStatus { report: Some(held.record.report.number), log: log(held) }),
+            colony: Some(ColonyStatus {
+                report: Some(held.record.report.number),
+                log: log(held),
+                running: running(held).map(error),
+            }),
         }
     }
 
@@ -86,13 +90,17 @@ impl Meta {
 
 /// The digest of all that makes a report news.
 fn content(held: &Held, incarnation: Option<u64>) -> Digest {
-    let said = json!({
+    let mut said = json!({
         "status": overall(held),
         "components": components(held),
         "log": log(held),
         "wire": held.record.wire,
         "incarnation": incarnation,
     });
+    // Absent it must not be news to a node of an earlier version.
+    if let Some(failure) = running(held) {
+        said["running"] = json!(error(failure));
+    }
     Digest::of(&canonical::to_vec(&said))
 }
 
@@ -116,6 +124,12 @@ fn failure(held: &Held) -> Option<&Failure> {
         Phase::Removing { failure, .. } => failure.as_ref(),
         Phase::Applying { .. } | Phase::Removed { .. } => None,
     }
+}
+
+/// What is wrong with the one that runs on while this one is staged.
+fn running(held: &Held) -> Option<&Failure> {
+    let beside = held.is_staging() && held.record.phase.is_wanted();
+    held.record.old_lost.as_ref().filter(|_| beside)
 }
 
 fn components(held: &Held) -> Vec<ComponentStatus> {

@@ -81,6 +81,9 @@ pub struct Record {
     /// The same of what is staged.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub staged_restarts: BTreeMap<ComponentName, Restarts>,
+    /// Why what runs on beside a staged document is not well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_lost: Option<Failure>,
     pub report: Report,
 }
 

@@ -198,11 +198,11 @@ impl Turn<'_> {
         let released: Vec<_> = std::mem::take(&mut deployment.quarantine).into_keys().collect();
         let rejected = !std::mem::take(&mut deployment.rejected).is_empty();
         let stopped = deployment.stopped.take().is_some();
-        deployment.rolled_back = None;
-        deployment.rollout = Rollout::default();
         if released.is_empty() && !rejected && !stopped {
             return Err("nothing of it is quarantined, rejected or stopped".to_owned());
         }
+        deployment.rolled_back = None;
+        deployment.rollout = Rollout::default();
         for workload in released {
             let body = Body::QuarantineReleased { deployment: id.clone(), workload };
             self.emit(Actor::Operator(by.to_owned()), body);

@@ -273,6 +273,7 @@ impl Turn<'_> {
 
     fn leave(&mut self, placement: &mut Placement) {
         (placement.staged, placement.aside) = (false, false);
+        placement.running = None;
         if let Some(revision) = placement.revisions.target.clone() {
             self.open_attempt(placement, Op::Delete, revision, Mono(u64::MAX));
         }

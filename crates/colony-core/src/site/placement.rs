@@ -43,6 +43,9 @@ pub struct Placement {
     /// The attempt takes nothing down: what was there runs on.
     #[serde(default)]
     pub(super) aside: bool,
+    /// Why what runs on beside the staged target is not well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) running: Option<Failure>,
     /// The number of the newest report that was taken.
     pub(super) report: u64,
     /// The last stale report that was recorded: it is not recorded twice.
@@ -91,6 +94,7 @@ impl Placement {
             phase: WirePhase::Active,
             staged: false,
             aside: false,
+            running: None,
             report: 0,
             stale: None,
         }
@@ -121,6 +125,11 @@ impl Placement {
     }
 
     /// What ran before the attempt under way still runs.
+    /// Why what runs on is not well, while something is staged beside it.
+    pub fn running_lost(&self) -> Option<&Failure> {
+        self.running.as_ref()
+    }
+
     pub fn is_aside(&self) -> bool {
         self.aside
     }

@@ -61,6 +61,7 @@ impl Turn<'_> {
             return self.stale(id, status, adopted);
         }
         self.note_number(id, status);
+        self.note_running(id, status);
         let failure = failure_of(status);
         match status.status.state {
             Reported::Removed => self.removed(id),
@@ -69,6 +70,23 @@ impl Turn<'_> {
             Reported::Pending | Reported::Installing => self.progressed(id),
             Reported::Removing => {}
         }
+    }
+
+    /// While something is staged, a report also says how the one is that runs on.
+    fn note_running(&mut self, id: &PlacementId, status: &DeploymentStatus) {
+        let error = status.colony.as_ref().and_then(|it| it.running.as_ref());
+        let failure = error.map(failure_from);
+        let staging = self.is_staging(id);
+        let Some(placement) = self.site.placements.get_mut(id).filter(|_| staging) else { return };
+        let Some(revision) = placement.revisions.last_good.clone() else { return };
+        if placement.running == failure {
+            return;
+        }
+        placement.running.clone_from(&failure);
+        self.out.changed.placements.insert(id.clone());
+        let (deployment, node) = (id.deployment.clone(), id.node.clone());
+        let body = Body::RunningHealth { deployment, node: node.clone(), revision, failure };
+        self.emit(Actor::Node(node), body);
     }
 
     fn stale(&mut self, id: &PlacementId, status: &DeploymentStatus, adopted: u64) {
@@ -181,19 +199,25 @@ fn number(status: &DeploymentStatus) -> Option<u64> {
 }
 
 fn failure_of(status: &DeploymentStatus) -> Failure {
-    let error = first_error(status);
-    let text = |it: &str, limit: usize| it.chars().take(limit).collect::<String>();
-    let code = error.map_or("", |it| it.code.as_str());
-    let code = if code.is_empty() { Code::EngineError } else { Code::from(code.to_owned()) };
+    let unnamed = || Failure::new(Code::EngineError, "");
+    let failure = first_error(status).map_or_else(unnamed, failure_from);
     let log = status.colony.iter().flat_map(|it| it.log.iter().flatten());
     let log: Vec<&String> = log.collect();
     let log = log.iter().rev().take(LOG_LIMIT).rev();
-    Failure {
-        code,
-        source: error.map_or(String::new(), |it| text(&it.source, 200)),
-        message: error.map_or(String::new(), |it| text(&it.message, MESSAGE_LIMIT)),
-        log: log.map(|it| text(it, MESSAGE_LIMIT)).collect(),
-    }
+    Failure { log: log.map(|it| short(it, MESSAGE_LIMIT)).collect(), ..failure }
+}
+
+fn failure_from(error: &StatusError) -> Failure {
+    let code = match error.code.as_str() {
+        "" => Code::EngineError,
+        code => Code::from(code.to_owned()),
+    };
+    let (source, message) = (short(&error.source, 200), short(&error.message, MESSAGE_LIMIT));
+    Failure { code, source, message, log: Vec::new() }
+}
+
+fn short(text: &str, limit: usize) -> String {
+    text.chars().take(limit).collect()
 }
 
 /// A component's error says more than the deployment's.

@@ -150,6 +150,7 @@ impl Turn<'_> {
             (placement.phase, placement.aside) = (WirePhase::Stage, true);
             return;
         }
+        placement.running = None;
         // Back to what was never stopped.
         let last_good = placement.revisions.last_good.as_ref().map(|it| it.workload);
         let back = trigger == Trigger::Rollback && last_good == Some(revision.workload);

@@ -113,6 +113,8 @@ causes! {
     Refused = "refused" { node: NodeName, failure: Failure }
     TriesUsedUp = "tries-used-up" { failure: Failure, tries: u32 }
     HealthLost = "health-lost" { failure: Failure, until: Option<Wall> }
+    /// What runs on while another version is staged is not well.
+    RunningLost = "running-lost" { node: NodeName, version: String, failure: Failure }
     /// The failure behind a wait for something else.
     LastError = "last-error" { failure: Failure }
 

@@ -57,6 +57,12 @@ impl Cause {
             Cause::Refused { node, failure } => {
                 format!("node {node} will not run it: {}", told(failure))
             }
+            Cause::RunningLost { node, version, failure } => {
+                format!(
+                    "{version}, which node {node} runs meanwhile, is not well: {}",
+                    told(failure)
+                )
+            }
             Cause::WaveFull { slots: some, taken, limit } => {
                 let are = if *limit == 1 { "slot is" } else { "slots are" };
                 format!("{taken} of {limit} rollout {are} taken by {}", slots(some, *taken, asked))

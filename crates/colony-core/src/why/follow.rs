@@ -48,6 +48,7 @@ fn what(cause: &Cause, clause: &str) -> String {
         Cause::Refused { .. } => {
             "what runs there stays; it is tried again when the node or the file changes".to_owned()
         }
+        Cause::RunningLost { .. } => "the node starts it again".to_owned(),
         Cause::WaveFull { slots, .. } => format!("{clause} when {} done", done(slots)),
         Cause::CanaryFirst { .. } => format!("they soak, then {clause}"),
         Cause::StageFirst { .. } => format!("they soak, then {clause}"),
@@ -191,6 +192,7 @@ impl Cause {
             | Cause::Refused { failure, .. }
             | Cause::TriesUsedUp { failure, .. }
             | Cause::HealthLost { failure, .. }
+            | Cause::RunningLost { failure, .. }
             | Cause::LastError { failure }
             | Cause::DeleteFailed { failure, .. } => Some(failure),
             _ => None,

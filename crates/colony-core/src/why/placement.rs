@@ -80,6 +80,7 @@ impl<'a> Case<'a> {
         if !self.placement.is_staged() {
             causes.push(self.in_progress());
         }
+        causes.extend(self.running_lost());
         causes.extend(self.suspect());
         causes.extend(self.way_back());
         causes
@@ -118,7 +119,9 @@ impl<'a> Case<'a> {
 
     /// The rollout stopped because of this very failure.
     fn is_own_stop(&self, cause: &Cause) -> bool {
-        matches!(cause, Cause::WaveStopped { node, .. } if *node == self.placement.id.node)
+        let own = self.placement.failure.as_ref();
+        matches!(cause, Cause::WaveStopped { node, failure, .. }
+            if *node == self.placement.id.node && Some(failure) == own)
     }
 
     fn lost(&self) -> Vec<Cause> {

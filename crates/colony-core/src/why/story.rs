@@ -23,6 +23,13 @@ impl Case<'_> {
         }
     }
 
+    /// What runs on beside a staged version is told of as well.
+    pub(super) fn running_lost(&self) -> Option<Cause> {
+        let failure = self.placement.running_lost()?.clone();
+        let version = self.version(self.placement.revisions.last_good.as_ref()?);
+        Some(Cause::RunningLost { node: self.placement.id.node.clone(), version, failure })
+    }
+
     pub(super) fn suspect(&self) -> Option<Cause> {
         let member = self.member()?;
         super::node::suspect(self.site, member)

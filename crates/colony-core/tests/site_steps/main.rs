@@ -1,5 +1,6 @@
 //! Rollouts in steps, told in states.
 
+mod beside;
 mod blue_green;
 mod canary;
 mod progress;

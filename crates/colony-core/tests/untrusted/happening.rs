@@ -207,7 +207,7 @@ fn status() -> impl Strategy<Value = Happening> {
                 adopted_manifest_version: ManifestVersion::FIRST,
                 status: Overall { state, error },
                 components: vec![],
-                colony: Some(ColonyStatus { report, log }),
+                colony: Some(ColonyStatus { report, log, running: None }),
             };
             Happening::Status { node, adopted, status: Box::new(status) }
         },

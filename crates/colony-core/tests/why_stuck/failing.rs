@@ -181,6 +181,7 @@ fn rollout_is_stopped_though_the_failure_is_another_one() {
     plant.report("a", "hello", "failed:unhealthy");
     plant.report("a", "hello", "installed");
     plant.report("a", "hello", "failed:disk-full");
+    assert!(on(&plant, "a").contains("the rollout of 2.0.0 stopped"), "{}", on(&plant, "a"));
     plant.pass(60);
     assert_snapshot!(on(&plant, "a"), @"hello on a failed to update to 2.0.0 (FAILED for 60 s): the rollout of 2.0.0 stopped 60 s ago on node a: the health check does not pass (unhealthy in web: it went wrong). Next: nothing more is started until it is retried or another version is deployed. To do (operator): look at the container's logs; then retry it, or deploy another version.");
 }

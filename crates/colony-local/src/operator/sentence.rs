@@ -35,6 +35,7 @@ fn concerns(body: &Body) -> (Option<&DeploymentId>, Option<&NodeName>) {
     match body {
         Body::StateTransition(it) => (Some(&it.deployment), Some(&it.node)),
         Body::StaleReport { deployment, node, .. }
+        | Body::RunningHealth { deployment, node, .. }
         | Body::RolloutStopped { deployment, node, .. }
         | Body::RevisionRejected { deployment, node, .. } => (Some(deployment), Some(node)),
         Body::Quarantined { deployment, node, .. } => (Some(deployment), node.as_ref()),
@@ -80,6 +81,12 @@ fn sentence(site: &Site, body: &Body) -> String {
         Body::StateTransition(it) => transition(site, it),
         Body::StaleReport { deployment, node, state, .. } => {
             format!("{node} reported {state} of an older attempt of {}", name(deployment))
+        }
+        Body::RunningHealth { deployment, node, revision, failure } => {
+            let version = version(site, deployment, revision);
+            let is = failure.as_ref().map(|it| format!("not well: {}", because(it)));
+            let is = is.unwrap_or_else(|| "well again".to_owned());
+            format!("{} {version}, which {node} runs meanwhile, is {is}", name(deployment))
         }
         Body::DeploymentAccepted { deployment, name, revision } => {
             format!("Git wants {name} {}", version(site, deployment, revision))

@@ -81,6 +81,9 @@ pub struct ColonyStatus {
     /// The last lines of the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<Vec<String>>,
+    /// While something is staged: what is wrong with the one that runs on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub running: Option<StatusError>,
 }
 
 impl State {

@@ -83,7 +83,8 @@ impl ColonyStatus {
     fn read(cursor: &Cursor<'_>) -> ColonyStatus {
         let report = cursor.field("report").and_then(|it| it.unsigned());
         let log = cursor.field("log").and_then(|it| it.each(|line| bounded(line, MAX_TEXT)));
-        ColonyStatus { report, log: log.map(tail) }
+        let running = cursor.field("running").and_then(|it| StatusError::read(&it));
+        ColonyStatus { report, log: log.map(tail), running }
     }
 }
 

@@ -58,6 +58,38 @@ fn the_old_one_is_repaired_while_the_next_is_staged() {
 }
 
 #[test]
+fn the_old_one_that_is_unhealthy_is_told_and_made_anew() {
+    let staged = "web@1 is checked; deploy a web@1; run 90; deploy a web@2 phase=stage; run 9";
+    check(
+        &format!("{staged}; web@1 becomes unhealthy; run 12"),
+        "a: installed beside unhealthy web, clear web, find web@1, start web@1, a: installed",
+    );
+    runs(&format!("{staged}; web@1 becomes unhealthy; run 12"), "web@1 web@2+");
+}
+
+#[test]
+fn the_old_one_that_keeps_ending_is_told_and_its_recovery_too() {
+    let ending = format!("{STAGED}; web@1 is exiting; web@1 becomes exited");
+    let starts = ", start web@1".repeat(5);
+    check(
+        &format!("{ending}; run 60"),
+        &format!("find web@1{starts}, a: installed beside exited web"),
+    );
+    check(&format!("{ending}; run 60; web@1 is fine; run 80"), "start web@1, a: installed");
+}
+
+#[test]
+fn what_was_said_of_the_old_one_is_over_with_the_stage() {
+    let lost = "web@1 is checked; deploy a web@1; run 90; deploy a web@2 phase=stage; run 9; \
+                web@1 is unhealthy; web@1 becomes unhealthy; run 3";
+    check(
+        &format!("{lost}; deploy a web@2; run 12"),
+        "a: installing, find web@2, clear web, start web@2, a: installed, unstage web",
+    );
+    check(&format!("{lost}; reboot; run 0"), "");
+}
+
+#[test]
 fn registry_that_fails_a_repair_does_not_fail_the_stage() {
     let slow = "deploy a web@1; run 9; web@2 is slow; deploy a web@2 phase=stage; run 9";
     check(

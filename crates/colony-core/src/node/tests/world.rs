@@ -225,6 +225,10 @@ impl World {
 /// A report as one line; what concerns no component names no source.
 fn heard(name: &str, status: &DeploymentStatus) -> String {
     let state = status.status.state;
+    let running = status.colony.as_ref().and_then(|it| it.running.as_ref());
+    if let Some(error) = running {
+        return format!("{name}: {state} beside {} {}", error.code, error.source);
+    }
     let Some(error) = &status.status.error else { return format!("{name}: {state}") };
     if error.source == status.deployment_id {
         return format!("{name}: {state} {}", error.code);

@@ -48,7 +48,9 @@ pub(crate) fn canonical(json: &Json) -> Vec<u8> {
 /// A value survives our YAML.
 pub(crate) fn yaml(json: &Json) -> String {
     let text = yaml::emit(json);
-    let limits = yaml::Limits { bytes: usize::MAX, nodes: usize::MAX, ..yaml::Limits::default() };
+    // The value did not come through a reader with limits.
+    let (bytes, nodes, scalar) = (usize::MAX, usize::MAX, usize::MAX);
+    let limits = yaml::Limits { bytes, nodes, scalar, ..yaml::Limits::default() };
     let again = yaml::parse(text.as_bytes(), &limits);
     let again = again.unwrap_or_else(|it| panic!("we write what we cannot read: {it:?}\n{text}"));
     same(&again.to_json(), json, &text);

@@ -10,7 +10,7 @@ Explores every interleaving of small fleets and checks what must always hold.
 
 usage: colony-model [--quick] [--world NAME] [BOUND...]
 
-  --quick         smaller bounds: under 20 s
+  --quick         smaller bounds: half a minute
   --world NAME    only the worlds whose name contains NAME
   --flaw NAME     with a mistake in a shell: `acks-first` or `empty-seed`
   --deaths N, --doubles N, --kills N, --passes N, --room N, --steps N, --sample N

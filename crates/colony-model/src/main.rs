@@ -93,7 +93,17 @@ fn order(arguments: impl Iterator<Item = String>) -> Result<Option<Order>, Strin
             _ => return Err(format!("`{flag}` is not known")),
         }
     }
+    check_world(&order.world)?;
     Ok(Some(order))
+}
+
+/// A name that is in no world would look at nothing, and find nothing wrong.
+fn check_world(world: &str) -> Result<(), String> {
+    let names: Vec<&str> = plans(false).iter().map(|it| it.name).collect();
+    if names.iter().any(|it| it.contains(world)) {
+        return Ok(());
+    }
+    Err(format!("`--world {world}`: there is none; there are {}", names.join(", ")))
 }
 
 fn flaw(name: &str) -> Result<Flaw, String> {

@@ -1,7 +1,8 @@
 //! What commits do to a site: good ones, broken ones, suspicious ones.
 
+use colony_core::event::Body;
 use colony_core::site::{Action, Commit, Content, File, Input, Refused};
-use colony_testkit::{App, Plant, blob, commit_id};
+use colony_testkit::{App, Plant, blob, commit_id, deployment_id};
 
 #[test]
 fn broken_file_is_a_finding_and_holds_up_nothing_else() {
@@ -78,6 +79,46 @@ fn renamed_file_restarts_nothing() {
 }
 
 #[test]
+fn name_that_was_left_is_free_for_another() {
+    let mut plant = plant();
+    plant.deploy(&App::new("hello", "1.0.0"));
+    plant.converge();
+    let (first, other) = (text(&plant, "hello"), text(&plant, "other"));
+    plant.commit(vec![File::gone("deployments/home/hello.yaml"), broken("greeting", &first)]);
+    plant.commit(vec![broken("hello", &other)]);
+    plant.converge();
+    check(&plant, "greeting@a INSTALLED 1.0.0, hello@a INSTALLED 1.0.0");
+}
+
+#[test]
+fn two_files_may_exchange_their_content_at_once() {
+    for names in [["hello", "other"], ["other", "hello"]] {
+        let mut plant = plant();
+        let texts = names.map(|it| text(&plant, it));
+        let files = |order: [&str; 2]| vec![broken("hello", order[0]), broken("other", order[1])];
+        plant.commit(files([&texts[0], &texts[1]]));
+        plant.converge();
+        plant.commit(files([&texts[1], &texts[0]]));
+        assert!(plant.site.refused_files().is_empty(), "{:?}", plant.site.refused_files());
+        check(&plant, "hello@a INSTALLED 1.0.0, other@a INSTALLED 1.0.0");
+    }
+}
+
+#[test]
+fn file_may_take_an_id_that_its_old_file_leaves_at_once() {
+    for name in ["a-before", "z-behind"] {
+        let mut plant = plant();
+        plant.deploy(&App::new("hello", "1.0.0"));
+        plant.converge();
+        let (first, other) = (text(&plant, "hello"), text(&plant, "other"));
+        plant.commit(vec![broken(name, &first), broken("hello", &other)]);
+        assert!(plant.site.refused_files().is_empty(), "{:?}", plant.site.refused_files());
+        let id = plant.site.deployment(&deployment_id("hello")).expect("it stays");
+        assert_eq!((id.name.as_str(), id.is_withdrawn()), (name, false));
+    }
+}
+
+#[test]
 fn removing_most_deployments_at_once_waits_for_a_person() {
     let mut plant = plant();
     for name in ["one", "two", "three", "four"] {
@@ -125,6 +166,26 @@ fn rewritten_history_waits_to_be_accepted() {
     plant.command(Action::AcceptHistory { commit: commit_id(50) }).expect("accepted");
     plant.must(Input::Commit(rewrite));
     check(&plant, "hello@a INSTALLING 2.0.0");
+}
+
+#[test]
+fn history_that_is_put_back_is_held_no_more() {
+    let mut plant = plant();
+    plant.commit(vec![]);
+    let revision = plant.site.git().cloned().expect("a commit is in force");
+    let rewrite = Commit { revision: commit_id(50), base: None, rewritten: true, files: vec![] };
+    let _ = plant.step(Input::Commit(rewrite));
+    assert!(plant.site.held_history().is_some());
+    let back = Commit {
+        revision: revision.clone(),
+        base: Some(revision.clone()),
+        rewritten: false,
+        files: vec![],
+    };
+    plant.must(Input::Commit(back));
+    assert_eq!(plant.site.held_history(), None);
+    let told = plant.events.last().map(|it| it.body.clone());
+    assert_eq!(told, Some(Body::HistoryAccepted { commit: revision }));
 }
 
 #[test]
@@ -199,6 +260,10 @@ fn plant() -> Plant {
 }
 
 /// Whatever `text` is, under this name.
+fn text(plant: &Plant, name: &str) -> String {
+    App::new(name, "1.0.0").text(plant.site.name())
+}
+
 fn broken(name: &str, text: &str) -> File {
     let site = "home".parse().expect("a name");
     let path = format!("deployments/home/{name}.yaml");

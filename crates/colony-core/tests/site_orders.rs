@@ -102,6 +102,31 @@ fn what_was_stopped_has_all_its_tries_once_it_is_released() {
 }
 
 #[test]
+fn what_recovers_by_itself_is_stopped_no_more() {
+    let mut plant = stopped();
+    plant.report("a", "hello", "installed");
+    assert!(!plant.site.deployment(&deployment_id("hello")).expect("it is here").is_stopped());
+    plant.join("b");
+    plant.converge();
+    check(&plant, "a INSTALLED 2, b INSTALLED 2");
+}
+
+#[test]
+fn whoever_gets_the_name_of_a_retired_node_has_rejected_nothing() {
+    let mut plant = installed("a b");
+    plant.deploy(&hello("2.0.0").with("onFailure: rollback-node"));
+    plant.report("a", "hello", "failed:exited");
+    plant.converge();
+    check(&plant, "a INSTALLED 1, b INSTALLED 2");
+    plant.command(Action::Retire { node: "a".parse().expect("a name") }).expect("it is retired");
+    let good = plant.site.deployment(&deployment_id("hello")).expect("it is here").good().cloned();
+    assert_eq!(good, plant.site.deployment(&deployment_id("hello")).map(|it| it.wanted().clone()));
+    plant.join("a");
+    plant.converge();
+    check(&plant, "a INSTALLED 2, b INSTALLED 2");
+}
+
+#[test]
 fn what_git_comes_back_to_has_all_its_tries() {
     let mut plant = stopped();
     let scope = HoldScope::Site;

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tracing::{debug, info, warn};
 
 use colony_core::id::{GitRevision, SiteName};
-use colony_core::site::{Commit, Input, Refused};
+use colony_core::site::{Commit, Input, Refused, Site};
 use colony_core::time::Mono;
 use colony_git::{Auth, Remote, Watch};
 use colony_task::Reconcile;
@@ -110,7 +110,11 @@ impl Follow {
         base: Option<GitRevision>,
     ) -> anyhow::Result<Option<Refused>> {
         let began = self.brain.now().mono;
-        let Some(commit) = self.difference(watch, base).await? else { return Ok(None) };
+        let commit = match self.difference(watch, base).await? {
+            Some(commit) => Some(commit),
+            None => self.put_back().await?,
+        };
+        let Some(commit) = commit else { return Ok(None) };
         let read_ms = self.since(began);
         colony_fail::hit(colony_fail::Point::LocalGitFetched);
         let (revision, files) = (commit.revision.clone(), commit.files.len());
@@ -128,6 +132,18 @@ impl Follow {
             Err(error) => return Err(error.into()),
         }
         Ok(None)
+    }
+
+    /// The branch is where the site is: a history that was held is gone again.
+    async fn put_back(&self) -> anyhow::Result<Option<Commit>> {
+        let held = |site: &Site, _| site.held_history().and(site.git()).cloned();
+        let revision = self.brain.read(held).await?;
+        Ok(revision.map(|it| Commit {
+            revision: it.clone(),
+            base: Some(it),
+            rewritten: false,
+            files: Vec::new(),
+        }))
     }
 
     fn since(&self, began: Mono) -> u64 {

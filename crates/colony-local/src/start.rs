@@ -181,8 +181,8 @@ impl Parts {
         spawn(&mut tasks, renew, Signal::default());
         let (about, nodes) = (about(&own, urls.clone()), brain.wakes().nodes.clone());
         let (b, h, v) = (brain.clone(), health.clone(), vitals.clone());
-        let report = Report { brain: b, health: h, central, vitals: v, about, last: None };
-        spawn(&mut tasks, report, nodes);
+        let report = Report { brain: b, health: h, central, vitals: v, about };
+        spawn(&mut tasks, report.paced(), nodes);
         let prune = Prune { store: store.clone(), health: health.clone(), incarnation };
         spawn(&mut tasks, prune, Signal::default());
 

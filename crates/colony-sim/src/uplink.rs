@@ -1,10 +1,8 @@
 //! The LO's line to CO: its log from where CO says it is, orders, divergence.
 //!
-//! The same decisions as `colony-local/src/uplink`: nothing is remembered but
-//! the next event CO wants; the last one asks for it, after a start and whenever
-//! CO was away.
+//! The decisions are those of `colony_core::event::Uplink`, as in `colony-local`.
 
-use colony_core::event::{Event, Incarnation, Seq};
+use colony_core::event::{self, Answer, Event, Incarnation, Seq, Turn};
 use colony_core::site::{Command, Input};
 
 use crate::network::{Happening, ToCentral};
@@ -15,10 +13,9 @@ const BATCH: usize = 40;
 /// What an LO believes of CO.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Uplink {
-    /// The next event CO wants; `None` until it was asked.
-    next: Option<Seq>,
-    /// The life of CO it spoke with: one that was away may have been restored.
-    life: u64,
+    core: event::Uplink,
+    /// The last batch that was sent: an answer may be to an earlier one.
+    turn: Option<Turn>,
     /// CO has another past: this LO has to join again.
     pub diverged: bool,
     /// The disk came from a backup, and CO may know more of this log.
@@ -28,16 +25,7 @@ pub(crate) struct Uplink {
 impl Uplink {
     /// Nothing of it is persisted.
     pub(crate) fn forget(&mut self) {
-        (self.next, self.diverged) = (None, false);
-    }
-
-    /// Whether there is something to say, and from which event on.
-    fn turn(&mut self, head: Seq, life: u64) -> Option<Option<Seq>> {
-        if self.life != life {
-            (self.life, self.next) = (life, None);
-        }
-        let idle = self.next.is_some_and(|it| it >= head);
-        (!idle).then_some(self.next)
+        (self.core, self.turn, self.diverged) = Default::default();
     }
 }
 
@@ -48,9 +36,10 @@ impl World {
         let local = &mut self.sites[site];
         let log = local.core.log();
         let (incarnation, head, done) = (log.incarnation, log.next, local.core.commands_done());
-        if let Some(from) = local.uplink.turn(head, life) {
-            let from = from.map_or(local.log.len().saturating_sub(1), index);
-            let events: Vec<Event> = local.log.iter().skip(from).take(BATCH).cloned().collect();
+        if let Some(turn) = local.uplink.core.turn(head, life) {
+            local.uplink.turn = Some(turn);
+            let (all, from) = (local.log.iter(), index(turn.from));
+            let events: Vec<Event> = all.skip(from).take(BATCH).cloned().collect();
             let message = ToCentral::Events { incarnation, events };
             self.send_far(site, Happening::ToCentral { site, message });
         }
@@ -65,11 +54,12 @@ impl World {
         if incarnation != log.incarnation {
             return;
         }
-        if next > log.next {
-            return self.local_diverged(site, incarnation);
+        let head = log.next;
+        let Some(turn) = local.uplink.turn else { return };
+        match local.uplink.core.answered(turn, next, head) {
+            Answer::Ahead(_) => self.local_diverged(site, incarnation),
+            Answer::Taken | Answer::Refused => local.uplink.diverged = false,
         }
-        local.uplink.next = Some(next);
-        local.uplink.diverged = false;
     }
 
     /// CO knows another past of this LO: an operator has to invite it again.
@@ -78,7 +68,7 @@ impl World {
         if incarnation != local.core.log().incarnation || local.ghost {
             return;
         }
-        local.uplink.next = None;
+        local.uplink.core.diverged();
         if !std::mem::replace(&mut local.uplink.diverged, true) {
             self.note(|w| format!("LO {} has another past than CO", w.sites[site].name));
             let wait = self.rng.range(30_000..600_000);

@@ -6,6 +6,7 @@
 //! nothing is left behind: the first task that ends stops all others.
 
 mod backoff;
+mod paced;
 mod signal;
 mod tasks;
 
@@ -15,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, info_span, warn};
 
 pub use backoff::Backoff;
+pub use paced::Paced;
 pub use signal::Signal;
 pub use tasks::Tasks;
 
@@ -89,10 +91,33 @@ mod tests {
         check(true, 0, Duration::from_secs(600), 26).await;
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn paced_work_runs_once_in_its_time_however_often_it_is_woken() {
+        let paced = |it| Paced::new(it, Duration::from_secs(1));
+        drive(paced, false, 100, Duration::ZERO, 1).await;
+        drive(paced, false, 100, Duration::from_secs(2), 2).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn paced_work_that_fails_is_retried_with_growing_delays() {
+        let paced = |it| Paced::new(it, Duration::from_secs(1));
+        drive(paced, true, 0, Duration::from_secs(600), 26).await;
+    }
+
     async fn check(fails: bool, wakes: u32, time: Duration, expected: u32) {
+        drive(|it| it, fails, wakes, time, expected).await;
+    }
+
+    async fn drive<W: Reconcile + 'static>(
+        make: impl Fn(Count) -> W,
+        fails: bool,
+        wakes: u32,
+        time: Duration,
+        expected: u32,
+    ) {
         let runs = Arc::new(AtomicU32::new(0));
         let (wake, stop) = (Signal::default(), CancellationToken::new());
-        let work = Count { runs: runs.clone(), fails };
+        let work = make(Count { runs: runs.clone(), fails });
         let task = tokio::spawn(run(work, wake.clone(), stop.clone()));
         tokio::time::sleep(Duration::from_millis(1)).await;
         for _ in 0..wakes {

@@ -46,5 +46,6 @@ fn placement(app: &App, state: &str) -> SeedPlacement {
         attempt: 4,
         revisions: Revisions { target: Some(deployment(app).wanted), last_good: None },
         failure: None,
+        beside: false,
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct Told(BTreeMap<DeploymentId, DeploymentName>);
 impl Told {
     pub(crate) fn note(&mut self, view: Option<&SiteView>, batch: &[Event]) {
         for event in batch {
-            let Some(id) = deployment_of(&event.body) else { continue };
+            let Some(id) = event.body.deployment() else { continue };
             if let Some(name) = name_of(view, &event.body, id) {
                 self.0.insert(id.clone(), name.clone());
             }
@@ -49,60 +49,18 @@ pub(crate) fn batch_events(fresh: &[Event], hashes: &[Digest], told: &Told) -> V
 fn batch_event(event: &Event, hash: Digest, told: &Told) -> NewEvent {
     let body = serde_json::to_value(event).unwrap_or_default();
     let kind = body.pointer("/body/kind").and_then(Value::as_str).unwrap_or("unknown");
+    let name = event.body.deployment().and_then(|it| told.0.get(it));
     NewEvent {
         site: Some(event.site.clone()),
         incarnation: Some(event.incarnation),
         seq: Some(event.seq),
         at: event.at,
         kind: kind.to_owned(),
-        deployment: deployment_of(&event.body)
-            .and_then(|it| told.0.get(it))
-            .map(ToString::to_string),
-        node: node_of(&body),
+        deployment: name.map(ToString::to_string),
+        node: event.body.node().map(ToString::to_string),
         actor: event.actor.to_string(),
         hash: Some(hash),
         body,
-    }
-}
-
-fn node_of(event: &Value) -> Option<String> {
-    event.pointer("/body/node").and_then(Value::as_str).map(str::to_owned)
-}
-
-fn deployment_of(body: &Body) -> Option<&DeploymentId> {
-    match body {
-        Body::StateTransition(it) => Some(&it.deployment),
-        Body::StaleReport { deployment, .. }
-        | Body::RunningHealth { deployment, .. }
-        | Body::DeploymentAccepted { deployment, .. }
-        | Body::DeploymentWithdrawn { deployment, .. }
-        | Body::DeploymentConverged { deployment, .. }
-        | Body::Quarantined { deployment, .. }
-        | Body::QuarantineReleased { deployment, .. }
-        | Body::RolloutReleased { deployment }
-        | Body::RolloutResumed { deployment }
-        | Body::RolloutStep { deployment, .. }
-        | Body::RolloutPaused { deployment, .. }
-        | Body::RolloutUnpaused { deployment }
-        | Body::RolledBack { deployment, .. }
-        | Body::RolloutStopped { deployment, .. }
-        | Body::RevisionRejected { deployment, .. } => Some(deployment),
-        Body::Ready
-        | Body::FileRefused { .. }
-        | Body::FileAccepted { .. }
-        | Body::RemovalHeld { .. }
-        | Body::RemovalReleased
-        | Body::HistoryHeld { .. }
-        | Body::HistoryAccepted { .. }
-        | Body::Held { .. }
-        | Body::HoldReleased { .. }
-        | Body::NodeJoined { .. }
-        | Body::NodeCapable { .. }
-        | Body::NodePresence { .. }
-        | Body::NodeCordoned { .. }
-        | Body::NodeRetired { .. }
-        | Body::VersionRaised { .. }
-        | Body::CommandDone { .. } => None,
     }
 }
 

@@ -99,6 +99,7 @@ fn node_of(cause: &FleetCause) -> Option<&NodeName> {
         | FleetCause::NodeAway { node, .. }
         | FleetCause::Underway { node, .. }
         | FleetCause::Failed { node, .. }
+        | FleetCause::RunningLost { node, .. }
         | FleetCause::Waiting { node }
         | FleetCause::Queued { node }
         | FleetCause::Rejected { node, .. }

@@ -200,6 +200,9 @@ pub struct Transition {
     /// Said of DELETED alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removal: Option<Removal>,
+    /// The attempt runs beside what was there, and takes nothing down.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub beside: bool,
     /// What a later release says besides: kept, or its hash would differ.
     #[serde(flatten)]
     pub more: BTreeMap<String, Value>,

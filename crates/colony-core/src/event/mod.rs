@@ -6,6 +6,9 @@
 
 mod body;
 mod chain;
+mod concerns;
+mod sentence;
+mod uplink;
 
 use std::fmt;
 
@@ -15,6 +18,8 @@ use colony_margo::{Digest, canonical};
 
 pub use body::{Body, HoldScope, Presence, Removal, StepStanding, Transition};
 pub use chain::{ChainError, Log, verify};
+pub use sentence::Names;
+pub use uplink::{Answer, Turn, Uplink};
 
 use crate::id::{GitRevision, NodeName, SiteName};
 use crate::time::Wall;

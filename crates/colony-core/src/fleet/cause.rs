@@ -134,6 +134,12 @@ pub enum FleetCause {
         code: Code,
         retry: Option<Retry>,
     },
+    /// Another revision is staged, and the one that runs on is not well.
+    RunningLost {
+        node: NodeName,
+        revision: Revision,
+        code: Code,
+    },
     /// Placed, and not begun: the site knows what it waits for.
     Waiting {
         node: NodeName,
@@ -167,6 +173,7 @@ impl FleetCause {
             | RolloutWaits { standing: StepStanding::AwaitsPromotion, .. }
             | Rejected { .. }
             | NothingFits { .. }
+            | RunningLost { .. }
             | Flagged { .. } => Owner::Operator,
             FileRefused { .. } => Owner::Author,
             LoSilent { .. } | Held { .. } => Owner::SiteEngineer,
@@ -198,6 +205,9 @@ impl FleetCause {
 
     /// What a person can do besides waiting for the next step.
     pub fn act(&self) -> Option<String> {
+        if let FleetCause::RunningLost { .. } = self {
+            return Some("look at its log".to_owned());
+        }
         let FleetCause::Failed { code, .. } = self else { return None };
         self.next_at().map(|_| code.remedy().to_owned())
     }
@@ -241,7 +251,8 @@ impl FleetCause {
                 format!("commit another revision, or retry on node {node}")
             }
             NodeAway { node, .. } => format!("it goes on when node {node} is heard again"),
-            Underway { node, .. } => format!("node {node} reports, or its deadline passes"),
+            Underway { node, .. } => format!("node {node} reports how it goes"),
+            RunningLost { .. } => "the node starts it again".to_owned(),
             Failed { code, retry, .. } => after_failure(code, retry.as_ref()),
             Waiting { node } => format!("ask the site what its start on node {node} waits for"),
             Queued { .. } => "its turn comes when the nodes before it are done".to_owned(),

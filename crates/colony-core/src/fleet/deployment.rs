@@ -75,7 +75,9 @@ impl Pen<'_> {
     }
 
     pub(super) fn withdrawn(&mut self, event: &Event, id: &DeploymentId) {
-        self.deployment(id, |it| (it.withdrawn, it.since) = (true, event.at));
+        self.deployment(id, |it| {
+            (it.withdrawn, it.since, it.rollout) = (true, event.at, None);
+        });
         self.removal_undone(id);
         let name = self.view.deployments.get(id).map(|it| it.name.clone());
         // Another id under the same name takes the file over, it does not end it.

@@ -5,6 +5,7 @@ use colony_margo::Digest;
 use crate::event::{Body, Event};
 use crate::fleet::pen::Pen;
 use crate::fleet::{DeploymentView, RowKey};
+use crate::id::PlacementId;
 use crate::site::Rejected;
 
 impl Pen<'_> {
@@ -70,9 +71,12 @@ impl Pen<'_> {
             Body::CommandDone { number: Some(number), command, refusal } => {
                 self.command_done(*number, command, refusal.as_deref());
             }
+            Body::RunningHealth { deployment, node, revision, failure } => {
+                let id = PlacementId { deployment: deployment.clone(), node: node.clone() };
+                self.running(event, id, revision, failure.as_ref());
+            }
             Body::CommandDone { number: None, .. }
             | Body::StaleReport { .. }
-            | Body::RunningHealth { .. }
             | Body::VersionRaised { .. } => {}
         }
     }

@@ -69,8 +69,10 @@ impl Fleet {
         let mut pen = self.pen(site).map_err(|it| JoinRefusal::UnknownSite(it.0))?;
         pen.view.begin(site, incarnation, now);
         pen.forget_presence(now);
-        // It reads Git anew, and says so if that still removes too much.
-        pen.wait(|it| it.removal = None);
+        pen.forget_running();
+        // It reads Git anew, and says what it cannot use or holds.
+        pen.wait(|it| (it.removal, it.history) = (None, None));
+        pen.forget_files();
         pen.heard(now);
         Ok(incarnation)
     }
@@ -127,6 +129,21 @@ impl super::pen::Pen<'_> {
         let nodes: Vec<NodeName> = self.view.nodes.keys().cloned().collect();
         for node in nodes {
             self.mark(|site| RowKey::Node(site, node));
+        }
+    }
+
+    fn forget_files(&mut self) {
+        for path in std::mem::take(&mut self.view.files).into_keys() {
+            self.mark(|site| RowKey::File(site, path));
+        }
+    }
+
+    /// It is told anew of what runs on beside a staged revision.
+    fn forget_running(&mut self) {
+        let all = self.view.placements.values_mut().flat_map(|it| it.values_mut());
+        let told = all.filter_map(|it| it.running.take().map(|_| it.id.clone()));
+        for id in told.collect::<Vec<_>>() {
+            self.mark(|site| RowKey::Placement(site, id));
         }
     }
 }

@@ -50,7 +50,7 @@ pub use tally::{Share, Tally};
 pub use target::Target;
 pub use view::{
     Archive, DeploymentView, Head, HeldHistory, HeldRemoval, Holds, NodeView, PlacementView,
-    RolledBack, SiteView,
+    RolledBack, RunningLost, SiteView,
 };
 pub use why::{LO_SILENT, Why};
 

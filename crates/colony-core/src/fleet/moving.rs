@@ -5,10 +5,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::attempt::{Failure, Retry};
+use crate::attempt::{Failure, Retry, Revision};
 use crate::code::Code;
 use crate::event::{Event, Seq, Transition};
 use crate::fleet::pen::Pen;
+use crate::fleet::view::RunningLost;
 use crate::fleet::{Effect, PlacementView, RowKey};
 use crate::id::PlacementId;
 use crate::state::State;
@@ -84,8 +85,8 @@ impl Pen<'_> {
     fn place(&mut self, event: &Event, id: &PlacementId, it: &Transition, flag: Option<Flag>) {
         let nodes = self.view.placements.entry(id.deployment.clone()).or_default();
         let before = nodes.remove(&id.node);
-        let (failure, retry, flagged) =
-            before.map_or((None, None, None), |it| (it.failure, it.retry, it.flagged));
+        let (failure, retry, flagged, running) = before
+            .map_or((None, None, None, None), |it| (it.failure, it.retry, it.flagged, it.running));
         let placement = PlacementView {
             id: id.clone(),
             state: it.to,
@@ -94,9 +95,29 @@ impl Pen<'_> {
             revisions: it.revisions.clone(),
             failure: failure_after(it, failure),
             retry: retry_after(it, retry),
+            beside: it.beside,
+            running: running.filter(|_| is_same_attempt(it)),
             flagged: flag.or(flagged.filter(|_| !it.to.is_final())),
         };
         nodes.insert(id.node.clone(), placement);
+    }
+
+    /// What runs on while another revision is staged is not well, or is again.
+    pub(super) fn running(
+        &mut self,
+        event: &Event,
+        id: PlacementId,
+        revision: &Revision,
+        failure: Option<&Failure>,
+    ) {
+        let nodes = self.view.placements.get_mut(&id.deployment);
+        let Some(placement) = nodes.and_then(|it| it.get_mut(&id.node)) else { return };
+        placement.running = failure.map(|failure| RunningLost {
+            revision: revision.clone(),
+            failure: failure.clone(),
+            since: event.at,
+        });
+        self.mark(|site| RowKey::Placement(site, id));
     }
 
     /// DELETED leaves the view; the shell archives it from the events.
@@ -128,6 +149,15 @@ impl Pen<'_> {
         if stopped.is_some_and(|it| retried || (started && target == Some(it.workload))) {
             self.deployment(&it.deployment, |it| it.stopped = None);
         }
+    }
+}
+
+/// What runs on beside an attempt is told anew with every attempt.
+fn is_same_attempt(it: &Transition) -> bool {
+    match it.to {
+        State::Unknown(_) | State::Failed(_) => true,
+        State::Installing | State::Updating | State::RollingBack => it.trigger == Trigger::Progress,
+        State::Pending | State::Installed | State::Deleting | State::Deleted => false,
     }
 }
 

@@ -81,6 +81,11 @@ impl<'a> Pen<'a> {
 
     pub(super) fn node_retired(&mut self, node: &NodeName) {
         self.view.nodes.remove(node);
+        let all = self.view.deployments.values_mut();
+        let touched = all.filter_map(|it| it.rejected.remove(node).map(|_| it.id.clone()));
+        for id in touched.collect::<Vec<_>>() {
+            self.mark(|site| RowKey::Deployment(site, id));
+        }
         let node = node.clone();
         self.mark(|site| RowKey::Node(site, node));
     }

@@ -116,5 +116,6 @@ fn seed_placement(placement: &PlacementView) -> SeedPlacement {
         attempt: placement.attempt,
         revisions: placement.revisions.clone(),
         failure: placement.failure.clone(),
+        beside: placement.beside,
     }
 }

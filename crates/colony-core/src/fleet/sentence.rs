@@ -84,6 +84,10 @@ impl fmt::Display for FleetCause {
             Underway { node, state, attempt } => {
                 write!(f, "node {node} is {state} in attempt {attempt}")
             }
+            RunningLost { node, revision, code } => {
+                let (blob, meaning) = (short(&revision.blob), code.meaning());
+                write!(f, "{blob}, which node {node} runs meanwhile, is not well: {meaning}")
+            }
             Waiting { node } => write!(f, "it is placed on node {node} and has not begun there"),
             Failed { node, state, attempt, code, retry } => {
                 let meaning = code.meaning();

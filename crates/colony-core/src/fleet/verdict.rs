@@ -110,6 +110,8 @@ impl DeploymentView {
         self.rejected.clear();
         self.stopped = None;
         self.rolled_back = None;
+        // The site begins anew, and tells at which step.
+        self.rollout = None;
     }
 
     fn forget_oldest_quarantine(&mut self) {

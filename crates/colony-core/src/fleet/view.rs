@@ -137,8 +137,22 @@ pub struct PlacementView {
     /// How that failure goes on; older sites do not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
+    /// The attempt runs beside what was there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub beside: bool,
+    /// What runs on beside a staged revision is not well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running: Option<RunningLost>,
     /// An event of it did not fit; cleared when it ends well.
     pub flagged: Option<Flag>,
+}
+
+/// Why the revision that runs on meanwhile is not well.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunningLost {
+    pub revision: Revision,
+    pub failure: Failure,
+    pub since: Wall,
 }
 
 /// How many placements of a deployment ended as DELETED at a site.

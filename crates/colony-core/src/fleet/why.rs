@@ -226,6 +226,11 @@ impl Asked<'_> {
         if let Some(cause) = cause {
             self.add(cause, Some(it.since));
         }
+        if let Some(lost) = it.running.as_ref().filter(|_| self.view.is_online(&it.id.node)) {
+            let (node, revision) = (it.id.node.clone(), lost.revision.clone());
+            let code = lost.failure.code.clone();
+            self.add(FleetCause::RunningLost { node, revision, code }, Some(lost.since));
+        }
         if let Some(flag) = it.flagged.clone() {
             let (node, since) = (it.id.node.clone(), flag.at);
             self.add(FleetCause::Flagged { node, flag }, Some(since));

@@ -25,9 +25,14 @@ impl Turn<'_> {
         if commit.base.is_some() && commit.base != self.site.git.revision {
             return Err(Refused::OtherBase { have: self.site.git.revision.clone() });
         }
-        self.site.git.revision = Some(commit.revision.clone());
-        self.site.git.rewritten = None;
+        let before = self.site.git.revision.replace(commit.revision.clone());
+        let held = self.site.git.rewritten.take().is_some();
         self.out.changed.meta = true;
+        if held && before.as_ref() == Some(&commit.revision) {
+            // Somebody put back what is in force: nothing else would tell it.
+            let body = Body::HistoryAccepted { commit: commit.revision.clone() };
+            self.emit(Actor::Local, body);
+        }
         self.take_files(commit);
         self.become_ready();
         Ok(())
@@ -50,6 +55,8 @@ impl Turn<'_> {
             self.site.phase = Phase::Ready;
             self.emit(Actor::Local, Body::Ready);
             let all: Vec<DeploymentId> = self.site.deployments.keys().cloned().collect();
+            // What was placed last may not have been told to CO any more.
+            all.iter().for_each(|it| self.plan(it));
             self.dirty.extend(all);
         }
     }
@@ -78,10 +85,23 @@ impl Turn<'_> {
         }
         let mut removed = self.files_gone(&site, gone);
         let returned = documents.values().map(|it| it.id().clone()).collect();
+        let displaced = self.displaced(documents.values());
         for (path, document) in documents {
-            self.take_document(&path, document, &mut removed);
+            self.take_document(&path, document, &mut removed, &displaced);
         }
         self.remove_or_hold(removed, &returned, &commit.revision);
+    }
+
+    /// The deployments whose files hold another one now: their ids are free.
+    fn displaced<'a>(
+        &self,
+        documents: impl Iterator<Item = &'a Arc<Document>>,
+    ) -> BTreeSet<DeploymentId> {
+        let others = documents.filter_map(|it| {
+            let before = self.site.index.names.get(&it.name)?;
+            (before != it.id()).then(|| before.clone())
+        });
+        others.collect()
     }
 
     fn known_paths(&self, site: &SiteName) -> impl Iterator<Item = String> + use<> {
@@ -140,9 +160,11 @@ impl Turn<'_> {
         path: &str,
         document: Arc<Document>,
         removed: &mut BTreeSet<DeploymentId>,
+        displaced: &BTreeSet<DeploymentId>,
     ) {
         let id = document.id().clone();
-        if let Some(other) = self.taken_by_other(&document, removed) {
+        let free = removed.contains(&id) || displaced.contains(&id);
+        if let Some(other) = self.taken_by_other(&document).filter(|_| !free) {
             let problem = format!("the id {id} is that of deployment `{other}`");
             let finding = finding(problem, "an id of its own".to_owned()).in_file(path);
             return self.refuse_file(path.to_owned(), vec![finding]);
@@ -152,18 +174,24 @@ impl Turn<'_> {
         let before = self.site.index.names.insert(document.name.clone(), id.clone());
         removed.extend(before.filter(|it| *it != id));
         removed.remove(&id);
+        self.unname(&id, &document.name);
         self.accept(id, document);
     }
 
     /// The name of another live deployment that has this document's id.
-    fn taken_by_other(
-        &self,
-        document: &Document,
-        removed: &BTreeSet<DeploymentId>,
-    ) -> Option<DeploymentName> {
+    fn taken_by_other(&self, document: &Document) -> Option<DeploymentName> {
         let holder = self.site.deployments.get(document.id())?;
-        let free = holder.withdrawn || removed.contains(&holder.id);
-        (holder.name != document.name && !free).then(|| holder.name.clone())
+        (holder.name != document.name && !holder.withdrawn).then(|| holder.name.clone())
+    }
+
+    /// A deployment that has another name now leaves the one before to others.
+    fn unname(&mut self, id: &DeploymentId, name: &DeploymentName) {
+        let before = self.site.deployments.get(id).map(|it| it.name.clone());
+        if let Some(before) = before.filter(|it| it != name)
+            && self.site.index.names.get(&before) == Some(id)
+        {
+            self.site.index.names.remove(&before);
+        }
     }
 
     fn accept(&mut self, id: DeploymentId, document: Arc<Document>) {

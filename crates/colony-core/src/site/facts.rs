@@ -73,7 +73,7 @@ impl PlacementFacts<'_> {
         let lanes = &self.deployment.lanes;
         // What a device refused may still run what it had: it is not down.
         let failed = matches!(self.placement.state(), State::Failed(_));
-        let is_down = failed && !self.placement.is_refused();
+        let is_down = failed && !self.placement.is_refused() && !self.placement.aside;
         let taken = if is_down { lanes.busy.len() } else { lanes.down() };
         let holds_slot = lanes.busy.contains(&self.placement.id.node);
         if holds_slot || (is_down && self.leaves_again()) || taken < limit as usize {

@@ -122,6 +122,7 @@ impl Turn<'_> {
         failure: Failure,
     ) {
         let since = self.now.wall;
+        let earlier = self.earlier(id, &bad);
         let Some(deployment) = self.site.deployments.get_mut(id) else { return };
         let entry = Quarantine {
             revision: bad.clone(),
@@ -130,7 +131,7 @@ impl Turn<'_> {
             since,
         };
         if deployment.good.as_ref().is_some_and(|it| it.workload == bad.workload) {
-            deployment.good = deployment.good_before.take();
+            deployment.good = deployment.good_before.take().or(earlier);
         }
         deployment.quarantine.insert(bad.workload, entry);
         deployment.forget_oldest_quarantine(QUARANTINE_LIMIT);
@@ -141,6 +142,15 @@ impl Turn<'_> {
         self.emit(actor, Body::Quarantined { deployment, bad, good, node, failure });
         self.touch(id);
         self.reclassify_all(id);
+    }
+
+    /// What a node ran before `bad`: a site that was taken over remembers no more.
+    fn earlier(&self, id: &DeploymentId, bad: &Revision) -> Option<Revision> {
+        let refused = &self.site.deployments.get(id)?.quarantine;
+        let usable =
+            |it: &Revision| it.workload != bad.workload && !refused.contains_key(&it.workload);
+        let mut known = self.nodes_of(id).into_iter().filter_map(|node| self.way_back(id, &node));
+        known.find(usable)
     }
 
     fn reject(&mut self, id: &PlacementId, bad: Revision, failure: Failure) {

@@ -148,9 +148,18 @@ impl Turn<'_> {
         }
         let body = Body::NodeRetired { node: node.clone() };
         self.emit(Actor::Operator(by.to_owned()), body);
+        self.forget_verdicts(node);
         for id in placed {
             self.plan(&id.deployment);
         }
         Ok(())
+    }
+    /// Whoever gets the name next has rejected nothing.
+    fn forget_verdicts(&mut self, node: &NodeName) {
+        let all = self.site.deployments.values_mut();
+        let touched = all.filter_map(|it| it.rejected.remove(node).map(|_| it.id.clone()));
+        for id in touched.collect::<Vec<_>>() {
+            self.touch(&id);
+        }
     }
 }

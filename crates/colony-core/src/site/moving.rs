@@ -130,6 +130,7 @@ impl Turn<'_> {
             failure: by.failure.clone(),
             retry,
             removal: removal(&change, trigger, placement.delivered),
+            beside: placement.phase == WirePhase::Stage && placement.aside,
             more: Default::default(),
         };
         self.emit(by.actor, Body::StateTransition(body));
@@ -259,6 +260,7 @@ impl Turn<'_> {
             attempt.deadline = deadline;
         }
         (placement.phase, placement.staged, placement.aside) = (WirePhase::Active, false, false);
+        placement.running = None;
         self.offer(placement);
     }
 

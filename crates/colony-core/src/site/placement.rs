@@ -124,12 +124,12 @@ impl Placement {
         self.staged
     }
 
-    /// What ran before the attempt under way still runs.
     /// Why what runs on is not well, while something is staged beside it.
     pub fn running_lost(&self) -> Option<&Failure> {
         self.running.as_ref()
     }
 
+    /// What ran before the attempt under way still runs.
     pub fn is_aside(&self) -> bool {
         self.aside
     }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use colony_margo::Capabilities;
 
 use crate::attempt::{Attempt, Failure, Revision, Revisions};
-use crate::document::Document;
+use crate::document::{Document, WirePhase};
 use crate::event::{HoldScope, Incarnation};
 use crate::id::{BlobId, DeploymentId, DeploymentName, NodeName, PlacementId};
 use crate::site::member::Member;
@@ -68,6 +68,9 @@ pub struct SeedPlacement {
     pub attempt: u32,
     pub revisions: Revisions,
     pub failure: Option<Failure>,
+    /// The attempt runs beside what was there.
+    #[serde(default)]
+    pub beside: bool,
 }
 
 impl Turn<'_> {
@@ -118,7 +121,9 @@ impl Turn<'_> {
         deployment.quarantine =
             seed.quarantine.into_iter().map(|it| (it.revision.workload, it)).collect();
         self.out.changed.deployments.insert(seed.id.clone());
-        self.site.index.names.insert(seed.name, seed.id.clone());
+        if !seed.withdrawn {
+            self.site.index.names.insert(seed.name, seed.id.clone());
+        }
         self.site.deployments.insert(seed.id, deployment);
     }
 
@@ -132,7 +137,6 @@ impl Turn<'_> {
             owner.nodes.insert(node.clone());
         }
         let mut placement = restore(seed, self.now);
-        self.seed_phase(&mut placement);
         let deadline = self.now.mono.after(self.progress_deadline(&placement));
         if let Some(attempt) = placement.attempt.as_mut() {
             attempt.deadline = deadline;
@@ -175,12 +179,18 @@ impl Turn<'_> {
     }
 }
 
-/// A failure whose backoff nobody remembers is due at once.
+/// A failure whose backoff nobody remembers is due at once, and a soak whose
+/// beginning nobody remembers begins again.
 fn restore(seed: SeedPlacement, now: Now) -> Placement {
     let mut placement = Placement::new(seed.id, now.wall);
     placement.retry_at = matches!(seed.state, State::Failed(_)).then_some(now.mono);
+    placement.installed_at = (seed.state == State::Installed).then_some(now.mono);
     placement.failure = seed.failure;
     placement.state = seed.state;
+    let beside = seed.beside && seed.state.op() == Some(Op::Update);
+    if beside {
+        (placement.phase, placement.aside) = (WirePhase::Stage, true);
+    }
     placement.delivered = seed.attempt > 0;
     placement.attempt = seed.revisions.target.clone().map(|revision| Attempt {
         number: seed.attempt,

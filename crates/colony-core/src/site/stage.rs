@@ -104,9 +104,17 @@ impl PlacementFacts<'_> {
         }
     }
 
+    /// To what runs on beside the attempt.
+    fn leads_back(&self) -> bool {
+        let runs = self.placement.revisions.last_good.as_ref().map(|it| it.workload);
+        let wanted = self.want.as_ref().map(|it| it.revision.workload);
+        let replaced = self.trigger == Trigger::Superseded && runs.is_some() && runs == wanted;
+        self.trigger == Trigger::Rollback || replaced
+    }
+
     /// What runs beside the old one, or is only taken away from there.
     pub(super) fn takes_nothing_down(&self) -> bool {
-        let back = self.trigger == Trigger::Rollback && self.placement.aside;
+        let back = self.placement.aside && self.leads_back();
         let forward = self.trigger != Trigger::Promoted
             && self.trigger != Trigger::Rollback
             && (self.placement.state() == State::Installed || self.placement.aside)
@@ -145,26 +153,14 @@ impl Turn<'_> {
         let stages =
             deployment.is_some_and(|it| it.is_staging() && it.wanted.workload == revision.workload);
         let was_aside = placement.aside;
-        placement.staged = false;
+        (placement.staged, placement.running) = (false, None);
         if stages && to == State::Updating {
             (placement.phase, placement.aside) = (WirePhase::Stage, true);
             return;
         }
-        placement.running = None;
         // Back to what was never stopped.
         let last_good = placement.revisions.last_good.as_ref().map(|it| it.workload);
         let back = trigger == Trigger::Rollback && last_good == Some(revision.workload);
         (placement.phase, placement.aside) = (WirePhase::Active, was_aside && back);
-    }
-
-    /// An attempt of the orchestrator before this one ran beside what is there
-    /// if the step that is open says so.
-    pub(super) fn seed_phase(&self, placement: &mut Placement) {
-        let deployment = self.site.deployments.get(&placement.id.deployment);
-        let stages =
-            deployment.is_some_and(|it| it.is_staging() && placement.has(it.wanted.workload));
-        if stages && placement.state().op() == Some(Op::Update) {
-            (placement.phase, placement.aside) = (WirePhase::Stage, true);
-        }
     }
 }

@@ -78,6 +78,13 @@ impl Turn<'_> {
             return;
         }
         let wanted = deployment.wanted.clone();
+        let held_back = deployment.rejected.keys().any(|it| deployment.nodes.contains(it));
+        if !deployment.is_quarantined() && deployment.stopped.take().is_some() {
+            // Whoever failed is well again, or gone: there is nothing to stop.
+            self.out.changed.deployments.insert(id.clone());
+            self.emit(Actor::Local, Body::RolloutResumed { deployment: id.clone() });
+        }
+        let Some(deployment) = self.site.deployments.get_mut(id) else { return };
         if deployment.is_quarantined() {
             let undeployed = deployment.effective().is_none() && !deployment.placed.is_empty();
             if undeployed {
@@ -90,7 +97,7 @@ impl Turn<'_> {
                 self.out.changed.deployments.insert(id.clone());
             }
         } else if !deployment.lanes.settled.is_empty()
-            && deployment.rejected.is_empty()
+            && !held_back
             && deployment.good.as_ref() != Some(&wanted)
         {
             deployment.set_good(wanted.clone());

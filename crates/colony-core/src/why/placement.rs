@@ -112,6 +112,7 @@ impl<'a> Case<'a> {
         let failure = self.placement.failure.clone().filter(|it| !is_told(&it.code));
         causes.extend(failure.map(|failure| Cause::LastError { failure }));
         if op != Op::Delete {
+            causes.extend(self.running_lost());
             causes.extend(self.way_back());
         }
         causes

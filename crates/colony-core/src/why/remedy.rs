@@ -63,9 +63,7 @@ pub(super) fn of(cause: &Cause) -> (Owner, Option<String>) {
         Cause::LostEligibility { .. } | Cause::Refused { .. } => {
             (Owner::GitAuthor, "change what the file asks for, or choose another node".to_owned())
         }
-        Cause::RunningLost { .. } => {
-            (Owner::Operator, "look at its log, or promote what is staged".to_owned())
-        }
+        Cause::RunningLost { .. } => (Owner::Operator, "look at its log".to_owned()),
         Cause::AwaitsPromotion { .. } => (Owner::Operator, "promote it, or abort it".to_owned()),
         Cause::Paused { .. } => (Owner::Operator, "resume it, or abort it".to_owned()),
         Cause::NotStageable { .. } => {

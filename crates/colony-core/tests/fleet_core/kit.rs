@@ -94,12 +94,17 @@ impl Central {
             .placements
             .values()
             .flat_map(|it| it.values())
-            .map(|it| (it.id.clone(), format!("{} {} {:?}", it.state, it.attempt, it.revisions)))
+            .map(|it| {
+                let lost = it.running.as_ref().map(|it| &it.failure);
+                let text = format!("{} {} {:?} {lost:?}", it.state, it.attempt, it.revisions);
+                (it.id.clone(), text)
+            })
             .collect();
         let true_ones: BTreeMap<PlacementId, String> = site
             .placements()
             .map(|it| {
-                let text = format!("{} {} {:?}", it.state(), it.attempt_number(), it.revisions);
+                let (attempt, lost) = (it.attempt_number(), it.running_lost());
+                let text = format!("{} {attempt} {:?} {lost:?}", it.state(), it.revisions);
                 (it.id.clone(), text)
             })
             .collect();

@@ -1,14 +1,17 @@
 //! A new orchestrator takes a site over from what CO knows.
 
+use std::slice;
+
 use colony_core::event::Body;
 use colony_core::fleet::{Fleet, LeftOut, Seeded};
 use colony_core::id::BlobId;
-use colony_core::site::{Action, Input};
+use colony_core::site::{Action, Commit, File, Input};
 use colony_core::time::Wall;
-use colony_testkit::{App, Plant};
+use colony_testkit::{App, Plant, blob, commit_id};
 
 use crate::kit::{Central, home, text};
 use crate::story::{STORIES, app, story, told};
+use crate::told::BLUE_GREEN;
 
 #[test]
 fn what_is_installed_is_taken_over_without_an_attempt() {
@@ -62,6 +65,88 @@ fn numbers_given_before_a_restore_are_not_given_again() {
 
     let rise = |a: (u32, Option<u64>), b: (u32, Option<u64>)| a.0 < b.0 && a.1 < b.1;
     assert!(rise(lost, lost_again) && rise(lost_again, fresh), "{lost:?} {lost_again:?} {fresh:?}");
+}
+
+#[test]
+fn what_runs_on_beside_a_stage_is_told_anew_by_the_next_orchestrator() {
+    let mut old = told(STORIES[0].1);
+    let next = app("2.0.0").with(BLUE_GREEN);
+    old.deploy(&next);
+    old.report("a", "hello", "installing+unhealthy");
+    let (mut central, mut new) = replace(&old, &[next]);
+    central.sync(&new);
+    new.wake("a");
+    new.report("a", "hello", "installing+unhealthy");
+    central.sync(&new);
+    let lost = central.view().placement(&new.placement("a", "hello")).map(|it| &it.running);
+    assert!(lost.is_some_and(Option::is_some));
+}
+
+#[test]
+fn what_ran_beside_is_still_beside_for_the_next_orchestrator() {
+    let one = "strategy: {type: blue-green, soak: 1m, maxUnavailable: 1}";
+    let (first, next) = (app("1.0.0").with(one), app("2.0.0").with(one));
+    let mut old = told(STORIES[0].1);
+    old.deploy(&first);
+    old.deploy(&next);
+    check_phases(&old, "stage stage");
+    check_phases(&replace(&old, slice::from_ref(&next)).1, "stage stage");
+
+    old.report("a", "hello", "installed");
+    old.report("b", "hello", "installed");
+    old.pass(61);
+    check_phases(&old, "active stage");
+    let (mut central, mut new) = replace(&old, slice::from_ref(&next));
+    check_phases(&new, "active stage");
+    new.wake("a");
+    new.wake("b");
+    new.report("b", "hello", "installed");
+    check_phases(&new, "active stage");
+    new.report("a", "hello", "installed");
+    check_phases(&new, "active active");
+    new.converge();
+    central.sync(&new);
+    assert_eq!(new.states(), "hello@a INSTALLED 2.0.0, hello@b INSTALLED 2.0.0");
+}
+
+#[test]
+fn what_soaked_long_ago_is_proven_again_after_a_soak() {
+    let (mut central, mut new) = replace(&updated(), &[app("2.0.0")]);
+    new.wake("a");
+    new.wake("b");
+    new.pass(3_600);
+    new.report("a", "hello", "failed:unhealthy");
+    central.sync(&new);
+    assert_eq!(new.states(), "hello@a FAILED(update) 2.0.0, hello@b INSTALLED 2.0.0");
+    new.pass(60);
+    new.converge();
+    assert_eq!(new.states(), "hello@a INSTALLED 2.0.0, hello@b INSTALLED 2.0.0");
+}
+
+#[test]
+fn what_fails_soon_after_a_takeover_goes_back_to_what_the_nodes_ran_before() {
+    let (mut central, mut new) = replace(&updated(), &[app("2.0.0")]);
+    new.wake("a");
+    new.wake("b");
+    new.report("a", "hello", "failed:unhealthy");
+    new.converge();
+    central.sync(&new);
+    assert_eq!(new.states(), "hello@a INSTALLED 1.0.0, hello@b INSTALLED 1.0.0");
+}
+
+#[test]
+fn files_and_histories_are_told_anew_by_the_next_orchestrator() {
+    let mut old = told(STORIES[0].1);
+    let path = "deployments/home/broken.yaml";
+    old.commit(vec![File::read(&home(), path, &blob("{"), b"{")]);
+    let rewrite = Commit { revision: commit_id(50), base: None, rewritten: true, files: vec![] };
+    let _ = old.step(Input::Commit(rewrite));
+    let mut central = Central::new();
+    central.sync(&old);
+    assert!(central.view().files.contains_key(path) && central.view().holds.history.is_some());
+    let (mut central, new) = replace(&old, &[app("1.0.0")]);
+    central.sync(&new);
+    assert_eq!((central.view().files.len(), &central.view().holds.history), (0, &None));
 }
 
 #[test]
@@ -132,6 +217,27 @@ fn a_join_forgets_who_was_heard_and_what_was_ready() {
     assert!(central.view().nodes.values().all(|it| !it.is_online()));
     assert!(central.view().is_fenced(0) && !central.view().is_fenced(1));
     assert_eq!(central.restored(), central.fleet);
+}
+
+/// Version 2 runs on a and b, and has run for long.
+fn updated() -> Plant {
+    let mut plant = told(STORIES[0].1);
+    plant.pass(3_600);
+    plant.deploy(&app("2.0.0"));
+    plant.converge();
+    plant.pass(3_600);
+    plant
+}
+
+#[track_caller]
+fn check_phases(plant: &Plant, expected: &str) {
+    let phase = |node: &str| {
+        let manifest = plant.site.manifest(&node.parse().expect("a name")).expect("a manifest");
+        let text = String::from_utf8_lossy(&manifest.documents[0].2).into_owned();
+        let line = text.lines().find_map(|it| it.trim().strip_prefix("phase: "));
+        line.expect("a phase").to_owned()
+    };
+    assert_eq!(["a", "b"].map(phase).join(" "), expected);
 }
 
 /// Fences `old`, seeds its successor and lets it read Git.

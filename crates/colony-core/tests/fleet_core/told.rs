@@ -11,7 +11,9 @@ use crate::story::{STORIES, Step, app, gone, story};
 
 pub(crate) const CANARY: &str =
     "strategy: {type: canary, canary: 1, steps: [2], soak: 1m, promote: manual, maxUnavailable: 5}";
-const BLUE_GREEN: &str = "strategy: {type: blue-green, soak: 1m}";
+pub(crate) const BLUE_GREEN: &str = "strategy: {type: blue-green, soak: 1m}";
+
+const STOPPING: &str = "strategy: {type: canary, canary: 1, soak: 1m}\nonFailure: stop";
 
 #[test]
 fn steps_of_a_canary_are_told() {
@@ -46,6 +48,53 @@ fn steps_of_blue_green_are_told() {
         Plant::converge,
     ];
     check(story);
+}
+
+#[test]
+fn what_runs_on_beside_a_stage_is_told_with_each_attempt() {
+    let story: &[Step] = &[
+        three_nodes,
+        |it| it.deploy(&app("2.0.0").with(BLUE_GREEN)),
+        |it| it.report("a", "hello", "installed+unhealthy"),
+        |it| it.report("b", "hello", "installing+unhealthy"),
+        |it| it.report("b", "hello", "failed:engine-error+unhealthy"),
+        |it| it.pass(8),
+        |it| it.report("b", "hello", "installing+unhealthy"),
+        |it| it.silence("b"),
+        |it| it.wake("b"),
+        |it| it.report("b", "hello", "installing+unhealthy"),
+        |it| it.deploy(&app("3.0.0").with(BLUE_GREEN)),
+        |it| it.report("a", "hello", "installed+unhealthy"),
+        Plant::converge,
+        |it| it.pass(61),
+        |it| it.report("a", "hello", "installed+unhealthy"),
+        Plant::converge,
+    ];
+    check(story);
+}
+
+#[test]
+fn pause_ends_with_a_release_and_with_the_file() {
+    let stop: Step = |it| it.deploy(&app("2.0.0").with(STOPPING));
+    let failing: Step = |it| it.report("a", "hello", "failed:exited");
+    let release: Step =
+        |it| command(it, Action::ReleaseQuarantine { deployment: deployment_id("hello") });
+    check(&[three_nodes, stop, |it| command(it, pause()), failing, release]);
+    let gone: Step = |it| it.undeploy("hello");
+    let away: Step = |it| it.silence("c");
+    let update: Step = |it| it.deploy(&app("2.0.0").with(CANARY));
+    check(&[three_nodes, away, update, |it| command(it, pause()), gone, update]);
+}
+
+#[test]
+fn stop_that_is_over_and_verdicts_of_a_node_that_is_gone_are_told() {
+    let stop: Step = |it| it.deploy(&app("2.0.0").with(STOPPING));
+    let failing: Step = |it| it.report("a", "hello", "failed:exited");
+    let well: Step = |it| it.report("a", "hello", "installed");
+    check(&[three_nodes, stop, failing, well, Plant::converge]);
+    let alone: Step = |it| it.deploy(&app("2.0.0").with("onFailure: rollback-node"));
+    let retire: Step = |it| command(it, Action::Retire { node: "a".parse().expect("a name") });
+    check(&[three_nodes, alone, failing, Plant::converge, retire, Plant::converge]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use colony_testkit::{Plant, blob, commit_id};
 use crate::kit::{Central, home, name};
 use crate::status::{commit, file};
 use crate::story::{STORIES, Step, app, failed, story, told, two_nodes};
-use crate::told::{CANARY, command, pause, three_nodes};
+use crate::told::{BLUE_GREEN, CANARY, command, pause, three_nodes};
 
 const QUEUED: &str = "node b still runs the revision before";
 const LAST: &str = "node c still runs the revision before";
@@ -50,6 +50,26 @@ fn rollout_in_steps_waits_for_a_soak_or_for_somebody() {
     check(&[three_nodes, update, Plant::converge], &[soaks, QUEUED, LAST]);
     let waits = "step 1 of 3 of the rollout is done and waits to be promoted";
     check(&[three_nodes, update, Plant::converge, |it| it.pass(61)], &[waits, QUEUED, LAST]);
+}
+
+#[test]
+fn what_runs_on_beside_a_stage_and_is_not_well_is_told() {
+    let update: Step = |it| it.deploy(&app("2.0.0").with(BLUE_GREEN));
+    let lost: Step = |it| it.report("a", "hello", "installing+unhealthy");
+    let lost_text = format!(
+        "{}, which node a runs meanwhile, is not well: the health check does not pass",
+        short("1.0.0")
+    );
+    let [a, b, c] = ["a", "b", "c"].map(|it| format!("node {it} is UPDATING in attempt 2"));
+    check(&[three_nodes, update, lost], &[&a, &lost_text, &b, &c]);
+    let well: Step = |it| it.report("a", "hello", "installing");
+    check(&[three_nodes, update, lost, well], &[&a, &b, &c]);
+    let away: Step = |it| {
+        it.silence("a");
+        it.pass(30);
+    };
+    let left = "node a is away; it is left UNKNOWN(update) there";
+    check(&[three_nodes, update, lost, away], &[left, &b, &c]);
 }
 
 #[test]

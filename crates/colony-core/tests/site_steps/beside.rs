@@ -2,9 +2,9 @@
 
 use colony_core::event::Body;
 use colony_core::why;
-use colony_testkit::Plant;
+use colony_testkit::{App, Plant};
 
-use super::{BLUE_GREEN, abort, check, steer, updating};
+use super::{BLUE_GREEN, abort, because, check, steer, updating};
 
 const STAGED: &str = "a UPDATING 2 staged, b UPDATING 2 staged, c UPDATING 2 staged";
 
@@ -20,6 +20,29 @@ fn it_is_told_once_and_holds_nothing_up() {
     plant.pass(61);
     plant.converge();
     check(&plant, "a INSTALLED 2, b INSTALLED 2, c INSTALLED 2");
+    assert_eq!(told(&plant), "b unhealthy");
+}
+
+#[test]
+fn whoever_takes_over_ends_it_and_the_next_stage_begins_anew() {
+    let mut plant = staged("installed+unhealthy");
+    plant.pass(61);
+    check(&plant, "a UPDATING 2, b UPDATING 2, c UPDATING 2");
+    assert!(!reasons(&plant, "b").contains("runs meanwhile"), "{}", reasons(&plant, "b"));
+    plant.converge();
+    plant.pass(61);
+    plant.deploy(&App::new("hello", "3.0.0").with(BLUE_GREEN));
+    assert!(!reasons(&plant, "b").contains("runs meanwhile"), "{}", reasons(&plant, "b"));
+    plant.report("b", "hello", "installing+unhealthy");
+    assert_eq!(told(&plant), "b unhealthy, b unhealthy");
+}
+
+#[test]
+fn it_is_told_beside_the_failure_of_the_stage_as_well() {
+    let mut plant = staged("failed:engine-error+unhealthy");
+    check(&plant, "a UPDATING 2 staged, b FAILED(update) 2, c UPDATING 2 staged");
+    assert!(reasons(&plant, "b").contains("1.0.0, which node b runs meanwhile, is not well"));
+    plant.pass(1);
     assert_eq!(told(&plant), "b unhealthy");
 }
 
@@ -48,6 +71,31 @@ fn it_is_remembered_over_a_crash() {
     plant.crash();
     plant.report("b", "hello", "installed+unhealthy");
     assert_eq!(told(&plant), "b unhealthy");
+}
+
+#[test]
+fn what_replaces_a_staged_version_takes_its_slots() {
+    let one = "strategy: {type: rolling, maxUnavailable: 1}";
+    let mut plant = staged("installed");
+    plant.deploy(&App::new("hello", "3.0.0").with(one));
+    check(&plant, "a UPDATING 3, b UPDATING 2 staged, c UPDATING 2 staged");
+    because(&plant, "b", "wave-full");
+    plant.report("a", "hello", "installed");
+    check(&plant, "a INSTALLED 3, b UPDATING 3, c UPDATING 2 staged");
+    plant.converge();
+    check(&plant, "a INSTALLED 3, b INSTALLED 3, c INSTALLED 3");
+}
+
+#[test]
+fn what_failed_beside_is_not_down_and_takes_a_slot_to_be() {
+    let one = "strategy: {type: blue-green, soak: 1m, maxUnavailable: 1}";
+    let mut plant = updating(one);
+    plant.report("a", "hello", "installed");
+    plant.report("c", "hello", "installed");
+    plant.report("b", "hello", "failed:registry-unavailable");
+    plant.deploy(&App::new("hello", "2.0.0").with("strategy: {type: rolling, maxUnavailable: 1}"));
+    plant.pass(60);
+    check(&plant, "a UPDATING 2, b FAILED(update) 2, c UPDATING 2 staged");
 }
 
 /// Version 2 is staged everywhere; node b says so as told.

@@ -129,23 +129,6 @@ fn what_git_takes_back_takes_slots() {
     check(&plant, "a UPDATING 1, b UPDATING 1, c UPDATING 1, d PENDING");
 }
 
-#[test]
-fn next_orchestrator_knows_what_was_staged() {
-    for (settings, state, expected) in [
-        (BLUE_GREEN, "UPDATING", "phase: stage"),
-        (BLUE_GREEN, "INSTALLING", "phase: active"),
-        (CANARY, "UPDATING", "phase: active"),
-    ] {
-        let app = App::new("hello", "1.0.0").with(settings);
-        let mut plant = Plant::taken_over(&app, state);
-        plant.deploy(&app);
-        plant.wake("a");
-        let manifest = plant.site.manifest(&"a".parse().expect("a name")).expect("a manifest");
-        let text = String::from_utf8_lossy(&manifest.documents[0].2).into_owned();
-        assert!(text.contains(expected), "{state}: {text}");
-    }
-}
-
 /// The step that is open, from 0.
 fn step(plant: &Plant) -> u32 {
     plant.site.deployment(&deployment_id("hello")).expect("it is there").rollout().step

@@ -339,8 +339,8 @@ fn seed_placement() -> impl Strategy<Value = SeedPlacement> {
             Some(Revision { blob: blob(&text), workload: Digest::of(text.as_bytes()) })
         })
     };
-    (select(states), attempt, revision(), revision(), any::<bool>()).prop_map(
-        |(state, attempt, target, last_good, failed)| SeedPlacement {
+    (select(states), attempt, revision(), revision(), any::<bool>(), any::<bool>()).prop_map(
+        |(state, attempt, target, last_good, failed, beside)| SeedPlacement {
             id: PlacementId {
                 deployment: deployment_id("hello"),
                 node: "a".parse().expect("a name"),
@@ -349,6 +349,7 @@ fn seed_placement() -> impl Strategy<Value = SeedPlacement> {
             attempt,
             revisions: Revisions { target, last_good },
             failure: failed.then(|| Failure::new(Code::EngineError, "")),
+            beside,
         },
     )
 }

@@ -176,7 +176,7 @@ fn silence_of_a_node_that_is_away_is_told_once() {
 
 #[test]
 fn rollout_is_stopped_though_the_failure_is_another_one() {
-    let mut plant = installed("a");
+    let mut plant = installed("a b");
     plant.deploy(&hello("2.0.0").with("onFailure: stop"));
     plant.report("a", "hello", "failed:unhealthy");
     plant.report("a", "hello", "installed");

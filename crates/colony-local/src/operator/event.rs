@@ -16,12 +16,13 @@ use futures_util::stream::{self, Stream};
 use colony_api::path::{EVENT_NAME, EVENT_STREAM, LAST_EVENT_ID, RESET_NAME};
 use colony_api::request::EventQuery;
 use colony_api::view::{EventPage, EventView};
-use colony_core::event::{Event, Incarnation, Seq};
+use colony_core::event::{Event, Incarnation, Names, Seq};
 use colony_core::site::Site;
 use colony_margo::Problem;
 use colony_wfm::Refusal;
 
-use super::{Desk, sentence};
+use super::Desk;
+use super::names::Called;
 use crate::problem;
 
 const PAGE: u32 = 100;
@@ -83,7 +84,7 @@ impl Desk {
 }
 
 fn view(site: &Site, event: &Event) -> EventView {
-    let told = sentence::of(site, &event.body);
+    let called = Called(site);
     // The whole event, as the central orchestrator shows it.
     let body = serde_json::to_value(event).unwrap_or_default();
     EventView {
@@ -92,10 +93,10 @@ fn view(site: &Site, event: &Event) -> EventView {
         at: event.at,
         kind: body["body"]["kind"].as_str().unwrap_or_default().to_owned(),
         site: Some(event.site.to_string()),
-        deployment: told.deployment,
-        node: told.node,
+        deployment: event.body.deployment().map(|it| called.deployment(it)),
+        node: event.body.node().map(ToString::to_string),
         actor: event.actor.to_string(),
-        sentence: told.sentence,
+        sentence: event.sentence(&called),
         body,
     }
 }

@@ -6,9 +6,9 @@ mod command;
 mod deployment;
 mod event;
 mod logs;
+mod names;
 mod node;
 mod outcome;
-mod sentence;
 mod site;
 mod why;
 

@@ -1,7 +1,4 @@
 //! Sends the site's log to CO: in order, from where CO says it is.
-//!
-//! Nothing is remembered here but that place; after a start, and when CO was
-//! away, the last event asks for it: two logs of one length may differ.
 
 use std::time::Duration;
 
@@ -10,7 +7,7 @@ use bytes::Bytes;
 use tracing::debug;
 
 use colony_api::site::{BatchAnswer, EventBatch};
-use colony_core::event::{Event, Incarnation, Seq};
+use colony_core::event::{Answer, Event, Incarnation, Seq, Turn, Uplink};
 use colony_store::LocalStore;
 use colony_task::Reconcile;
 
@@ -33,10 +30,7 @@ pub(crate) struct Forward {
     health: Health,
     central: Central,
     incarnation: Incarnation,
-    /// The next event CO wants; `None` until it was asked.
-    next: Option<Seq>,
-    /// How often CO had come back when it was asked.
-    returns: u64,
+    uplink: Uplink,
 }
 
 impl Forward {
@@ -47,27 +41,16 @@ impl Forward {
         central: Central,
         incarnation: Incarnation,
     ) -> Forward {
-        Forward { brain, store, health, central, incarnation, next: None, returns: 0 }
-    }
-
-    /// Who comes back may have been restored, and want what it had before.
-    fn doubt(&mut self) {
-        let returns = self.health.central_returns();
-        if returns != self.returns {
-            (self.returns, self.next) = (returns, None);
-        }
+        Forward { brain, store, health, central, incarnation, uplink: Uplink::default() }
     }
 
     /// Sends the next batch; true if there may be more.
     async fn send(&mut self) -> anyhow::Result<bool> {
-        self.doubt();
         let head = *self.brain.wakes().head().borrow();
-        let (asks, from) = match self.next {
-            Some(next) if next >= head => return Ok(false),
-            Some(next) => (false, next),
-            None => (true, head.saturating_sub(1).max(1)),
+        let Some(turn) = self.uplink.turn(head, self.health.central_returns()) else {
+            return Ok(false);
         };
-        let events = self.events(from).await?;
+        let events = self.events(turn.from).await?;
         let batch = EventBatch { incarnation: self.incarnation, events };
         let body = Bytes::from(serde_json::to_vec(&batch)?);
         colony_fail::hit(colony_fail::Point::LocalEventsRead);
@@ -78,7 +61,7 @@ impl Forward {
         let answer = heed(&self.brain, &self.health, answer).await?;
         colony_fail::hit(colony_fail::Point::LocalEventsTaken);
         debug!(next = answer.next_seq, "events were taken");
-        self.take(answer.next_seq, asks, head)
+        self.take(turn, answer.next_seq, head)
     }
 
     async fn events(&self, next: Seq) -> anyhow::Result<Vec<Event>> {
@@ -86,28 +69,25 @@ impl Forward {
         events.context("could not read the events to send")
     }
 
-    fn take(&mut self, next: Seq, asked: bool, head: Seq) -> anyhow::Result<bool> {
-        if next > head {
-            let said = format!(
-                "the central orchestrator has events up to {} that this one has no memory of",
-                next - 1
-            );
-            return self.diverged(said);
+    fn take(&mut self, turn: Turn, next: Seq, head: Seq) -> anyhow::Result<bool> {
+        let answer = self.uplink.answered(turn, next, head);
+        if let Answer::Ahead(last) = answer {
+            return self.diverged(format!(
+                "the central orchestrator has events up to {last} that this one has no memory of"
+            ));
         }
-        // CO that wants what it was just sent would be asked for ever.
-        let moved = asked || self.next != Some(next);
         self.health.diverged(None);
         self.health.acknowledged(next);
-        self.next = Some(next);
         colony_fail::hit(colony_fail::Point::LocalEventsNoted);
-        anyhow::ensure!(moved, "the central orchestrator did not take event {next}");
+        let taken = answer == Answer::Taken;
+        anyhow::ensure!(taken, "the central orchestrator did not take event {next}");
         Ok(true)
     }
 
     fn diverged(&mut self, said: String) -> anyhow::Result<bool> {
         let help = "invite this site's orchestrator again: `colony site invite`";
         self.health.diverged(Some(format!("{said}; {help}")));
-        self.next = None;
+        self.uplink.diverged();
         Ok(false)
     }
 }
@@ -117,6 +97,6 @@ impl Reconcile for Forward {
 
     async fn reconcile(&mut self) -> anyhow::Result<Duration> {
         while self.send().await? {}
-        Ok(if self.next.is_some() { IDLE } else { STUCK })
+        Ok(if self.uplink.is_known() { IDLE } else { STUCK })
     }
 }

@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::Method;
-use tokio::time::Instant;
 
 use colony_api::site::{NodeHealth, NodesReport};
 use colony_core::event::Presence;
 use colony_core::site::{Member, Site};
 use colony_core::time::Now;
-use colony_task::Reconcile;
+use colony_task::{Paced, Reconcile};
 
 use crate::brain::Brain;
 use crate::central::Central;
@@ -39,14 +38,12 @@ pub(crate) struct Report {
     pub central: Central,
     pub vitals: Vitals,
     pub about: About,
-    pub last: Option<Instant>,
 }
 
 impl Report {
-    /// How long it is too early for the next one.
-    fn early(&self) -> Duration {
-        let next = self.last.map(|it| it + PACE);
-        next.map_or(Duration::ZERO, |it| it.saturating_duration_since(Instant::now()))
+    /// Changes come in crowds.
+    pub(crate) fn paced(self) -> Paced<Report> {
+        Paced::new(self, PACE)
     }
 
     async fn build(&self) -> anyhow::Result<NodesReport> {
@@ -90,16 +87,10 @@ impl Reconcile for Report {
     const NAME: &'static str = "report";
 
     async fn reconcile(&mut self) -> anyhow::Result<Duration> {
-        let early = self.early();
-        if !early.is_zero() {
-            return Ok(early);
-        }
         let report = self.build().await?;
         let body = Bytes::from(serde_json::to_vec(&report)?);
         let told = self.central.tell(Method::PUT, "/nodes", body).await;
         heed(&self.brain, &self.health, told).await?;
-        // Only what was told counts: what failed waits longer from try to try.
-        self.last = Some(Instant::now());
         Ok(PERIOD)
     }
 }

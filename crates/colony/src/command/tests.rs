@@ -105,7 +105,7 @@ async fn a_watch_whose_time_is_up_says_why_and_is_exit_5() {
          home: INSTALLING 1.0\n\n\
          home/laptop: node laptop is INSTALLING in attempt 1\n  \
          who: node laptop\n  \
-         next: node laptop reports, or its deadline passes\n\
+         next: node laptop reports how it goes\n\
          exit 5",
         "hello 1.0: create 1\n\
          not watching any more; hello goes on on 1 node\n\
@@ -247,7 +247,7 @@ fn why() -> Response {
     axum::Json(json!({"subject": "hello", "summary": "home: INSTALLING 1.0", "reasons": [{
         "site": "home", "nodes": ["laptop"], "owner": "node laptop",
         "sentence": "node laptop is INSTALLING in attempt 1",
-        "next": "node laptop reports, or its deadline passes",
+        "next": "node laptop reports how it goes",
     }]}))
     .into_response()
 }

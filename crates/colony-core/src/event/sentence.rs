@@ -1,0 +1,220 @@
+//! What happened, as a sentence for people: the same at the site and at the centre.
+
+use colony_margo::Finding;
+
+use crate::attempt::{Failure, Revision};
+use crate::event::{Actor, Body, Event, HoldScope, Presence, StepStanding, Transition};
+use crate::id::{DeploymentId, NodeName};
+
+/// How things are called by whoever tells the event.
+pub trait Names {
+    /// What left is known by its id only.
+    fn deployment(&self, id: &DeploymentId) -> String;
+
+    /// The version people know; not everybody has the file it stands in.
+    fn version(&self, id: &DeploymentId, revision: &Revision) -> Option<String>;
+}
+
+impl Event {
+    pub fn sentence(&self, names: &impl Names) -> String {
+        Teller { event: self, names }.tell()
+    }
+}
+
+struct Teller<'a, N> {
+    event: &'a Event,
+    names: &'a N,
+}
+
+impl<N: Names> Teller<'_, N> {
+    fn tell(&self) -> String {
+        let Event { site, actor, body, .. } = self.event;
+        let by = by(actor);
+        match body {
+            Body::Ready => format!("site {site} has read Git and serves its nodes"),
+            Body::StateTransition(it) => self.transition(it),
+            Body::StaleReport { deployment, node, state, .. } => {
+                let (name, node) = (self.name(deployment), self.node(node));
+                format!("{node} reported {state} of an older attempt of {name}")
+            }
+            Body::RunningHealth { deployment, node, revision, failure } => {
+                let (what, node) = (self.what(deployment, revision), self.node(node));
+                let is = failure.as_ref().map(|it| format!("not well: {}", because(it)));
+                let is = is.unwrap_or_else(|| "well again".to_owned());
+                format!("{what}, which {node} runs meanwhile, is {is}")
+            }
+            Body::DeploymentAccepted { deployment, revision, .. } => {
+                format!("site {site} took {} from Git", self.what(deployment, revision))
+            }
+            Body::DeploymentWithdrawn { name, .. } => format!("{name} is gone from Git at {site}"),
+            Body::DeploymentConverged { deployment, revision } => {
+                let what = self.what(deployment, revision);
+                format!("{what} is installed on every reachable node of {site}")
+            }
+            Body::Quarantined { deployment, bad, failure, .. } => {
+                format!("site {site} refuses {}: {}", self.what(deployment, bad), because(failure))
+            }
+            Body::QuarantineReleased { deployment, .. } => {
+                format!("a refused revision of {} may run at {site} again", self.name(deployment))
+            }
+            Body::RolledBack { deployment, bad, good } => {
+                self.rolled_back(deployment, bad, good.as_ref())
+            }
+            Body::RolloutStopped { deployment, revision, node, failure } => {
+                let (what, node) = (self.what(deployment, revision), self.node(node));
+                format!("the rollout of {what} stopped at {node}: {}", because(failure))
+            }
+            Body::RolloutStep { deployment, step, of, standing, .. } => {
+                let (name, stands) = (self.name(deployment), stands(*standing));
+                format!("step {step} of {of} of {name} {stands} at {site}")
+            }
+            Body::RolloutPaused { deployment, note } => {
+                let name = self.name(deployment);
+                format!("{by} paused the rollout of {name} at {site}{}", noted(note))
+            }
+            Body::RolloutUnpaused { deployment } | Body::RolloutResumed { deployment } => {
+                format!("the rollout of {} goes on at {site}", self.name(deployment))
+            }
+            Body::RolloutReleased { deployment } => {
+                format!("{} may be tried again at {site}", self.name(deployment))
+            }
+            Body::RevisionRejected { deployment, node, failure, .. } => {
+                let (name, node) = (self.name(deployment), self.node(node));
+                format!("{node} went back from {name}: {}", because(failure))
+            }
+            Body::FileRefused { path, findings } => {
+                format!("site {site} refuses {path}{}", first(findings))
+            }
+            Body::FileAccepted { path } => format!("{path} is usable again at {site}, or gone"),
+            Body::RemovalHeld { commit, deployments } => {
+                let (commit, count) = (commit.short(), deployments.len());
+                format!(
+                    "site {site} holds commit {commit}, which removes {count} deployments at once"
+                )
+            }
+            Body::RemovalReleased => format!("the removals at {site} may happen"),
+            Body::HistoryHeld { commit } => {
+                format!("site {site} holds the rewritten history at {}", commit.short())
+            }
+            Body::HistoryAccepted { commit } => {
+                format!("site {site} takes the rewritten history at {}", commit.short())
+            }
+            Body::Held { scope, note } => {
+                format!("{by} holds {}{}", self.scope(scope), noted(note))
+            }
+            Body::HoldReleased { scope } => {
+                format!("{by} released the hold of {}", self.scope(scope))
+            }
+            Body::NodeJoined { node } => format!("node {} joined", self.node(node)),
+            Body::NodeCapable { node, .. } => {
+                format!("node {} said what it can do", self.node(node))
+            }
+            Body::NodePresence { node, presence } => {
+                format!("node {} {}", self.node(node), said(*presence))
+            }
+            Body::NodeCordoned { node, cordoned: true } => {
+                format!("node {} gets nothing new", self.node(node))
+            }
+            Body::NodeCordoned { node, cordoned: false } => {
+                format!("node {} gets deployments again", self.node(node))
+            }
+            Body::NodeRetired { node } => format!("node {} is gone for good", self.node(node)),
+            Body::VersionRaised { node, version } => {
+                let node = self.node(node);
+                format!("node {node} had seen later manifests; its version goes on at {version}")
+            }
+            Body::CommandDone { command, refusal: None, .. } => {
+                format!("site {site} did {command}")
+            }
+            Body::CommandDone { command, refusal: Some(reason), .. } => {
+                format!("site {site} refused {command}: {reason}")
+            }
+        }
+    }
+
+    fn transition(&self, it: &Transition) -> String {
+        let Transition { deployment, from, to, .. } = it;
+        let target = it.revisions.target.as_ref();
+        let what = target.map(|it| self.what(deployment, it));
+        let (what, node) = (what.unwrap_or_else(|| self.name(deployment)), self.node(&it.node));
+        let from = from.map(|it| format!("{it} → ")).unwrap_or_default();
+        let failure = it.failure.as_ref().map(|it| format!(": {}", because(it)));
+        format!("{what} on {node}: {from}{to}{}", failure.unwrap_or_default())
+    }
+
+    fn rolled_back(&self, id: &DeploymentId, bad: &Revision, good: Option<&Revision>) -> String {
+        let (site, what) = (&self.event.site, self.what(id, bad));
+        let to = match good {
+            Some(good) => self.names.version(id, good).map(|it| format!(" to {it}")),
+            None => Some("; nothing ran before".to_owned()),
+        };
+        format!("site {site} went back from {what}{}", to.unwrap_or_default())
+    }
+
+    /// `plant-a/press-2`
+    fn node(&self, node: &NodeName) -> String {
+        format!("{}/{node}", self.event.site)
+    }
+
+    fn name(&self, id: &DeploymentId) -> String {
+        self.names.deployment(id)
+    }
+
+    /// `hello 1.2.0`, or just `hello`.
+    fn what(&self, id: &DeploymentId, revision: &Revision) -> String {
+        let version = self.names.version(id, revision).map(|it| format!(" {it}"));
+        self.name(id) + &version.unwrap_or_default()
+    }
+
+    fn scope(&self, scope: &HoldScope) -> String {
+        let site = &self.event.site;
+        let own = scope.deployment().map(|it| format!("{} at {site}", self.name(it)));
+        own.unwrap_or_else(|| format!("site {site}"))
+    }
+}
+
+fn by(actor: &Actor) -> String {
+    match actor {
+        Actor::Operator(name) => name.clone(),
+        Actor::Local | Actor::Node(_) => actor.to_string(),
+    }
+}
+
+fn stands(standing: StepStanding) -> &'static str {
+    match standing {
+        StepStanding::Open => "is open",
+        StepStanding::Soaking { .. } => "soaks",
+        StepStanding::AwaitsPromotion => "waits to be promoted",
+    }
+}
+
+fn said(presence: Presence) -> &'static str {
+    match presence {
+        Presence::Joined => "has joined",
+        Presence::Online => "is online",
+        Presence::Suspect => "is late",
+        Presence::Offline => "is offline",
+    }
+}
+
+/// The code with what was said about it, or what the code means.
+fn because(failure: &Failure) -> String {
+    match failure.message.lines().next() {
+        None | Some("") => failure.code.meaning().to_owned(),
+        Some(line) => format!("{} ({line})", failure.code),
+    }
+}
+
+fn noted(note: &str) -> String {
+    if note.is_empty() { String::new() } else { format!(": {note}") }
+}
+
+/// `:3:5: spec: is missing (and 2 more)`
+fn first(findings: &[Finding]) -> String {
+    let Some(it) = findings.first() else { return String::new() };
+    let more = match findings.len() {
+        1 => String::new(),
+        count => format!(" (and {} more)", count - 1),
+    };
+    format!(":{}:{}: {}{more}", it.line, it.column, it.subject_and_problem())
+}

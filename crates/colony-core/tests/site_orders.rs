@@ -112,6 +112,14 @@ fn what_recovers_by_itself_is_stopped_no_more() {
 }
 
 #[test]
+fn who_is_away_with_its_failure_lifts_no_stop() {
+    let mut plant = stopped();
+    plant.silence("a");
+    plant.pass(60);
+    assert!(plant.site.deployment(&deployment_id("hello")).expect("it is here").is_stopped());
+}
+
+#[test]
 fn whoever_gets_the_name_of_a_retired_node_has_rejected_nothing() {
     let mut plant = installed("a b");
     plant.deploy(&hello("2.0.0").with("onFailure: rollback-node"));

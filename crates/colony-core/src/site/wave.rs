@@ -4,10 +4,12 @@ use std::ops::Bound;
 
 use crate::event::{Actor, Body};
 use crate::id::{DeploymentId, NodeName, PlacementId};
+use crate::site::Placement;
 use crate::site::lanes::Queue;
 use crate::site::moving::By;
 use crate::site::rollout::Rollout;
 use crate::site::turn::Turn;
+use crate::state::State;
 use crate::transition::{Reason, Refusal};
 
 impl Turn<'_> {
@@ -21,6 +23,7 @@ impl Turn<'_> {
                 break;
             }
         }
+        self.resume_if_over(deployment);
         self.note_convergence(deployment);
         self.note_hunger(deployment);
         self.forget_if_gone(deployment);
@@ -79,12 +82,6 @@ impl Turn<'_> {
         }
         let wanted = deployment.wanted.clone();
         let held_back = deployment.rejected.keys().any(|it| deployment.nodes.contains(it));
-        if !deployment.is_quarantined() && deployment.stopped.take().is_some() {
-            // Whoever failed is well again, or gone: there is nothing to stop.
-            self.out.changed.deployments.insert(id.clone());
-            self.emit(Actor::Local, Body::RolloutResumed { deployment: id.clone() });
-        }
-        let Some(deployment) = self.site.deployments.get_mut(id) else { return };
         if deployment.is_quarantined() {
             let undeployed = deployment.effective().is_none() && !deployment.placed.is_empty();
             if undeployed {
@@ -107,6 +104,25 @@ impl Turn<'_> {
             self.emit(Actor::Local, body);
             self.forget_documents(id);
         }
+    }
+
+    /// Whoever failed is well again, or gone: there is nothing to stop any more.
+    fn resume_if_over(&mut self, id: &DeploymentId) {
+        let Some(deployment) = self.site.deployments.get(id) else { return };
+        let Some(stopped) = deployment.stopped.as_ref().filter(|_| deployment.lanes.is_done())
+        else {
+            return;
+        };
+        let failed = PlacementId { deployment: id.clone(), node: stopped.node.clone() };
+        let state = self.site.placements.get(&failed).map(Placement::state);
+        if matches!(state, Some(State::Failed(_) | State::Unknown(_))) {
+            return;
+        }
+        if let Some(deployment) = self.site.deployments.get_mut(id) {
+            deployment.stopped = None;
+        }
+        self.out.changed.deployments.insert(id.clone());
+        self.emit(Actor::Local, Body::RolloutResumed { deployment: id.clone() });
     }
 
     /// A converged deployment needs few of the revisions it went through.

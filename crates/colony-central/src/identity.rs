@@ -61,6 +61,7 @@ impl Identity {
         let made = self.make_server(now)?;
         std::fs::create_dir_all(&dir).context("could not make the server's folder")?;
         made.save(&dir).context("could not keep the server's certificate")?;
+        colony_fail::hit(colony_fail::Point::CentralServerHalfStored);
         files::replace(&dir.join("hosts"), &wanted)?;
         Ok(made)
     }
@@ -109,5 +110,6 @@ fn open_authority(dir: &Path, now: i64) -> anyhow::Result<Authority> {
 fn make_signer(data: &Path) -> anyhow::Result<TokenSigner> {
     let signer = TokenSigner::generate().context("could not make the token key")?;
     signer.save(data).context("could not keep the token key")?;
+    colony_fail::hit(colony_fail::Point::CentralTokenKeyMade);
     Ok(signer)
 }

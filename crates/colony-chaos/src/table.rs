@@ -35,9 +35,14 @@ impl Sum {
 
     fn row(&self, fault: &str, role: &str) -> String {
         let Sum { tests, faults, acknowledged, lost, restarted, slowest, asked, answered } = self;
+        // Where nobody could be asked, nothing is said.
+        let why = match asked {
+            0 => "–".to_owned(),
+            _ => format!("{answered} of {asked}"),
+        };
         format!(
             "| {fault} | {role} | {tests} | {faults} | {acknowledged} | {lost} | {restarted} | \
-             {slowest:.0} | {answered} of {asked} |"
+             {slowest:.0} | {why} |"
         )
     }
 }
@@ -85,6 +90,13 @@ mod tests {
                 "| **all** |  | 3 | 3 | 30 | 0 | 0 | 4 | 3 of 3 |",
             ]
         );
+    }
+
+    #[test]
+    fn where_nothing_was_asked_is_a_dash() {
+        let text = render(&[Record { asked: 0, answered: 0, ..record("clock set", 1.0) }]);
+        let row = text.lines().nth(2).unwrap_or_default();
+        assert_eq!(row, "| clock set | node | 1 | 1 | 10 | 0 | 0 | 1 | – |");
     }
 
     #[test]

@@ -51,16 +51,22 @@ macro_rules! with_points {
             local_events_taken LocalEventsTaken Local "the fleet took events, the site has not noted it";
             local_events_noted LocalEventsNoted Local "the site noted that events were taken";
             local_order_done LocalOrderDone Local "an order is executed, the fleet was not told";
+            local_node_retired LocalNodeRetired Local "a node is marked as retired, the fleet was not told";
             local_renew_answered LocalRenewAnswered Local "a renewed certificate came, nothing is kept";
             local_renew_stored LocalRenewStored Local "a renewed certificate is kept";
 
             central_authority_made CentralAuthorityMade Central "the fleet's authority is kept";
+            central_token_key_made CentralTokenKeyMade Central "the key of invitations is kept, there is no certificate";
+            central_server_half_stored CentralServerHalfStored Central "the port's certificate is kept, whom it is for is not";
             central_admin_stored CentralAdminStored Central "the first token is in the database, not in its file";
             central_commit_open CentralCommitOpen Central "a write is made, its transaction is open";
             central_commit_done CentralCommitDone Central "a write is on disk, nobody was answered or woken";
             central_join_signed CentralJoinSigned Central "a site's certificate is signed, its token is not spent";
             central_join_stored CentralJoinStored Central "a site's token is spent, the site was not answered";
             central_batch_stored CentralBatchStored Central "a batch of events is on disk, the site was not answered";
+            central_report_stored CentralReportStored Central "how a site is is kept, the site was not answered";
+            central_token_stored CentralTokenStored Central "an operator's token is kept, nobody was told its secret";
+            central_packages_stored CentralPackagesStored Central "the packages of a registry are in the catalog, the operator was not answered";
             central_change_queued CentralChangeQueued Central "a change is queued, the operator was not answered";
             central_order_stored CentralOrderStored Central "an order is on disk, the operator was not answered";
             central_objects_written CentralObjectsWritten Central "the objects of a commit are on disk, the branch did not move";
@@ -72,6 +78,8 @@ macro_rules! with_points {
             central_git_recorded CentralGitRecorded Central "a change is recorded as committed";
             central_revert_queued CentralRevertQueued Central "the revert of a rollback is queued";
             central_renew_issued CentralRenewIssued Central "a site's next certificate is signed, it was not answered";
+            central_backup_copied CentralBackupCopied Central "everything is copied aside, there is no backup";
+            central_restore_rewound CentralRestoreRewound Central "everything is restored aside, nothing is in its place";
         }
     };
 }

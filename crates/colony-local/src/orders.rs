@@ -56,5 +56,6 @@ impl Orders {
         if let Err(error) = marked.await {
             warn!(node = %node, "could not mark the identity as retired: {error}");
         }
+        colony_fail::hit(colony_fail::Point::LocalNodeRetired);
     }
 }

@@ -64,6 +64,7 @@ pub(crate) async fn make(
         expires: request.lifetime_seconds.map(|it| created.after(Duration::from_secs(it))),
     };
     store.token_put(&made).await?;
+    colony_fail::hit(colony_fail::Point::CentralTokenStored);
     told(&app, &operator, "token_made", json!({"name": made.name, "role": made.role})).await?;
     Ok((StatusCode::CREATED, Json(shown(made, Some(token)))))
 }

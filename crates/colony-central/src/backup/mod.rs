@@ -48,6 +48,8 @@ pub async fn backup(config: &Config, file: &Path) -> anyhow::Result<About> {
         bail!("{} exists: a backup replaces nothing", file.display());
     }
     let parts = beside(file, "parts");
+    // Of a backup that was cut off.
+    let _ = std::fs::remove_dir_all(&parts);
     let made = make(config, file, &parts).await;
     // What failed leaves nothing behind, as far as it can.
     let _ = std::fs::remove_dir_all(&parts);
@@ -73,6 +75,7 @@ async fn make(config: &Config, file: &Path, parts: &Path) -> anyhow::Result<Abou
     files.extend(database.then(|| (DATABASE, archive::Content::File(parts.join(DATABASE)))));
     files.extend(repository.then(|| (BUNDLE, archive::Content::File(parts.join(BUNDLE)))));
     files.extend(KEYS.map(|it| (it, archive::Content::File(config.data.join(it)))));
+    colony_fail::hit(colony_fail::Point::CentralBackupCopied);
     let (to, aside) = (file.to_owned(), beside(file, "tmp"));
     tokio::task::spawn_blocking(move || archive::write(&to, &aside, &files)).await??;
     Ok(about)

@@ -52,6 +52,7 @@ async fn make(config: &Config, file: &Path, aside: &Path) -> anyhow::Result<Rest
     repository(config, &about, aside).await?;
     let database = database(config, &about, aside)?;
     let epoch = rewind(&database, &about).await?;
+    colony_fail::hit(colony_fail::Point::CentralRestoreRewound);
     std::fs::remove_file(aside.join(ABOUT))?;
     // An empty folder may stand there; a full one was refused.
     let _ = std::fs::remove_dir(&config.data);

@@ -127,7 +127,9 @@ async fn take(
             }
         }
     }
-    store.note_put(&format!("{FINDINGS}{registry}"), &json!(broken)).await
+    store.note_put(&format!("{FINDINGS}{registry}"), &json!(broken)).await?;
+    colony_fail::hit(colony_fail::Point::CentralPackagesStored);
+    Ok(())
 }
 
 /// The packages of a registry that could not be read at its last sync.

@@ -37,6 +37,7 @@ pub(crate) async fn report(
     if app.reports.put(&local.site, at, report) {
         let value = serde_json::to_value(&kept).map_err(anyhow::Error::from)?;
         app.brain.store().note_put(&format!("{PREFIX}{}", local.site), &value).await?;
+        colony_fail::hit(colony_fail::Point::CentralReportStored);
         app.brain.bells().ring_one(&local.site);
     }
     Ok(StatusCode::NO_CONTENT)

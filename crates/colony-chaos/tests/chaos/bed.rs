@@ -9,6 +9,7 @@ use colony_chaos::{RESULTS, Record};
 use colony_fail::Point;
 use serde_json::Value;
 
+use crate::ask::ASKED;
 use crate::engines::Engine;
 use crate::kit::{Fleet, now, wait, wait_or_not};
 use crate::ledger::{Ledger, acknowledged};
@@ -22,11 +23,15 @@ pub(crate) const KEPT: &str = "kept";
 #[derive(Debug)]
 pub(crate) struct Bed {
     pub(crate) fleet: Fleet,
-    record: Record,
+    pub(crate) record: Record,
     /// What ran before, by container and when it started.
-    containers: BTreeMap<String, String>,
+    pub(crate) containers: BTreeMap<String, String>,
     ledger: Ledger,
     ended: Option<Instant>,
+    /// Why nobody could be asked `why`, if the test says so.
+    pub(crate) unasked: Option<&'static str>,
+    /// Something was ordered only to be asked about.
+    pub(crate) ordered: bool,
 }
 
 impl Bed {
@@ -48,8 +53,8 @@ impl Bed {
             asked: 0,
             answered: 0,
         };
-        let (containers, ledger, ended) = (BTreeMap::new(), Ledger::default(), None);
-        Bed { fleet, record, containers, ledger, ended }
+        let (containers, ledger) = (BTreeMap::new(), Ledger::default());
+        Bed { fleet, record, containers, ledger, ended: None, unasked: None, ordered: false }
     }
 
     /// Site `home` with node `n1` on that engine, where something runs.
@@ -61,6 +66,9 @@ impl Bed {
     pub(crate) fn prepared(fleet: Fleet, fault: &str, role: &str) -> Bed {
         let mut bed = Bed::of(fleet, fault, role);
         bed.install(KEPT);
+        if role == "central" {
+            bed.leave_waiting();
+        }
         bed.remember();
         bed
     }
@@ -86,6 +94,12 @@ impl Bed {
     #[track_caller]
     pub(crate) fn installed(&self, name: &str) -> Value {
         self.fleet.see(name, |it| it["outcome"] == "installed")
+    }
+
+    /// Nobody knows of it any more, but that it was.
+    #[track_caller]
+    pub(crate) fn gone(&self, name: &str) {
+        wait("the end of the deletion", || is_gone(&self.fleet, name).then_some(()));
     }
 
     /// The part dies the n-th time it comes by.
@@ -130,46 +144,10 @@ impl Bed {
         died
     }
 
-    /// Containers that came since those that are to stay.
-    pub(crate) fn fresh(&self) -> Vec<String> {
-        let all = self.fleet.containers().into_keys();
-        all.filter(|it| !self.containers.contains_key(it)).collect()
-    }
-
-    /// What runs has reason to be restarted.
-    pub(crate) fn forget_containers(&mut self) {
-        self.containers.clear();
-    }
-
-    /// So many containers run.
-    #[track_caller]
-    pub(crate) fn all_run(&self, count: usize) {
-        wait("the workloads to run again", || (self.running() == count).then_some(()));
-    }
-
-    /// How many containers run; what only waits to be started does not.
-    pub(crate) fn running(&self) -> usize {
-        let engine = self.fleet.engine.as_ref().unwrap();
-        engine.ask("GET", "/containers/json").as_array().map_or(0, Vec::len)
-    }
-
     /// The site knows of the deployment.
     #[track_caller]
     pub(crate) fn known(&self, name: &str) {
         self.fleet.see(name, |it| !it["sites"][0]["placements"][0]["state"].is_null());
-    }
-
-    /// A container ends and the site repairs it, with nobody's help.
-    #[track_caller]
-    pub(crate) fn break_at_site(&self, name: &str, container: &str) {
-        let socket = self.fleet.path().join("home/local/local.sock").display().to_string();
-        let show = ["deployment", "show", name, "--socket", &socket];
-        let placement = || self.fleet.json(show)["sites"][0]["placements"][0].clone();
-        let before = placement();
-        let engine = self.fleet.engine.as_ref().unwrap();
-        engine.ask("POST", &format!("/containers/{container}/kill"));
-        let repaired = |it: &Value| it["since"] != before["since"] && it["state"] == "INSTALLED";
-        wait("the repair", || Some(placement()).filter(repaired));
     }
 
     pub(crate) fn faults(&mut self, more: u64) {
@@ -178,29 +156,6 @@ impl Bed {
 
     pub(crate) fn restart(&mut self, part: &str) {
         self.fleet.process(part).restart();
-    }
-
-    /// While the fault lasts: why is that not installed? Asked of whoever lives.
-    #[track_caller]
-    pub(crate) fn why(&mut self, name: &str, down: &str) {
-        let socket = self.fleet.path().join("home/local/local.sock").display().to_string();
-        let at_site: &[&str] = if down == "central" { &["--socket", &socket] } else { &[] };
-        let show = [&["deployment", "show", name, "-o", "json"], at_site].concat();
-        let shown = self.fleet.type_in(&show);
-        if shown.code != 0 || shown.json()["outcome"] == "installed" {
-            // Nobody who lives has heard of it, or there is nothing to ask.
-            return;
-        }
-        let why = self.fleet.type_in(&[&["why", name, "-o", "json"], at_site].concat());
-        if why.code == 0 && shown_now(&self.fleet, &show) {
-            // It got there between the two questions.
-            return;
-        }
-        self.record.asked += 1;
-        let reasons = if why.code == 0 { why.json()["reasons"].clone() } else { Value::Null };
-        let reasons = reasons.as_array().cloned().unwrap_or_default();
-        let said = |it: &Value| it["sentence"].as_str().is_some_and(|it| !it.is_empty());
-        self.record.answered += u64::from(!reasons.is_empty() && reasons.iter().all(said));
     }
 
     /// The fault is over: from here on it is counted how long it takes.
@@ -212,7 +167,8 @@ impl Bed {
     /// recorded.
     #[track_caller]
     pub(crate) fn end(mut self, installed: &[&str]) {
-        for name in installed {
+        let ordered = self.ordered.then_some(&ASKED);
+        for name in installed.iter().chain(ordered) {
             self.installed(name);
         }
         let (acknowledged, lost) = self.ledger.settle(&self.fleet);
@@ -229,6 +185,8 @@ impl Bed {
         let Record { lost, restarted, asked, answered, faults, .. } = self.record;
         assert_eq!((lost, restarted, answered), (0, 0, asked), "lost, restarted, not answered");
         assert_ne!(faults, 0, "nothing was done");
+        let decided = (asked == 0) == self.unasked.is_some();
+        assert!(decided, "asked {asked} times; nothing to ask: {:?}", self.unasked);
     }
 }
 
@@ -238,7 +196,7 @@ fn can_die() -> bool {
     binary.windows(FAILPOINT.len()).any(|it| it == FAILPOINT)
 }
 
-fn shown_now(fleet: &Fleet, show: &[&str]) -> bool {
-    let shown = fleet.type_in(show);
-    shown.code == 0 && shown.json()["outcome"] == "installed"
+pub(crate) fn is_gone(fleet: &Fleet, name: &str) -> bool {
+    let shown = fleet.colony(["deployment", "show", name, "-o", "json"]);
+    shown.code == 0 && shown.json()["outcome"] == "deleted" || shown.err.contains("no deployment")
 }

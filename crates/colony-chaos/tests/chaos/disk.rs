@@ -68,6 +68,7 @@ fn disk_of_the_central_orchestrator_is_full() {
     bed.faults(1);
     assert_ne!(bed.deploy("second"), 0, "accepted without being stored");
     bed.break_at_site("job", &own[0]);
+    bed.ask("central");
     bed.over();
     disk.free();
     wait("the order", || Some(()).filter(|()| bed.deploy("second") == 0));

@@ -16,18 +16,27 @@ mod engines;
 #[expect(dead_code, reason = "the stories of fleets need more of it than these")]
 mod kit;
 
+mod ask;
 mod bed;
 mod clock;
 mod cut;
+mod deletion;
 mod disk;
+mod hang;
+mod journal;
 mod kill;
 mod ledger;
+mod net;
+mod operation;
 mod outside;
 mod reboot;
 mod repository;
 mod rollout;
 mod stop;
 mod story;
+mod strategy;
+mod swap;
+mod workload;
 
 use std::path::PathBuf;
 

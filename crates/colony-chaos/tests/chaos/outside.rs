@@ -1,23 +1,25 @@
 //! What the roles stand on goes away and comes back: engine, registry,
 //! database.
 
+use colony_fail::Point;
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, KEPT};
 use crate::engines::Engine;
 use crate::kit::{Fleet, Postgres, Shop, wait};
+use crate::story::deploy::rounds;
 
 /// Podman's containers do not need its service.
 #[test]
 #[ignore = "takes long; make chaos runs it"]
 fn podman_is_restarted() {
     let mut bed = Bed::ready(Engine::podman(), "engine restarted", "podman");
-    let engine = bed.fleet.engine.as_mut().unwrap();
-    engine.stop();
-    engine.start_again();
+    bed.fleet.engine.as_mut().unwrap().stop();
     bed.faults(1);
+    assert_eq!(bed.deploy("job"), 0);
+    bed.why("job", "");
     bed.over();
-    bed.install("job");
+    bed.fleet.engine.as_mut().unwrap().start_again();
     bed.end(&["job", KEPT]);
 }
 
@@ -26,15 +28,15 @@ fn podman_is_restarted() {
 #[ignore = "takes long; make chaos runs it"]
 fn docker_is_restarted() {
     let mut bed = Bed::ready(Engine::docker(), "engine restarted", "docker");
-    bed.forget_containers();
-    let engine = bed.fleet.engine.as_mut().unwrap();
-    engine.stop();
-    engine.start_again();
+    bed.everything_stops();
+    bed.fleet.engine.as_mut().unwrap().stop();
     bed.faults(1);
+    bed.ask("");
     bed.over();
-    bed.all_run(1);
+    bed.fleet.engine.as_mut().unwrap().start_again();
+    bed.all_run_again(2);
     bed.install("job");
-    bed.all_run(2);
+    bed.all_run(3);
     bed.end(&["job", KEPT]);
 }
 
@@ -88,9 +90,30 @@ fn database_is_restarted() {
     bed.faults(1);
     assert_ne!(bed.deploy("second"), 0, "accepted without being stored");
     bed.break_at_site("job", &own[0]);
+    bed.ask("central");
     bed.over();
     database.start_again();
     wait("readiness", || Some(()).filter(|()| bed.fleet.get("/readyz").0 == 200));
     bed.install("second");
     bed.end(&["job", "second", KEPT]);
+}
+
+#[test]
+#[ignore = "takes long; make chaos runs it"]
+fn central_on_postgres_dies_in_a_transaction() {
+    dies_on_postgres(Point::CentralCommitOpen);
+}
+
+#[test]
+#[ignore = "takes long; make chaos runs it"]
+fn central_on_postgres_dies_after_a_transaction() {
+    dies_on_postgres(Point::CentralCommitDone);
+}
+
+/// The server ends what a dead client had begun.
+#[track_caller]
+fn dies_on_postgres(point: Point) {
+    let database = Postgres::start();
+    let fleet = Fleet::central(&["--database", &database.url()]).with_node_on(Engine::podman());
+    rounds(Bed::prepared(fleet, "kill -9 on Postgres", "central"), point, &[1, 2, 3]);
 }

@@ -21,18 +21,19 @@ fn node_with_docker_reboots_without_a_network() {
 
 fn reboot(engine: Engine) {
     let mut bed = Bed::ready(engine, "reboot without network", "node");
-    bed.forget_containers();
+    bed.everything_stops();
     // The site is not to be reached: its orchestrator is away.
     bed.fleet.process("home").kill();
     bed.fleet.process("home/n1").kill();
     bed.faults(1);
     stop_all(&bed);
+    bed.ask("home");
     let engine = bed.fleet.engine.as_mut().unwrap();
     engine.stop();
     engine.start_again();
     bed.over();
     bed.restart("home/n1");
-    bed.all_run(1);
+    bed.all_run_again(1);
     bed.restart("home");
     bed.install("job");
     bed.end(&["job", KEPT]);

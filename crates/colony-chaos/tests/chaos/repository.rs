@@ -38,7 +38,6 @@ fn history_is_rewritten() {
 fn hand_edit_conflicts() {
     let (mut bed, remote) = bed("hand edit conflicts");
     bed.install("job");
-    bed.forget_containers();
     fs::rename(&remote.path, remote.away()).unwrap();
     bed.faults(1);
     let update =

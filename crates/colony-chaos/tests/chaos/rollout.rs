@@ -9,11 +9,12 @@ use crate::bed::{Bed, KEPT};
 use crate::engines::Engine;
 use crate::reboot::stop_all;
 
-const STAGED: &[&str] = &["--strategy", "blue-green", "--soak", "1s", "--promote", "manual"];
-const CANARY: &[&str] = &["--strategy", "canary", "--soak", "1s", "--promote", "manual"];
+pub(crate) const STAGED: &[&str] =
+    &["--strategy", "blue-green", "--soak", "1s", "--promote", "manual"];
+pub(crate) const CANARY: &[&str] = &["--strategy", "canary", "--soak", "1s", "--promote", "manual"];
 
 /// What ran before the rollout, by container and when it started.
-type Before = BTreeMap<String, String>;
+pub(crate) type Before = BTreeMap<String, String>;
 
 #[test]
 #[ignore = "takes long; make chaos runs it"]
@@ -38,6 +39,7 @@ fn dies_staged(engine: Engine, role: &str, part: &str) {
     let mut bed = Bed::ready(engine, "kill -9", role);
     let before = rolls_out(&bed, STAGED);
     kill(&mut bed, part);
+    bed.why("job", part);
     bed.over();
     bed.restart(part);
     waits(&bed);
@@ -54,30 +56,17 @@ fn node_reboots_while_a_version_is_staged() {
     let mut bed = Bed::ready(Engine::podman(), "reboot without network", "node");
     rolls_out(&bed, STAGED);
     let count = bed.running();
-    bed.forget_containers();
+    bed.everything_stops();
     kill(&mut bed, "home");
     bed.fleet.process("home/n1").kill();
     stop_all(&bed);
+    bed.why("job", "home");
     bed.over();
     bed.restart("home/n1");
-    bed.all_run(count);
+    bed.all_run_again(count);
     bed.restart("home");
     waits(&bed);
     promote(&bed);
-    bed.end(&["job", KEPT]);
-}
-
-#[test]
-#[ignore = "takes long; make chaos runs it"]
-fn node_dies_in_the_swap() {
-    let mut bed = Bed::ready(Engine::docker(), "kill -9", "node");
-    rolls_out(&bed, STAGED);
-    bed.fleet.colony(["deployment", "promote", "job", "--site", "home"]).ok();
-    kill(&mut bed, "home/n1");
-    bed.why("job", "home/n1");
-    bed.over();
-    bed.restart("home/n1");
-    bed.fleet.see("job", has_new);
     bed.end(&["job", KEPT]);
 }
 
@@ -89,6 +78,7 @@ fn site_dies_while_a_canary_waits() {
     let before = rolls_out(&bed, CANARY);
     let rest = untouched(&bed, &before);
     kill(&mut bed, "home");
+    bed.why("job", "home");
     bed.over();
     bed.restart("home");
     waits(&bed);
@@ -97,48 +87,56 @@ fn site_dies_while_a_canary_waits() {
     bed.end(&["job", KEPT]);
 }
 
-fn kill(bed: &mut Bed, part: &str) {
+pub(crate) fn kill(bed: &mut Bed, part: &str) {
     bed.fleet.process(part).kill();
     bed.faults(1);
 }
 
 /// A deployment runs, and its next version waits for a word.
 #[track_caller]
-fn rolls_out(bed: &Bed, strategy: &[&str]) -> Before {
+pub(crate) fn rolls_out(bed: &Bed, strategy: &[&str]) -> Before {
     bed.install("job");
     let before = bed.fleet.containers();
-    let deploy = ["deploy", "hello", "--name", "job", "--version", "1.1", "--site", "home"];
-    bed.fleet.type_in(&[&deploy[..], &["--yes"], strategy].concat()).ok();
+    update(bed, "1.1", strategy);
     waits(bed);
     before
 }
 
 #[track_caller]
-fn waits(bed: &Bed) {
-    let waits = |it: &Value| it["sites"][0]["rollout"]["standing"] == "awaits-promotion";
-    bed.fleet.see("job", waits);
+pub(crate) fn update(bed: &Bed, version: &str, strategy: &[&str]) {
+    let deploy = ["deploy", "hello", "--name", "job", "--version", version, "--site", "home"];
+    bed.fleet.type_in(&[&deploy[..], &["--yes"], strategy].concat()).ok();
 }
 
 #[track_caller]
-fn promote(bed: &Bed) {
+pub(crate) fn waits(bed: &Bed) {
+    bed.fleet.see("job", is_waiting);
+}
+
+pub(crate) fn is_waiting(view: &Value) -> bool {
+    view["sites"][0]["rollout"]["standing"] == "awaits-promotion"
+}
+
+#[track_caller]
+pub(crate) fn promote(bed: &Bed) {
     bed.fleet.colony(["deployment", "promote", "job", "--site", "home"]).ok();
     bed.fleet.see("job", has_new);
 }
 
-fn has_new(view: &Value) -> bool {
+pub(crate) fn has_new(view: &Value) -> bool {
     let placements = view["sites"][0]["placements"].as_array();
     let mut placements = placements.into_iter().flatten();
     view["outcome"] == "installed" && placements.all(|it| it["version"] == "1.1")
 }
 
 /// Of what ran before, what still does.
-fn untouched(bed: &Bed, before: &Before) -> Before {
+pub(crate) fn untouched(bed: &Bed, before: &Before) -> Before {
     let now = bed.fleet.containers();
     let stays = |it: &(&String, &String)| now.get(it.0) == Some(it.1);
     before.iter().filter(stays).map(|it| (it.0.clone(), it.1.clone())).collect()
 }
 
 #[track_caller]
-fn keeps(bed: &Bed, before: &Before) {
+pub(crate) fn keeps(bed: &Bed, before: &Before) {
     assert_eq!(untouched(bed, before), *before, "something that ran was touched");
 }

@@ -52,13 +52,19 @@ fn central_stands_still() {
     signal(bed.fleet.process("central"), "STOP");
     bed.faults(1);
     bed.break_at_site("job", &own[0]);
+    bed.ask("central");
     bed.over();
     signal(bed.fleet.process("central"), "CONT");
     bed.end(&["job", KEPT]);
 }
 
 fn signal(process: &Process, name: &str) {
+    send(process.id(), name);
+}
+
+/// Sends a signal to a process of this test.
+pub(crate) fn send(process: u32, name: &str) {
     let signal = format!("-{name}");
-    let sent = Command::new("kill").args([&signal, &process.id().to_string()]).status();
+    let sent = Command::new("kill").args([&signal, &process.to_string()]).status();
     assert!(sent.unwrap().success());
 }

@@ -2,7 +2,8 @@
 //! comes by it.
 
 mod begin;
-mod deploy;
+pub(crate) mod deploy;
+mod keep;
 mod renew;
 
 use colony_fail::Point;
@@ -10,7 +11,10 @@ use colony_fail::Point;
 /// Tells the story of the point.
 pub(crate) fn tell(point: Point) {
     match point {
-        Point::CentralAuthorityMade | Point::CentralAdminStored => begin::central(point),
+        Point::CentralAuthorityMade
+        | Point::CentralTokenKeyMade
+        | Point::CentralServerHalfStored
+        | Point::CentralAdminStored => begin::central(point),
         Point::LocalJoinKeyStored
         | Point::LocalJoinAnswered
         | Point::LocalJoinHalfStored
@@ -57,6 +61,12 @@ pub(crate) fn tell(point: Point) {
         Point::CentralPushPrepared | Point::CentralPushDone => deploy::elsewhere(point),
         Point::CentralRevertQueued => deploy::back(point),
         Point::LocalOrderDone | Point::CentralOrderStored => deploy::order(point),
+        Point::LocalNodeRetired => keep::retirement(point),
+        Point::CentralReportStored => keep::report(point),
+        Point::CentralTokenStored => keep::token(point),
+        Point::CentralPackagesStored => keep::packages(point),
+        Point::CentralBackupCopied => keep::backup(point),
+        Point::CentralRestoreRewound => keep::restore(point),
         Point::NodeRenewAnswered | Point::NodeRenewStored => renew::node(point),
         Point::LocalRenewAnswered | Point::LocalRenewStored | Point::CentralRenewIssued => {
             renew::site(point);

@@ -15,6 +15,7 @@ pub(super) fn central(point: Point) {
     bed.arm("central", point, 1);
     bed.fleet.start_central(&[]);
     bed.died("central", point);
+    bed.nothing_to_ask("there is no fleet yet");
     bed.over();
     bed.restart("central");
     bed.fleet.central_answers();
@@ -31,6 +32,7 @@ pub(super) fn site(point: Point) {
     bed.arm(part(point), point, 1);
     bed.fleet.local("home", &invitation);
     bed.died(part(point), point);
+    ask(&mut bed, part(point));
     bed.over();
     bed.restart(part(point));
     bed.fleet.central_answers();
@@ -49,6 +51,7 @@ pub(super) fn node(point: Point) {
     bed.arm(part(point), point, 1);
     bed.fleet.joining_node("home/n1", "n1", &invitation);
     bed.died(part(point), point);
+    ask(&mut bed, part(point));
     bed.over();
     bed.restart(part(point));
     // Whoever starts nodes starts them again when they end, as systemd does.
@@ -60,4 +63,12 @@ pub(super) fn node(point: Point) {
     });
     bed.install("job");
     bed.end(&["job"]);
+}
+
+/// Something is ordered for whoever is about to join.
+fn ask(bed: &mut Bed, down: &str) {
+    if down == "central" {
+        return bed.nothing_to_ask("nothing was ordered, and nobody takes an order");
+    }
+    bed.ask(down);
 }

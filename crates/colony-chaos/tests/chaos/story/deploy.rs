@@ -4,6 +4,7 @@ use std::path::Path;
 
 use colony_fail::Point;
 
+use crate::ask::WAITS;
 use crate::bed::{Bed, KEPT};
 use crate::kill::{bed, engine, part, role};
 use crate::kit::{Fleet, Shop, git, wait, web};
@@ -37,7 +38,8 @@ pub(crate) fn repository(folder: &Path) -> String {
     folder.join("deployments.git").display().to_string()
 }
 
-fn rounds(mut bed: Bed, point: Point, passes: &[u64]) {
+/// The role dies at the pass of each round, until the job is done.
+pub(crate) fn rounds(mut bed: Bed, point: Point, passes: &[u64]) {
     let part = part(point);
     let mut deployed = false;
     for (round, pass) in passes.iter().enumerate() {
@@ -51,7 +53,11 @@ fn rounds(mut bed: Bed, point: Point, passes: &[u64]) {
                 break;
             }
         }
-        bed.why(JOB, part);
+        if part == "central" {
+            bed.why(WAITS, part);
+        } else if round == 0 {
+            bed.why(JOB, part);
+        }
     }
     bed.over();
     if bed.fleet.process(part).has_ended() {
@@ -87,7 +93,7 @@ pub(super) fn for_long(point: Point) {
         names.push(name);
     }
     bed.died(part, point);
-    bed.why(names.last().unwrap(), part);
+    bed.ask(part);
     bed.over();
     bed.restart(part);
     let names: Vec<&str> = names.iter().map(String::as_str).chain([KEPT]).collect();
@@ -106,6 +112,7 @@ pub(super) fn back(point: Point) {
     bed.arm(part, point, 1);
     bed.fleet.colony(["deploy", "pump", "--version", "1.1", "--yes"]).ok();
     bed.died(part, point);
+    bed.ask(part);
     bed.over();
     bed.restart(part);
     bed.fleet.see("pump", |it| it["outcome"] == "rolled-back");
@@ -119,6 +126,7 @@ pub(super) fn order(point: Point) {
     bed.arm(part, point, 1);
     let taken = bed.fleet.colony(["node", "cordon", "home/n1"]).code == 0;
     bed.died(part, point);
+    bed.ask(part);
     bed.over();
     bed.restart(part);
     bed.fleet.central_answers();

@@ -25,6 +25,7 @@ fn renew(point: Point, owner: &str, days: i64) {
     clock::set(bed.fleet.process(owner), days * 86_400);
     bed.restart(owner);
     bed.died(part(point), point);
+    bed.ask(part(point));
     bed.over();
     bed.restart(part(point));
     bed.fleet.central_answers();

@@ -23,7 +23,7 @@ fn site_dies_at_its_points_in_a_deletion() {
         Point::LocalEventsTaken,
         Point::LocalEventsNoted,
     ];
-    deletions(Bed::ready(Engine::docker(), "kill -9 in a removal", "local"), &points);
+    deletions(Bed::ready(Engine::podman(), "kill -9 in a removal", "local"), &points);
 }
 
 #[test]

@@ -13,7 +13,7 @@ const NODE: &str = "home/n1";
 const LINES: [Point; 3] =
     [Point::NodeStepDecided, Point::NodeJournalAppended, Point::NodeJournalSynced];
 /// Of each line of the journal, up to the so many-th after a start.
-const DEPTH: u64 = 3;
+const DEPTH: u64 = 2;
 
 #[test]
 #[ignore = "takes long; make chaos runs it"]

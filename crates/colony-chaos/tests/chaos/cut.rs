@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::bed::{Bed, KEPT};
 use crate::engines::Engine;
+use crate::hang::is_running;
 use crate::kit::{Fleet, Shop, git, wait};
 use crate::net::{GitServer, Net};
 
@@ -82,10 +83,7 @@ fn central_is_cut_off_from_the_git_server() {
     net.cut_from("central", &net.server());
     bed.faults(1);
     assert_eq!(bed.deploy("job"), 0);
-    wait("a reason", || {
-        let why = bed.fleet.colony(["why", "job"]);
-        why.out.contains("tried again by itself").then_some(())
-    });
+    wait("the push to hang", || is_running(&["push", &server.url]).then_some(()));
     bed.why("job", "");
     bed.over();
     net.mend("central");

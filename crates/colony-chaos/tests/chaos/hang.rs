@@ -65,14 +65,15 @@ fn database_hangs() {
     bed.end(&["job", "second", KEPT]);
 }
 
+/// Whether there is a process with all of this in its command.
+pub(crate) fn is_running(words: &[&str]) -> bool {
+    processes().any(|it| words.iter().all(|word| line(it).contains(word)))
+}
+
 /// Processes that have the text in their command, and are no child of another
 /// one that has.
 fn with(text: &str) -> Vec<u32> {
-    let has = |id: &u32| {
-        let line = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&line).contains(text)
-    };
-    let found: Vec<u32> = processes().filter(has).collect();
+    let found: Vec<u32> = processes().filter(|it| line(*it).contains(text)).collect();
     let own = std::process::id();
     found.iter().copied().filter(|it| !found.contains(&parent(*it)) && *it != own).collect()
 }
@@ -89,6 +90,12 @@ fn children(process: u32) -> Vec<u32> {
 fn processes() -> impl Iterator<Item = u32> {
     let all = fs::read_dir("/proc").unwrap().flatten();
     all.filter_map(|it| it.file_name().to_str()?.parse().ok())
+}
+
+/// The command a process was started with.
+fn line(process: u32) -> String {
+    let line = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&line).into_owned()
 }
 
 fn parent(process: u32) -> u32 {

@@ -18,14 +18,13 @@ use colony_margo::Capabilities;
 use colony_runtime::Runtime;
 
 use crate::actions::Actions;
+use crate::alarm::{Alarm, Due};
 use crate::brain::{Brain, Todo};
 
 /// How often the engine is looked at if it says nothing.
 const LOOK: Duration = Duration::from_secs(10);
 /// How long a look may take before it is given up.
 const LOOK_LIMIT: Duration = Duration::from_secs(30);
-/// How long nothing is tried after a step that could not be stored.
-const TROUBLE: Duration = Duration::from_secs(2);
 /// What is not needed any more is cleaned up so long after the last change.
 const CLEAN: Duration = Duration::from_secs(60);
 
@@ -39,12 +38,12 @@ pub(crate) async fn run(
     let mut act = Act::new(brain, runtime, own);
     act.begin();
     loop {
-        let (tick, look, clean) = (act.tick, act.next_look, act.next_clean);
+        let (tick, look, clean) = (act.alarm.at(), act.next_look, act.next_clean);
         tokio::select! {
             () = stop.cancelled() => return Ok(()),
             Some(todo) = todos.recv() => act.take(todo),
             Some((action, result)) = act.actions.ended() => {
-                act.brain.step(Input::Done { action, result });
+                act.step(Input::Done { action, result });
             }
             Some(Ok(sight)) = act.looks.join_next() => act.seen(sight),
             () = act.runtime.changed(), if act.looks.is_empty() => act.look(),
@@ -61,13 +60,11 @@ struct Act {
     brain: Arc<Brain>,
     runtime: Runtime,
     own: Capabilities,
-    /// The core has to be told again what it can do and what there is.
-    reborn: bool,
     actions: Actions,
     looks: JoinSet<Option<(Mono, Vec<Container>)>>,
     /// Another look was asked for while one was under way.
     again: bool,
-    tick: Option<Instant>,
+    alarm: Alarm,
     next_look: Instant,
     next_clean: Instant,
 }
@@ -79,25 +76,28 @@ impl Act {
             brain,
             runtime,
             own,
-            reborn: false,
             looks: JoinSet::new(),
             again: false,
-            tick: None,
+            alarm: Alarm::default(),
             next_look: after(LOOK),
             next_clean: after(CLEAN),
         }
     }
 
     fn begin(&mut self) {
-        self.brain.capabilities(&self.own);
+        self.step(Input::Capabilities(Box::new(self.own.clone())));
         self.look();
     }
 
+    fn step(&self, input: Input) {
+        // One that could not be stored comes back as `reborn`.
+        let _ = self.brain.step(input);
+    }
+
     fn wake(&mut self) {
-        self.tick = None;
-        match std::mem::take(&mut self.reborn) {
-            true => self.begin(),
-            false => self.brain.step(Input::Tick),
+        match self.alarm.ring() {
+            Due::Begin => self.begin(),
+            Due::Tick => self.step(Input::Tick),
         }
     }
 
@@ -106,10 +106,9 @@ impl Act {
             self.next_clean = after(CLEAN);
             self.actions.begin(action, subject);
         }
-        self.tick = todo.wake.map(|it| after(self.brain.clock().until(it)));
-        if todo.reborn {
-            // The disk is in trouble: not at once again.
-            (self.reborn, self.tick) = (true, Some(after(TROUBLE)));
+        match todo.reborn {
+            true => self.alarm.reborn(),
+            false => self.alarm.set(todo.wake.map(|it| after(self.brain.clock().until(it)))),
         }
         if todo.observe {
             self.look();
@@ -124,8 +123,9 @@ impl Act {
             return;
         }
         let (runtime, taken) = (self.runtime.clone(), self.brain.clock().mono());
+        let known = self.brain.known();
         self.looks.spawn(async move {
-            match tokio::time::timeout(LOOK_LIMIT, runtime.observe()).await {
+            match tokio::time::timeout(LOOK_LIMIT, runtime.observe(&known)).await {
                 Ok(Ok(containers)) => Some((taken, containers)),
                 Ok(Err(failure)) => {
                     warn!(code = %failure.code, "could not look at the engine: {}", failure.message);
@@ -141,7 +141,7 @@ impl Act {
 
     fn seen(&mut self, sight: Option<(Mono, Vec<Container>)>) {
         if let Some((taken, containers)) = sight {
-            self.brain.step(Input::Observed { taken, containers });
+            self.step(Input::Observed { taken, containers });
         }
         if std::mem::take(&mut self.again) {
             self.look();

@@ -1,5 +1,7 @@
 //! The core of the node with its journal and its clock: step, store, then act.
 
+use std::collections::BTreeSet;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,9 +9,9 @@ use anyhow::Context;
 use tokio::sync::mpsc;
 use tracing::{error, warn};
 
-use colony_core::node::{self, Action, Fetch, Input, Key, Policy, Rejection, Step};
+use colony_core::node::{self, Action, Fetch, Input, Key, Policy, Rejection, Row, Step};
 use colony_core::time::Mono;
-use colony_margo::{Capabilities, DeploymentStatus, DeviceId};
+use colony_margo::{DeploymentId, DeploymentStatus, DeviceId, Digest};
 use colony_runtime::Subject;
 use colony_task::Signal;
 
@@ -26,6 +28,18 @@ pub(crate) struct Todo {
     /// The core came back from disk and knows nothing but its rows.
     pub(crate) reborn: bool,
 }
+
+/// A step was not stored, so it was not taken.
+#[derive(Debug)]
+pub(crate) struct NotStored(String);
+
+impl fmt::Display for NotStored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "could not store the state: {}", self.0)
+    }
+}
+
+impl std::error::Error for NotStored {}
 
 /// Shared by all tasks of the node.
 #[derive(Debug)]
@@ -71,13 +85,14 @@ impl Brain {
         })
     }
 
-    /// Takes one step. Nothing follows from a step that could not be stored.
-    pub(crate) fn step(&self, input: Input) {
+    /// Takes one step. Nothing follows from a step that could not be stored,
+    /// but that the core is told anew what there is.
+    pub(crate) fn step(&self, input: Input) -> Result<(), NotStored> {
         let mut inner = self.lock();
         let step = inner.core.step(input, self.clock.now());
         colony_fail::hit(colony_fail::Point::NodeStepDecided);
         if let Err(error) = inner.store(&step) {
-            return self.fall_back(&mut inner, &error);
+            return Err(self.fall_back(&mut inner, &error));
         }
         inner.disk = None;
         if let Some(rejection) = &step.rejection {
@@ -91,10 +106,11 @@ impl Brain {
         if owes {
             self.reports.wake();
         }
+        Ok(())
     }
 
     /// The core is ahead of the disk: what is on disk counts.
-    fn fall_back(&self, inner: &mut Inner, error: &std::io::Error) {
+    fn fall_back(&self, inner: &mut Inner, error: &std::io::Error) -> NotStored {
         error!("could not store the state, going back to the stored one: {error}");
         inner.disk = Some(error.to_string());
         if let Ok(journal) = Journal::open(&self.dir) {
@@ -102,6 +118,7 @@ impl Brain {
         }
         inner.core = restore(&self.device, &self.policy, &inner.journal);
         let _ = self.todo.send(Todo { reborn: true, ..Todo::default() });
+        NotStored(error.to_string())
     }
 
     pub(crate) fn check(
@@ -122,9 +139,19 @@ impl Brain {
         self.lock().core.reports()
     }
 
-    pub(crate) fn needed(&self) -> Option<std::collections::BTreeSet<colony_margo::Digest>> {
+    pub(crate) fn needed(&self) -> Option<BTreeSet<Digest>> {
         let inner = self.lock();
         inner.core.version().map(|_| inner.core.needed())
+    }
+
+    /// The deployments on record, wanted or not.
+    pub(crate) fn known(&self) -> BTreeSet<DeploymentId> {
+        let inner = self.lock();
+        let id = |row: &Row| match row {
+            Row::Meta(_) => None,
+            Row::Deployment(record) => Some(record.id.clone()),
+        };
+        inner.journal.rows().filter_map(id).collect()
     }
 
     pub(crate) fn deployments(&self) -> usize {
@@ -133,10 +160,6 @@ impl Brain {
 
     pub(crate) fn disk_problem(&self) -> Option<String> {
         self.lock().disk.clone()
-    }
-
-    pub(crate) fn capabilities(&self, own: &Capabilities) {
-        self.step(Input::Capabilities(Box::new(own.clone())));
     }
 
     pub(crate) fn clock(&self) -> Clock {
@@ -178,4 +201,64 @@ impl Inner {
 
 fn restore(device: &DeviceId, policy: &Policy, journal: &Journal) -> node::Node {
     node::Node::restore(device.clone(), policy.clone(), journal.rows().cloned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::os::fd::AsRawFd;
+
+    use colony_margo::{ManifestVersion, StateManifest};
+    use colony_wfm::Credentials;
+    use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+
+    use super::*;
+
+    #[test]
+    fn nothing_follows_from_a_step_that_was_not_stored() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let full = memfd_create("full", MemfdFlags::ALLOW_SEALING).expect("a file");
+        std::fs::create_dir(dir.path().join("state")).expect("a directory");
+        let file = format!("/proc/self/fd/{}", full.as_raw_fd());
+        std::os::unix::fs::symlink(file, dir.path().join("state/journal")).expect("a link");
+        let brain = Brain::open(&config(dir.path()), &identity()).expect("it opens");
+        let mut todos = brain.take_todos().expect("they are there");
+        brain.step(manifest(1)).expect("it is stored");
+        assert!(todos.try_recv().is_ok_and(|it| !it.reborn));
+
+        fcntl_add_seals(&full, SealFlags::GROW).expect("it is full");
+        let refused = brain.step(manifest(2)).expect_err("it is not stored");
+        assert!(refused.to_string().starts_with("could not store the state: "), "{refused}");
+        assert!(todos.try_recv().is_ok_and(|it| it.reborn), "it begins anew");
+        assert_eq!(brain.have().0, Some(1), "what is on disk counts");
+        assert!(brain.disk_problem().is_some());
+        assert!(brain.known().is_empty());
+    }
+
+    fn manifest(version: u64) -> Input {
+        let version = ManifestVersion::new(version).expect("a version");
+        let bytes = StateManifest::new(version, &[]).0.to_bytes();
+        Input::Manifest { bytes, etag: None, documents: BTreeMap::new() }
+    }
+
+    fn config(data: &std::path::Path) -> Config {
+        Config {
+            data: data.to_owned(),
+            join: None,
+            name: None,
+            engine: colony_runtime::Choice::Auto,
+            labels: BTreeMap::new(),
+            health: None,
+            insecure_registries: BTreeSet::new(),
+            environment: BTreeMap::new(),
+            policy: Policy::default(),
+        }
+    }
+
+    fn identity() -> Identity {
+        let empty = String::new;
+        let credentials = Credentials { chain_pem: empty(), key_pem: empty(), roots_pem: empty() };
+        let (name, site) = ("n1".to_owned(), "a".to_owned());
+        Identity { name, site, urls: Vec::new(), credentials }
+    }
 }

@@ -1,31 +1,18 @@
 //! Finds the container engine. Podman runs without a service until somebody
 //! asks for one; if it is installed and nobody did, the node does.
 
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use anyhow::{Context, bail};
-use tokio::net::UnixStream;
-use tokio::process::{Child, Command};
+use anyhow::Context;
 use tracing::{info, warn};
 
 use colony_runtime::{Choice, Registries, Runtime};
 use colony_task::Backoff;
 
 use crate::manager::Manager;
+use crate::service::Service;
 use crate::{Config, Identity};
-
-/// How long podman may take to listen.
-const START_LIMIT: Duration = Duration::from_secs(10);
-
-/// A podman service of this node's own; it ends with the node. Containers do
-/// not notice.
-#[derive(Debug)]
-pub(crate) struct Service {
-    child: Child,
-}
 
 /// A node that was here before waits for its engine: at boot that may be up later.
 pub(crate) async fn find(
@@ -51,6 +38,7 @@ async fn connect(
 ) -> anyhow::Result<(Runtime, Option<Service>)> {
     let settings = colony_runtime::Config {
         node: identity.device()?,
+        identity: identity.world()?,
         dir: config.data.join("engine"),
         engine: config.engine.clone(),
         manager: Some(manager.clone()),
@@ -68,7 +56,7 @@ async fn connect(
     };
     info!("no engine listens ({error}); starting podman's service");
     let socket = config.data.join("podman.sock");
-    let service = start(&podman, &socket).await?;
+    let service = Service::start(podman, socket.clone()).await?;
     let engine = Choice::Socket(socket);
     let runtime = Runtime::connect(colony_runtime::Config { engine, ..settings }).await;
     Ok((runtime.context("podman's service does not answer")?, Some(service)))
@@ -81,27 +69,4 @@ fn podman(choice: &Choice) -> Option<PathBuf> {
     }
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|it| it.join("podman")).find(|it| it.is_file())
-}
-
-async fn start(podman: &Path, socket: &Path) -> anyhow::Result<Service> {
-    // A service that a killed node left behind holds this name.
-    let _ = std::fs::remove_file(socket);
-    let mut command = Command::new(podman);
-    command.args(["system", "service", "--time=0"]).arg(format!("unix://{}", socket.display()));
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
-    let child = command.spawn().context("could not start podman's service")?;
-    let mut service = Service { child };
-    let listening = async {
-        while UnixStream::connect(socket).await.is_err() {
-            if let Some(status) = service.child.try_wait()? {
-                bail!("podman's service ended with {status}");
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        Ok(())
-    };
-    match tokio::time::timeout(START_LIMIT, listening).await {
-        Ok(listening) => listening.map(|()| service),
-        Err(_) => bail!("podman's service did not listen within {} s", START_LIMIT.as_secs()),
-    }
 }

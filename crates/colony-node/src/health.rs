@@ -14,9 +14,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tracing::debug;
 
 use colony_wfm::Readiness;
 
@@ -28,6 +30,13 @@ use crate::vitals::Vitals;
 const CONNECTIONS: usize = 16;
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest life of a connection: who does not read its answers must not
+/// keep a place for ever.
+const LIFE: Duration = Duration::from_secs(60);
+/// How long nothing is accepted after it failed, as without free descriptors.
+const PAUSE: Duration = Duration::from_millis(200);
+
+type Answer = Result<Response<Full<Bytes>>, Infallible>;
 
 /// A port that is bound, before anything is served on it.
 #[derive(Debug)]
@@ -67,26 +76,36 @@ pub(crate) async fn run(
             () = stop.cancelled() => return Ok(()),
             Some(_) = open.join_next() => {}
             accepted = listener.0.accept(), if open.len() < CONNECTIONS => {
-                if let Ok((stream, _)) = accepted {
-                    open.spawn(serve(stream, page.clone()));
+                match accepted {
+                    Ok((stream, _)) => {
+                        let page = page.clone();
+                        open.spawn(serve(stream, move |it| answer(it, page.clone())));
+                    }
+                    Err(error) => {
+                        debug!("could not accept a connection: {error}");
+                        tokio::time::sleep(PAUSE).await;
+                    }
                 }
             }
         }
     }
 }
 
-async fn serve(stream: TcpStream, page: Page) {
-    let service = service_fn(move |request| answer(request, page.clone()));
+async fn serve<S, A, R>(stream: S, answer: A)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    A: Fn(Request<Incoming>) -> R,
+    R: Future<Output = Answer>,
+{
+    let service = service_fn(answer);
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(16 * 1024);
     // Whoever hangs up hangs up.
-    let _ = server.serve_connection(TokioIo::new(stream), service).await;
+    let served = server.serve_connection(TokioIo::new(stream), service);
+    let _ = tokio::time::timeout(LIFE, served).await;
 }
 
-async fn answer(
-    request: Request<Incoming>,
-    page: Page,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn answer(request: Request<Incoming>, page: Page) -> Answer {
     let text = |status, text: String| (status, "text/plain; charset=utf-8", text);
     let (status, kind, body) = match request.uri().path() {
         "/healthz" => text(StatusCode::OK, "ok\n".to_owned()),
@@ -118,5 +137,36 @@ impl Page {
     async fn metrics(&self) -> String {
         let engine = self.vitals.engine().await.is_ok();
         metrics::render(&self.vitals.brain, &self.manager, engine)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn who_says_or_reads_nothing_loses_the_connection() {
+        check("").await;
+        check("GET / HTTP/1.1\r\n").await;
+        check("GET / HTTP/1.1\r\nhost: a\r\n\r\n").await;
+        check("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n").await;
+    }
+
+    /// The client stays, says `words` and reads nothing.
+    async fn check(words: &str) {
+        let (mut client, server) = tokio::io::duplex(64);
+        let large = Bytes::from(vec![b'x'; 1024]);
+        let answer = move |_| std::future::ready(Ok(Response::new(Full::new(large.clone()))));
+        let said = async {
+            let _ = client.write_all(words.as_bytes()).await;
+            std::future::pending::<()>().await;
+        };
+        let served = tokio::time::timeout(LIFE * 2, serve(server, answer));
+        tokio::select! {
+            served = served => assert!(served.is_ok(), "{words:?} keeps its place"),
+            () = said => {}
+        }
     }
 }

@@ -35,6 +35,13 @@ impl Identity {
     pub(crate) fn device(&self) -> anyhow::Result<DeviceId> {
         self.name.parse().with_context(|| format!("`{}` is not a device's name", self.name))
     }
+
+    /// What no other node in the world is called: names are unique in a site
+    /// alone, and a machine may be a node of several.
+    pub(crate) fn world(&self) -> anyhow::Result<String> {
+        let id = self.credentials.id().context("the node's certificate names nobody")?;
+        Ok(id.to_string())
+    }
 }
 
 /// Whether this node has joined before.

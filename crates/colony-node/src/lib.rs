@@ -10,6 +10,7 @@
 
 mod act;
 mod actions;
+mod alarm;
 mod brain;
 mod capabilities;
 mod clock;
@@ -17,12 +18,14 @@ mod engine;
 mod health;
 mod identity;
 mod journal;
+mod logs;
 mod manager;
 mod metrics;
 mod poll;
 mod relay;
 mod renew;
 mod report;
+mod service;
 mod vitals;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -73,7 +76,7 @@ pub struct Node {
     config: Config,
     health: Option<health::Listener>,
     /// The engine's service, if this node had to start it.
-    service: Option<engine::Service>,
+    service: Option<service::Service>,
 }
 
 impl Node {
@@ -132,8 +135,10 @@ impl Node {
         if let Some(listener) = health {
             tasks.spawn("health", health::run(listener, vitals, manager, stop));
         }
-        let ended = tasks.join().await;
-        drop(service);
-        ended
+        let Some(mut service) = service else { return tasks.join().await };
+        tokio::select! {
+            never = service.keep() => match never {},
+            ended = tasks.join() => ended,
+        }
     }
 }

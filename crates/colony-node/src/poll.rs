@@ -14,15 +14,20 @@ use colony_core::node::{Fetch, Input};
 use colony_margo::{Capabilities, Digest, bundle};
 use colony_runtime::Runtime;
 use colony_task::Backoff;
-use colony_wfm::{Asks, LogAnswer, LogLine, LogRequest};
+use colony_wfm::Asks;
 
-use crate::brain::Brain;
+use crate::brain::{Brain, NotStored};
+use crate::logs::Logs;
 use crate::manager::Manager;
 
 /// How long the manager may hold the question. Well below the lease.
 const WAIT: Duration = Duration::from_secs(10);
 /// How often a manager is asked that does not hold questions.
 const INTERVAL: Duration = Duration::from_secs(5);
+/// The longest pause after a failure. The lease is counted from the last
+/// question also by a manager that was away: it must hear of a node that lives
+/// well before it runs out.
+const RETRY_LONGEST: Duration = Duration::from_secs(5);
 
 pub(crate) struct Poll {
     brain: Arc<Brain>,
@@ -30,6 +35,7 @@ pub(crate) struct Poll {
     runtime: Runtime,
     own: Capabilities,
     introduced: bool,
+    logs: Logs,
 }
 
 impl Poll {
@@ -39,27 +45,28 @@ impl Poll {
         runtime: Runtime,
         own: Capabilities,
     ) -> Poll {
-        Poll { brain, manager, runtime, own, introduced: false }
+        Poll { brain, manager, runtime, own, introduced: false, logs: Logs::default() }
     }
 
     pub(crate) async fn run(mut self, stop: CancellationToken) -> anyhow::Result<()> {
+        stop.run_until_cancelled(self.keep_asking()).await;
+        self.logs.end().await;
+        Ok(())
+    }
+
+    async fn keep_asking(&mut self) {
         let mut backoff = Backoff::default();
         loop {
-            let pause = tokio::select! {
-                () = stop.cancelled() => return Ok(()),
-                polled = self.poll() => self.outcome(polled, &mut backoff),
-            };
-            tokio::select! {
-                () = stop.cancelled() => return Ok(()),
-                () = tokio::time::sleep(pause) => {}
-            }
+            let polled = self.poll().await;
+            let pause = self.outcome(polled, &mut backoff);
+            tokio::time::sleep(pause).await;
         }
     }
 
     fn outcome(&self, polled: anyhow::Result<Duration>, backoff: &mut Backoff) -> Duration {
         match polled {
             Ok(pause) => {
-                if backoff.failures() > 0 {
+                if backoff.failures() > 0 && !self.manager.is_heard() {
                     info!("the manager is back");
                 }
                 backoff.reset();
@@ -67,9 +74,13 @@ impl Poll {
                 pause
             }
             Err(error) => {
-                self.manager.heard(false);
-                self.manager.rotate();
-                let pause = backoff.next_delay();
+                // A full disk is not the manager's fault.
+                let heard = error.is::<NotStored>();
+                self.manager.heard(heard);
+                if !heard {
+                    self.manager.rotate();
+                }
+                let pause = next_delay(backoff);
                 warn!(retry_s = pause.as_secs_f32(), "{error:#}");
                 pause
             }
@@ -86,14 +97,13 @@ impl Poll {
         let client = self.manager.client();
         let answer = client.manifest(etag.as_deref(), version, WAIT).await;
         let answer = answer.context("could not ask the manager for the manifest")?;
-        let unchanged = match answer {
-            colony_wfm::Poll::Unchanged { asks } => self.asked(asks).await,
+        let (news, asks) = match answer {
+            colony_wfm::Poll::Unchanged { asks } => (false, asks),
             colony_wfm::Poll::Manifest { bytes, etag, asks } => {
-                self.taken(&bytes, etag).await?;
-                self.asked(asks).await;
-                false
+                (self.taken(&bytes, etag).await?, asks)
             }
         };
+        let unchanged = !self.asked(asks)? && !news;
         // A manager that answers at once with "nothing new" does not hold.
         let held = begun.elapsed() >= Duration::from_secs(1);
         Ok(if unchanged && !held { INTERVAL } else { Duration::ZERO })
@@ -108,11 +118,12 @@ impl Poll {
         Ok(())
     }
 
-    async fn taken(&self, bytes: &[u8], etag: Option<String>) -> anyhow::Result<()> {
+    /// Takes a manifest. Returns whether it is another one than before.
+    async fn taken(&self, bytes: &[u8], etag: Option<String>) -> anyhow::Result<bool> {
         debug!("a manifest came");
         let fetch = match self.brain.check(bytes, etag.as_deref()) {
             Ok(Some(fetch)) => fetch,
-            Ok(None) => return Ok(()),
+            Ok(None) => return Ok(false),
             Err(rejection) => anyhow::bail!("refused what the manager sent: {rejection}"),
         };
         if fetch.etag_differs {
@@ -122,8 +133,8 @@ impl Poll {
         debug!(documents = documents.len(), "its documents came");
         colony_fail::hit(colony_fail::Point::NodeManifestFetched);
         let bytes = bytes.to_vec();
-        self.brain.step(Input::Manifest { bytes, etag, documents });
-        Ok(())
+        self.brain.step(Input::Manifest { bytes, etag, documents })?;
+        Ok(true)
     }
 
     /// The documents that are missing; as one archive if they are several.
@@ -144,15 +155,14 @@ impl Poll {
         Ok(documents)
     }
 
-    /// Answers what the manager asks; whether it asked for nothing.
-    async fn asked(&mut self, asks: Asks) -> bool {
-        let nothing = asks == Asks::default();
+    /// Does what the manager asks. Returns whether it asked for anything that
+    /// is not under way.
+    fn asked(&mut self, mut asks: Asks) -> Result<bool, NotStored> {
+        asks.logs.retain(|it| self.logs.is_new(it));
+        let anything = !asks.is_empty();
         self.introduced &= !asks.capabilities;
-        if !asks.deployments.is_empty() {
-            self.brain.step(Input::Asked(asks.deployments));
-        }
         for request in asks.logs {
-            self.send_logs(request).await;
+            self.logs.read(request, self.runtime.clone(), self.manager.clone());
         }
         if asks.renew {
             self.manager.renew.wake();
@@ -160,20 +170,28 @@ impl Poll {
         if asks.health {
             self.manager.health.wake();
         }
-        nothing
-    }
-
-    async fn send_logs(&self, request: LogRequest) {
-        let found = self.runtime.logs(&request.deployment, request.previous, request.lines).await;
-        let answer = match found {
-            Ok(lines) => {
-                let line = |(service, text)| LogLine { service, text };
-                LogAnswer { lines: lines.into_iter().map(line).collect(), ..LogAnswer::default() }
-            }
-            Err(failure) => LogAnswer { problem: Some(failure.message), ..LogAnswer::default() },
-        };
-        if let Err(error) = self.manager.client().logs(&request.id, &answer).await {
-            warn!("could not send logs: {error}");
+        if !asks.deployments.is_empty() {
+            self.brain.step(Input::Asked(asks.deployments))?;
         }
+        Ok(anything)
+    }
+}
+
+fn next_delay(backoff: &mut Backoff) -> Duration {
+    backoff.next_delay().min(RETRY_LONGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use colony_core::site::Timing;
+
+    use super::*;
+
+    #[test]
+    fn a_manager_that_was_away_hears_of_the_node_within_its_lease() {
+        let mut backoff = Backoff::default();
+        let delays: Vec<u128> = (0..8).map(|_| next_delay(&mut backoff).as_millis()).collect();
+        assert_eq!(delays, [250, 500, 1_000, 2_000, 4_000, 5_000, 5_000, 5_000]);
+        assert!(RETRY_LONGEST * 2 < Timing::default().lease);
     }
 }

@@ -60,7 +60,7 @@ impl Report {
         colony_fail::hit(colony_fail::Point::NodeReportSent);
         let report = status.colony.as_ref().and_then(|it| it.report);
         if let (Some(report), Ok(deployment)) = (report, status.deployment_id.parse()) {
-            self.brain.step(Input::Acked { deployment, report });
+            self.brain.step(Input::Acked { deployment, report })?;
             colony_fail::hit(colony_fail::Point::NodeReportNoted);
         }
         Ok(())

@@ -14,6 +14,9 @@ use crate::source::Source;
 pub struct Config {
     /// Whose containers these are.
     pub node: DeviceId,
+    /// What tells the node from all others in the world, also from one of the
+    /// same name in another site.
+    pub identity: String,
     /// Where archives, configuration files and old logs are kept.
     pub dir: PathBuf,
     pub engine: Choice,
@@ -94,6 +97,7 @@ impl fmt::Debug for Config {
         // The environment may hold secrets.
         f.debug_struct("Config")
             .field("node", &self.node)
+            .field("identity", &self.identity)
             .field("dir", &self.dir)
             .field("engine", &self.engine)
             .field("environment", &self.environment.keys())

@@ -168,10 +168,15 @@ impl Inner {
         let body = bollard::body_full(Bytes::from(packed));
         let options = ImportImageOptions { quiet: true, ..ImportImageOptions::default() };
         let mut steps = Box::pin(self.docker.import_image(options, body, None));
-        while let Some(step) = steps.next().await {
-            step.map_err(|it| Trouble::from(it).failed(&format!("load the image `{name}`")))?;
+        let failed = |it: Trouble| it.failed(&format!("load the image `{name}`"));
+        loop {
+            let step = tokio::time::timeout(STALL, steps.next()).await;
+            match step.map_err(|_| failed(Trouble::Slow))? {
+                Some(Ok(_)) => {}
+                Some(Err(error)) => return Err(failed(error.into())),
+                None => return Ok(()),
+            }
         }
-        Ok(())
     }
 }
 

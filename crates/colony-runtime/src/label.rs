@@ -12,6 +12,8 @@ use colony_margo::{ComponentName, DeploymentId, DeviceId, Digest};
 use crate::check::Check;
 
 pub(crate) const NODE: &str = "colony.node";
+/// Which node of that name; see `scope`.
+pub(crate) const IDENTITY: &str = "colony.identity";
 pub(crate) const DEPLOYMENT: &str = "colony.deployment";
 pub(crate) const COMPONENT: &str = "colony.component";
 pub(crate) const FINGERPRINT: &str = "colony.fingerprint";
@@ -141,7 +143,8 @@ pub(crate) fn name(node: &DeviceId, parts: &[&str]) -> String {
     format!("{}-{mark}", &plain[..NAME_LIMIT - mark.len() - 1])
 }
 
-/// The filter for everything of this node, and of the deployment if one is given.
+/// The filter for everything of nodes of this name, and of the deployment if
+/// one is given.
 pub(crate) fn filter(node: &DeviceId, deployment: Option<&DeploymentId>) -> Vec<String> {
     let node = format!("{NODE}={node}");
     let deployment = deployment.map(|it| format!("{DEPLOYMENT}={it}"));

@@ -3,13 +3,14 @@
 //! One adapter for Docker and Podman, both through the Engine API on a Unix
 //! socket. The node's core decides what should be there; this crate does it
 //! and shows what is there. It owns the containers, networks and volumes with
-//! the label `colony.node=<node>`, and the files below [`Config::dir`].
+//! the labels `colony.node` and `colony.identity` of the node, and the files
+//! below [`Config::dir`].
 //!
 //! Invariants:
 //! - an action stands for a goal: cut off between any two calls to the engine
 //!   and done again, it ends in the same place;
-//! - what carries another node's label is never touched, so several nodes may
-//!   share one engine;
+//! - what carries another node's identity is never touched, so several nodes
+//!   may share one engine, also such that have one name in different sites;
 //! - nothing fetched is used before its digest was verified;
 //! - volumes outlive everything.
 //!
@@ -45,12 +46,14 @@ mod pulls;
 mod registry;
 mod remove;
 mod runtime;
+mod scope;
 mod source;
 mod stage;
 mod start;
 mod survey;
 mod trouble;
 mod twice;
+mod volume;
 mod wait;
 mod watch;
 mod watched;

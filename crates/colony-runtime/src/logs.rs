@@ -6,7 +6,7 @@
 //! not well: what a good one said is said again by the active one.
 
 use std::path::PathBuf;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use bollard::container::LogOutput;
 use bollard::query_parameters::LogsOptions;
@@ -29,6 +29,8 @@ const KEPT_DEPLOYMENTS: usize = 100;
 const SHOWN_LINES: u32 = 10_000;
 const SHOWN_BYTES: usize = 4 << 20;
 const LINE_LIMIT: usize = 4 << 10;
+/// How long an engine may take for what one container printed.
+const TAIL_TIME: Duration = Duration::from_secs(15);
 const SUFFIX: &str = ".log";
 /// In a file's name; no service has such a name.
 const STAGED: &str = "@staged";
@@ -93,6 +95,11 @@ impl Inner {
 
     /// The last lines a container printed.
     pub(crate) async fn tail(&self, id: &str, lines: u32) -> Result<Vec<String>, Trouble> {
+        let tail = tokio::time::timeout(TAIL_TIME, self.tail_read(id, lines)).await;
+        tail.unwrap_or(Err(Trouble::Slow))
+    }
+
+    async fn tail_read(&self, id: &str, lines: u32) -> Result<Vec<String>, Trouble> {
         let options = LogsOptions {
             stdout: true,
             stderr: true,

@@ -12,7 +12,7 @@ use crate::check::Check;
 use crate::compose::{Project, Service};
 use crate::image::Use;
 use crate::job::Job;
-use crate::label::{self, Care, Waits};
+use crate::label::{Care, Waits};
 use crate::runtime::Inner;
 use crate::survey::Seen;
 use crate::trouble::Trouble;
@@ -26,21 +26,23 @@ impl Inner {
         project: &'a Project,
         waves: &[Vec<&str>],
     ) -> Result<Work<'a>, Failure> {
+        let names = &self.network_names(job, project).await?;
+        let work = || self.work(job, project, names);
         if self.engine.kind == "podman" {
             // It wants a container's network to be there, and makes it quickly.
-            let (_, work) = tokio::try_join!(self.networks(job, project), self.work(job, project))?;
+            let (_, work) = tokio::try_join!(self.networks(job, project, names), work())?;
             return self.containers(&work, waves).await.map(|()| work);
         }
         // Docker looks for it when the container starts, and takes its time.
         let beside = async {
-            let work = self.work(job, project).await?;
+            let work = work().await?;
             self.containers(&work, waves).await.map(|()| work)
         };
-        match tokio::join!(self.networks(job, project), beside) {
+        match tokio::join!(self.networks(job, project, names), beside) {
             (Err(failure), _) => Err(failure),
             // In case this one wanted to see it.
             (Ok(true), Err(_)) => {
-                let work = self.work(job, project).await?;
+                let work = work().await?;
                 self.containers(&work, waves).await.map(|()| work)
             }
             (Ok(_), made) => made,
@@ -102,7 +104,7 @@ impl Inner {
         let care = Care { waits, ..Care::new(order, service.stop_grace_period, check) };
         let around = Surroundings {
             environment: &self.config.environment,
-            labels: work.job.owner(name).labels(&self.config.node, &care),
+            labels: self.scope.container(&work.job.owner(name), &care),
             networks: &work.networks_of(name, service),
             volumes: &work.volumes,
             configs: &self.configs(work, name, service).await?,
@@ -125,12 +127,12 @@ impl Inner {
         service: &Service,
         body: bollard::models::ContainerCreateBody,
     ) -> Result<String, Trouble> {
-        let (prefix, made_from) = (job.prefix(), job.mark().short());
+        let (prefix, made_from) = (job.prefix(), self.scope.mark(&job.mark().to_string()));
         let parts =
             [&prefix, job.component.as_str(), name, job.deployment.as_str(), made_from.as_str()];
         let platform = service.platform.clone().unwrap_or_default();
         let create = |parts: &[&str]| {
-            let name = Some(label::name(&self.config.node, parts));
+            let name = Some(self.scope.name(parts));
             let options = CreateContainerOptions { name, platform: platform.clone() };
             self.docker.create_container(Some(options), body.clone())
         };

@@ -1,60 +1,81 @@
-//! Networks and volumes of a deployment.
+//! Networks of a deployment: its components reach each other there, and they
+//! go when it is removed.
 //!
-//! Networks are those of the deployment, so that its components reach each
-//! other, and go when it is removed. Volumes belong to one component and stay.
+//! Docker lets two networks have one name, so theirs differ from deployment to
+//! deployment and from node to node. Those that were made before this was so
+//! keep their names, for containers are in them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
-use bollard::models::{NetworkCreateRequest, VolumeCreateRequest};
+use bollard::models;
+use bollard::models::NetworkCreateRequest;
 use bollard::query_parameters::{InspectNetworkOptions, ListNetworksOptions};
 use colony_core::attempt::Failure;
 use colony_margo::{DeploymentId, Digest};
 use tracing::debug;
 
-use crate::compose::{Network, Project, Volume};
+use crate::compose::{Network, Project};
 use crate::job::Job;
 use crate::label;
 use crate::runtime::Inner;
+use crate::scope::Whose;
 use crate::trouble::Trouble;
+use crate::work::{Names, Work};
 
 impl Inner {
-    /// What the engine calls the networks of the project.
-    pub(crate) fn network_names(&self, job: &Job, project: &Project) -> BTreeMap<String, String> {
+    /// What the engine calls the networks of the project, or would.
+    pub(crate) async fn network_names(
+        &self,
+        job: &Job,
+        project: &Project,
+    ) -> Result<Names, Failure> {
+        let there = self.networks_of(&job.deployment, false).await;
+        let there = there.map_err(|it| it.failed("look at the networks"))?;
+        let there: BTreeSet<String> = there.into_iter().filter_map(|it| it.name).collect();
         let called = |(name, network): (&String, &Network)| {
             let external = network.external.clone();
-            (name.clone(), external.unwrap_or_else(|| self.network_name(job, name)))
+            (name.clone(), external.unwrap_or_else(|| self.network_name(job, name, &there)))
         };
-        project.networks.iter().map(called).collect()
+        Ok(project.networks.iter().map(called).collect())
     }
 
-    fn network_name(&self, job: &Job, name: &str) -> String {
-        label::name(&self.config.node, &[&job.prefix(), name])
+    fn network_name(&self, job: &Job, name: &str, there: &BTreeSet<String>) -> String {
+        let old = self.scope.name(&[&job.prefix(), name]);
+        if there.contains(&old) {
+            return old;
+        }
+        self.scope.name(&[&job.prefix(), name, &self.scope.mark(job.deployment.as_str())])
     }
 
     /// Has the networks of the project. Returns whether any had to be made.
-    pub(crate) async fn networks(&self, job: &Job, project: &Project) -> Result<bool, Failure> {
+    pub(crate) async fn networks(
+        &self,
+        job: &Job,
+        project: &Project,
+        names: &Names,
+    ) -> Result<bool, Failure> {
         let mut made = false;
         for (name, network) in project.networks.iter().filter(|it| it.1.external.is_none()) {
-            let one = self.network(job, name, network).await;
+            let Some(called) = names.get(name) else { continue };
+            let one = self.network(job, called, network).await;
             made |= one.map_err(|it| it.failed(&format!("create the network `{name}`")))?;
         }
         Ok(made)
     }
 
-    async fn network(&self, job: &Job, name: &str, network: &Network) -> Result<bool, Trouble> {
+    async fn network(&self, job: &Job, called: &str, network: &Network) -> Result<bool, Trouble> {
         // Components of one deployment may want it at the same time, and
         // Docker lets two networks have one name.
         let _one_at_a_time = self.networking.lock().await;
-        let called = self.network_name(job, name);
         let made_from = made_from(network);
-        match self.network_label(&called).await? {
+        match self.network_label(called).await? {
             Some(found) if found == made_from => return Ok(false),
-            Some(_) => self.docker.remove_network(&called).await?,
+            Some(_) => self.docker.remove_network(called).await?,
             None => {}
         }
         let mut labels: HashMap<String, String> = network.labels.clone().into_iter().collect();
+        labels.extend(self.scope.labels());
         labels.extend([
-            (label::NODE.to_owned(), self.config.node.to_string()),
             (label::DEPLOYMENT.to_owned(), job.deployment.to_string()),
             (label::MADE_FROM.to_owned(), made_from),
         ]);
@@ -62,7 +83,7 @@ impl Inner {
             labels.insert(label::STAGED.to_owned(), "true".to_owned());
         }
         let request = NetworkCreateRequest {
-            name: called,
+            name: called.to_owned(),
             driver: Some(network.driver.clone().unwrap_or_else(|| "bridge".to_owned())),
             internal: Some(network.internal),
             options: Some(network.driver_opts.clone().into_iter().collect()),
@@ -74,9 +95,10 @@ impl Inner {
     }
 
     /// Whether the network is there as the project wants it.
-    pub(crate) async fn network_is_there(&self, job: &Job, project: &Project, name: &str) -> bool {
-        let Some(network) = project.networks.get(name) else { return false };
-        let found = self.network_label(&self.network_name(job, name)).await;
+    pub(crate) async fn network_is_there(&self, work: &Work<'_>, name: &str) -> bool {
+        let (network, called) = (work.project.networks.get(name), work.network(name));
+        let (Some(network), Some(called)) = (network, called) else { return false };
+        let found = self.network_label(called).await;
         network.external.is_some() || found.is_ok_and(|it| it == Some(made_from(network)))
     }
 
@@ -93,6 +115,23 @@ impl Inner {
         }
     }
 
+    /// The deployment's networks, or the staged ones of them.
+    async fn networks_of(
+        &self,
+        deployment: &DeploymentId,
+        staged: bool,
+    ) -> Result<Vec<models::Network>, Trouble> {
+        let mut labels = self.scope.filter(Some(deployment));
+        labels.extend(staged.then(|| format!("{}=true", label::STAGED)));
+        let filters = Some(HashMap::from([("label".to_owned(), labels)]));
+        let found = self.docker.list_networks(Some(ListNetworksOptions { filters })).await?;
+        let ours = |it: &models::Network| {
+            let identity = it.labels.as_ref().and_then(|it| it.get(label::IDENTITY));
+            self.scope.whose(identity) != Whose::Others
+        };
+        Ok(found.into_iter().filter(ours).collect())
+    }
+
     /// Removes the deployment's networks, or the staged ones of them, but for
     /// those somebody else is in.
     pub(crate) async fn networks_remove(
@@ -101,11 +140,8 @@ impl Inner {
         staged: bool,
     ) -> Result<(), Trouble> {
         let _one_at_a_time = self.networking.lock().await;
-        let mut labels = label::filter(&self.config.node, Some(deployment));
-        labels.extend(staged.then(|| format!("{}=true", label::STAGED)));
-        let filters = Some(HashMap::from([("label".to_owned(), labels)]));
-        let found = self.docker.list_networks(Some(ListNetworksOptions { filters })).await?;
-        for name in found.into_iter().filter_map(|it| it.name) {
+        let found = self.networks_of(deployment, staged).await?;
+        for name in found.into_iter().filter_map(|it| it.id.or(it.name)) {
             if let Err(error) = self.docker.remove_network(&name).await {
                 let trouble = Trouble::from(error);
                 if matches!(trouble, Trouble::Down(_) | Trouble::Slow) {
@@ -115,47 +151,6 @@ impl Inner {
             }
         }
         Ok(())
-    }
-
-    /// Has the volumes of the project; returns what the engine calls them.
-    pub(crate) async fn volumes(
-        &self,
-        job: &Job,
-        project: &Project,
-    ) -> Result<BTreeMap<String, String>, Failure> {
-        let mut names = BTreeMap::new();
-        for (name, volume) in &project.volumes {
-            let called = match &volume.external {
-                Some(called) => called.clone(),
-                None => self
-                    .volume(job, name, volume)
-                    .await
-                    .map_err(|it| it.failed(&format!("create the volume `{name}`")))?,
-            };
-            names.insert(name.clone(), called);
-        }
-        Ok(names)
-    }
-
-    /// Engines answer with the volume that is there already.
-    async fn volume(&self, job: &Job, name: &str, volume: &Volume) -> Result<String, Trouble> {
-        let parts = [job.name(), job.component.as_str(), name];
-        let called = label::name(&self.config.node, &parts);
-        let mut labels: HashMap<String, String> = volume.labels.clone().into_iter().collect();
-        labels.extend([
-            (label::NODE.to_owned(), self.config.node.to_string()),
-            (label::DEPLOYMENT.to_owned(), job.deployment.to_string()),
-            (label::COMPONENT.to_owned(), job.component.to_string()),
-        ]);
-        let request = VolumeCreateRequest {
-            name: Some(called.clone()),
-            driver: Some(volume.driver.clone().unwrap_or_else(|| "local".to_owned())),
-            driver_opts: Some(volume.driver_opts.clone().into_iter().collect()),
-            labels: Some(labels),
-            ..VolumeCreateRequest::default()
-        };
-        self.docker.create_volume(request).await?;
-        Ok(called)
     }
 }
 

@@ -23,6 +23,7 @@ use crate::label;
 use crate::news::News;
 use crate::pulls::Pulls;
 use crate::registry::Registry;
+use crate::scope::Scope;
 use crate::watch;
 use crate::watched::Watched;
 
@@ -34,6 +35,7 @@ pub struct Runtime {
 
 pub(crate) struct Inner {
     pub(crate) config: Config,
+    pub(crate) scope: Scope,
     pub(crate) docker: Docker,
     pub(crate) engine: Engine,
     info: EngineInfo,
@@ -56,6 +58,8 @@ impl Runtime {
     pub async fn connect(config: Config) -> Result<Runtime, Error> {
         let folder = |source| Error::Folder { path: config.dir.clone(), source };
         tokio::fs::create_dir_all(&config.dir).await.map_err(folder)?;
+        let scope = Scope::open(config.node.clone(), &config.identity, &config.dir).await;
+        let scope = scope.map_err(folder)?;
         let (docker, info) = connect::find(&config.engine, &Hints::of_process()).await?;
         let engine = Engine { socket: info.socket.clone(), kind: info.kind };
         let told = engine.info().await.map_err(|it| Error::NoEngine {
@@ -70,6 +74,7 @@ impl Runtime {
             images_dir: told.docker_root_dir,
             info,
             config,
+            scope,
             registry,
             news: News::default(),
             watched: Watched::default(),
@@ -111,8 +116,10 @@ impl Runtime {
         })
     }
 
-    /// All containers of this node.
-    pub async fn observe(&self) -> Result<Vec<Container>, Failure> {
+    /// All containers of this node. Those that carry no identity count if they
+    /// are of a deployment in `known`.
+    pub async fn observe(&self, known: &BTreeSet<DeploymentId>) -> Result<Vec<Container>, Failure> {
+        self.inner.scope.note(known);
         self.inner.observe().await
     }
 

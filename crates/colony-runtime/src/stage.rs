@@ -37,7 +37,8 @@ impl Inner {
         project: &Project,
         waves: &[Vec<&str>],
     ) -> Result<(), Failure> {
-        let work = self.work(job, project).await?;
+        let names = self.network_names(job, project).await?;
+        let work = self.work(job, project, &names).await?;
         let whole = self.whole(&work).await;
         let ready = ready(project, waves, &whole);
         let all = waves.iter().enumerate();
@@ -55,7 +56,7 @@ impl Inner {
         for (name, service) in &work.project.services {
             let mut fits = is_whole_at_once(service) && !work.before.contains_key(name);
             for network in service.networks.keys() {
-                fits = fits && self.network_is_there(work.job, work.project, network).await;
+                fits = fits && self.network_is_there(work, network).await;
             }
             whole.extend(fits.then_some(name.as_str()));
         }

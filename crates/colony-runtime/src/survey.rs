@@ -2,24 +2,29 @@
 //! they are.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use colony_core::attempt::Failure;
 use colony_core::node::{Container, Health, Status};
 use colony_margo::{DeploymentId, Digest};
 use futures_util::StreamExt;
 use futures_util::stream::iter;
+use tokio::time::{Instant, timeout_at};
 use tracing::warn;
 
 use crate::engine::{Inspected, Listed, State};
 use crate::fate::Fate;
 use crate::label::{self, Care, Owner};
 use crate::runtime::Inner;
+use crate::scope::Whose;
 use crate::trouble::Trouble;
 
 /// How many containers are looked at side by side.
 const TOGETHER: usize = 8;
 /// How much a container that is not well tells of itself.
 const LOG_LINES: u32 = 20;
+/// How long all that is told by those that are not well may take together.
+const LOG_TIME: Duration = Duration::from_secs(5);
 
 /// One container of ours.
 #[derive(Debug, Clone)]
@@ -40,8 +45,10 @@ impl Inner {
         &self,
         deployment: Option<&DeploymentId>,
     ) -> Result<Vec<Seen>, Trouble> {
-        let listed = self.engine.list(&label::filter(&self.config.node, deployment)).await?;
-        let ours = listed.into_iter().filter(has_owner);
+        let listed = self.engine.list(&self.scope.filter(deployment)).await?;
+        // What is asked for by its deployment is known.
+        let ours = |it: &Listed| self.is_ours(it, deployment.is_some()) && has_owner(it);
+        let ours = listed.into_iter().filter(ours);
         let looks = iter(ours.map(|it| async move { self.engine.inspect(&it.id).await }));
         let looks: Vec<_> = looks.buffered(TOGETHER).collect().await;
         let mut seen = Vec::new();
@@ -49,6 +56,13 @@ impl Inner {
             seen.extend(look?.and_then(Seen::of));
         }
         Ok(seen)
+    }
+
+    fn is_ours(&self, listed: &Listed, known: bool) -> bool {
+        let label = |it| listed.labels.as_ref().and_then(|labels| labels.get(it));
+        let (identity, deployment) = (label(label::IDENTITY), label(label::DEPLOYMENT));
+        let unsaid = known && self.scope.whose(identity) == Whose::Unsaid;
+        unsaid || self.scope.owns(identity, deployment)
     }
 
     /// Everything of this node. Those who run health checks learn of it too.
@@ -67,10 +81,10 @@ impl Inner {
         let seen = self.look().await.map_err(|it| it.failed("look at the containers"))?;
         let staged: BTreeSet<Digest> =
             seen.iter().filter(|it| it.owner.staged).map(|it| it.owner.fingerprint).collect();
-        let mut containers = Vec::new();
+        let (mut containers, until) = (Vec::new(), Instant::now() + LOG_TIME);
         for it in seen {
             match it.fate(&staged, self.acting.is_on(&it.owner.deployment)) {
-                Fate::Shown => containers.push(self.shown(it).await),
+                Fate::Shown => containers.push(self.shown(it, until).await),
                 Fate::Hidden => {}
                 Fate::Discarded => self.discard(&it).await,
             }
@@ -85,13 +99,16 @@ impl Inner {
         }
     }
 
-    async fn shown(&self, seen: Seen) -> Container {
+    async fn shown(&self, seen: Seen, until: Instant) -> Container {
         let status = if seen.is_still() { Status::Running } else { seen.status };
         let health = self.health_of(&seen);
         // What it printed is a help, not a condition.
         let log = match self.is_well(&seen) {
             true => Vec::new(),
-            false => self.tail(&seen.id, LOG_LINES).await.unwrap_or_default(),
+            false => {
+                let tail = timeout_at(until, self.tail(&seen.id, LOG_LINES)).await;
+                tail.map(Result::unwrap_or_default).unwrap_or_default()
+            }
         };
         Container {
             deployment: seen.owner.deployment,

@@ -21,6 +21,7 @@ use crate::ask::Hanging;
 use crate::check::Pulse;
 use crate::label;
 use crate::runtime::Inner;
+use crate::scope::Whose;
 use crate::trouble::Trouble;
 use crate::watched::Target;
 
@@ -121,14 +122,14 @@ impl Inner {
     async fn listen_once(&self) -> bool {
         let filters = HashMap::from([
             ("type".to_owned(), vec!["container".to_owned()]),
-            ("label".to_owned(), label::filter(&self.config.node, None)),
+            ("label".to_owned(), self.scope.filter(None)),
         ]);
         let options = EventsOptions { filters: Some(filters), ..EventsOptions::default() };
         let mut events = Box::pin(self.docker.events(Some(options)));
         let mut heard = false;
         while let Some(event) = events.next().await {
             match event {
-                Ok(event) if is_news(&event) => self.heard(&event),
+                Ok(event) if is_news(&event) && self.concerns(&event) => self.heard(&event),
                 Ok(_) => {}
                 Err(error) => {
                     let trouble = Trouble::from(error);
@@ -139,6 +140,10 @@ impl Inner {
             heard = true;
         }
         heard
+    }
+
+    fn concerns(&self, event: &EventMessage) -> bool {
+        self.scope.whose(attribute(event, label::IDENTITY)) != Whose::Others
     }
 
     /// What is heard of a deployment while an action of this node is under way
@@ -153,7 +158,11 @@ impl Inner {
 
 /// Engines tell a container's labels with what happens to it.
 fn deployment(event: &EventMessage) -> Option<DeploymentId> {
-    event.actor.as_ref()?.attributes.as_ref()?.get(label::DEPLOYMENT)?.parse().ok()
+    attribute(event, label::DEPLOYMENT)?.parse().ok()
+}
+
+fn attribute<'a>(event: &'a EventMessage, name: &str) -> Option<&'a String> {
+    event.actor.as_ref()?.attributes.as_ref()?.get(name)
 }
 
 /// Our own checks make events too, and must not wake us.

@@ -16,13 +16,16 @@ use crate::twice;
 /// How long services may wait for each other, if the component does not say.
 const PATIENCE: Duration = Duration::from_secs(600);
 
+/// What the engine calls what a project has a name for.
+pub(crate) type Names = BTreeMap<String, String>;
+
 #[derive(Debug)]
 pub(crate) struct Work<'a> {
     pub(crate) job: &'a Job,
     pub(crate) project: &'a Project,
     /// The engine's names of networks and volumes.
-    networks: BTreeMap<String, String>,
-    pub(crate) volumes: BTreeMap<String, String>,
+    networks: Names,
+    pub(crate) volumes: Names,
     /// Containers that were there before, by service.
     pub(crate) before: BTreeMap<String, Seen>,
     still: BTreeSet<&'a str>,
@@ -54,6 +57,7 @@ impl Inner {
         &self,
         job: &'a Job,
         project: &'a Project,
+        networks: &Names,
     ) -> Result<Work<'a>, Failure> {
         let survey = async {
             let seen = self.survey(Some(&job.deployment)).await;
@@ -68,7 +72,7 @@ impl Inner {
         Ok(Work {
             job,
             project,
-            networks: self.network_names(job, project),
+            networks: networks.clone(),
             volumes,
             before: ours.map(|it| (it.owner.service.clone(), it)).collect(),
             still,
@@ -96,6 +100,11 @@ impl Work<'_> {
             Some((called, if self.is_foreign(network) { Vec::new() } else { aliases }))
         });
         attachments.collect()
+    }
+
+    /// What the engine calls a network.
+    pub(crate) fn network(&self, name: &str) -> Option<&str> {
+        self.networks.get(name).map(String::as_str)
     }
 
     /// The active one is found there by its names, and by nobody else's.

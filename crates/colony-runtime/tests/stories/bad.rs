@@ -1,5 +1,6 @@
 //! What goes wrong: each ends in the right code and a sentence that helps.
 
+use std::collections::BTreeSet;
 use std::net::TcpListener;
 
 use colony_core::attempt::Failure;
@@ -117,7 +118,7 @@ pub(crate) async fn an_engine_that_is_down(world: &mut World) {
     let networks = world.engine.ask("GET", "/networks").to_string();
     assert!(!networks.contains("colony-"), "what went wrong left networks: {networks}");
     world.engine.stop();
-    let seen = world.node.runtime.observe().await;
+    let seen = world.node.runtime.observe(&BTreeSet::new()).await;
     assert_eq!(seen.unwrap_err().code, Code::EngineUnavailable);
     check(world.node.start_app(&app).await, Code::EngineUnavailable, "the engine does not answer");
     assert!(world.node.runtime.ping().await.is_err());

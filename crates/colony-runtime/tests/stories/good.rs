@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use colony_core::node::{Health, Status};
 use serde_json::{Value, json};
 
-use super::world::{App, Node, World, app};
+use super::world::{App, World, app};
 
 const WEB: &str = "
 services:
@@ -137,22 +137,6 @@ pub(crate) async fn the_builtin_image(world: &World) {
     world.node.start_app(&app).await.unwrap();
     world.node.until_healthy(&app).await;
     world.node.remove(&app).await;
-}
-
-pub(crate) async fn nodes_share_an_engine(world: &World) {
-    let other = tempfile::tempdir().unwrap();
-    let other = Node::start(&world.engine, &world.registry, "n2", other).await;
-    let app = world.app("shared", "services: { web: { image: IMAGE, stop_grace_period: 0s } }");
-    for node in [&world.node, &other] {
-        node.prepare(&app).await.unwrap();
-        node.start_app(&app).await.unwrap();
-    }
-    let run = other.look(&app).await["web"].run.clone();
-    world.node.remove(&app).await;
-    assert!(world.node.look(&app).await.is_empty());
-    assert_eq!(other.look(&app).await["web"].run, run);
-    other.remove(&app).await;
-    other.end().await;
 }
 
 pub(crate) async fn what_nothing_needs_is_collected(world: &World) {

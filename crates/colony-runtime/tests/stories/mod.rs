@@ -2,6 +2,7 @@
 
 mod bad;
 mod good;
+mod shared;
 mod staged;
 mod timing;
 mod world;
@@ -19,7 +20,9 @@ pub(crate) async fn tell_all(engine: Engine) {
     good::services_that_end(&world).await;
     good::checks_leave_nothing_behind(&world).await;
     good::the_builtin_image(&world).await;
-    good::nodes_share_an_engine(&world).await;
+    shared::nodes_share_an_engine(&world).await;
+    shared::nodes_of_one_name_share_an_engine(&world).await;
+    shared::what_is_older_than_identities_is_adopted(&mut world).await;
     good::what_nothing_needs_is_collected(&world).await;
     staged::beside_what_runs(&mut world).await;
     staged::a_swap(&world).await;

@@ -1,6 +1,6 @@
 //! What a story happens in: an engine, a registry, one node's runtime.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ impl Source for Manager {
 impl World {
     pub(crate) async fn new(engine: Engine) -> World {
         let registry = Arc::new(Registry::start());
-        let node = Node::start(&engine, &registry, "n1", tempfile::tempdir().unwrap()).await;
+        let node = Node::start(&engine, &registry, "a/n1", tempfile::tempdir().unwrap()).await;
         World { engine, registry, node }
     }
 
@@ -81,7 +81,7 @@ impl World {
     /// Another process takes over the same node.
     pub(crate) async fn restart_node(&mut self) {
         let dir = std::mem::replace(&mut self.node.dir, tempfile::tempdir().unwrap());
-        let next = Node::start(&self.engine, &self.registry, "n1", dir).await;
+        let next = Node::start(&self.engine, &self.registry, "a/n1", dir).await;
         std::mem::replace(&mut self.node, next).end().await;
     }
 }
@@ -104,15 +104,18 @@ pub(crate) fn app(name: &str, repository: &str, parameters: &str) -> App {
 }
 
 impl Node {
+    /// `identity` is the site and the node's name there.
     pub(crate) async fn start(
         engine: &Engine,
         registry: &Arc<Registry>,
-        name: &str,
+        identity: &str,
         dir: TempDir,
     ) -> Node {
+        let name = identity.rsplit_once('/').unwrap().1;
         let manager: Arc<dyn Source> = Arc::new(Manager(Arc::clone(registry)));
         let config = Config {
             node: name.parse().unwrap(),
+            identity: identity.to_owned(),
             dir: dir.path().to_owned(),
             engine: Choice::Socket(engine.socket.clone()),
             manager: Some(manager),
@@ -182,7 +185,7 @@ impl Node {
     }
 
     async fn look_at(&self, app: &App, staged: bool) -> BTreeMap<String, Container> {
-        let all = self.runtime.observe().await.unwrap();
+        let all = self.runtime.observe(&BTreeSet::from([app.id.clone()])).await.unwrap();
         let own = all.into_iter().filter(|it| it.deployment == app.id && it.staged == staged);
         own.map(|it| (it.service.clone(), it)).collect()
     }

@@ -4,16 +4,15 @@
 //! synced before the step counts, so a step is on disk whole or not at all. A
 //! torn last line is what a power cut leaves and is dropped. When the journal
 //! has grown well beyond what is alive in it, it is written anew beside the
-//! old one and takes its place.
+//! old one and takes its place. What a line is, and which bytes count, is told
+//! in `colony_core::node::journal`.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use colony_core::node::Row;
-use colony_margo::Digest;
-use serde::{Deserialize, Serialize};
+use colony_core::node::journal::{Entry, Rows, line, replay};
 use tracing::warn;
 
 /// A journal below this is not worth writing anew.
@@ -26,16 +25,9 @@ const GROWTH: u64 = 4;
 pub(crate) struct Journal {
     path: PathBuf,
     file: File,
-    rows: BTreeMap<String, Row>,
+    rows: Rows,
     size: u64,
     compact: u64,
-}
-
-/// One change: the row under a name, or that there is none any more.
-#[derive(Debug, Serialize, Deserialize)]
-struct Entry {
-    key: String,
-    row: Option<Row>,
 }
 
 impl Journal {
@@ -75,7 +67,7 @@ impl Journal {
             self.file.set_len(self.size)?;
             return Err(error);
         }
-        entries.into_iter().for_each(|it| apply(&mut self.rows, it));
+        entries.into_iter().for_each(|it| it.apply(&mut self.rows));
         self.compact_if_grown(self.compact.saturating_mul(GROWTH).max(SMALL))
     }
 
@@ -107,38 +99,6 @@ impl Journal {
         (self.size, self.compact) = (line.len() as u64, line.len() as u64);
         Ok(())
     }
-}
-
-fn line(entries: &[Entry]) -> io::Result<Vec<u8>> {
-    let json = serde_json::to_string(entries)?;
-    Ok(format!("{} {json}\n", Digest::of(json.as_bytes())).into_bytes())
-}
-
-/// The rows of all whole lines, and how many bytes these have.
-fn replay(bytes: &[u8]) -> (BTreeMap<String, Row>, usize) {
-    let (mut rows, mut good) = (BTreeMap::new(), 0);
-    for line in bytes.split_inclusive(|it| *it == b'\n') {
-        let Some(entries) = read(line) else { break };
-        entries.into_iter().for_each(|it| apply(&mut rows, it));
-        good += line.len();
-    }
-    (rows, good)
-}
-
-fn read(line: &[u8]) -> Option<Vec<Entry>> {
-    let text = std::str::from_utf8(line).ok()?.strip_suffix('\n')?;
-    let (digest, json) = text.split_once(' ')?;
-    if Digest::of(json.as_bytes()).to_string() != digest {
-        return None;
-    }
-    serde_json::from_str(json).ok()
-}
-
-fn apply(rows: &mut BTreeMap<String, Row>, entry: Entry) {
-    match entry.row {
-        Some(row) => rows.insert(entry.key, row),
-        None => rows.remove(&entry.key),
-    };
 }
 
 /// Keeps what could not be read, for whoever wants to know.

@@ -32,6 +32,7 @@ mod asked;
 mod decide;
 mod engine;
 mod held;
+pub mod journal;
 mod manifest;
 mod outcome;
 mod plan;

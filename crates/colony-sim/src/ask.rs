@@ -19,7 +19,7 @@ const VAGUE: [&str; 2] = ["never reported", "waits to install nothing"];
 
 impl World {
     pub(crate) fn ask(&mut self) {
-        let next = self.rng.range(15_000..90_000) * self.asleep.slowness();
+        let next = self.rng.range(15_000..90_000) * self.season.slowness();
         self.after(next, Happening::Ask);
         for site in 0..self.sites.len() {
             if self.sites[site].process.up {
@@ -73,6 +73,9 @@ impl World {
                 let all = fleet.why(site, name, now).unwrap_or_default();
                 if all.is_empty() && !is_over(standing) {
                     wrong = Some(format!("CO does not know why {name} is {standing} at {site}"));
+                }
+                if let Some(it) = all.iter().map(ToString::to_string).find(|it| is_vague(it)) {
+                    wrong = Some(format!("CO says only of {name} at {site}: {it}"));
                 }
                 causes.extend(all.into_iter().map(|it| it.cause));
             }

@@ -61,7 +61,8 @@ impl World {
         let now = self.central.process.now(self.now, &mut self.rng).wall;
         self.central.core = self.central.restored();
         self.central.core.rewound(now);
-        self.central.store();
+        let changed = self.central.core.take_changed();
+        self.central.commit(&changed);
         self.forgive_lost_events();
         let down = self.rng.range(1_000..120_000);
         self.after(down, Happening::CentralUp);

@@ -23,7 +23,7 @@ impl World {
         let ran = ran.into_iter().filter(|it| edge.engine.is_good(it)).collect();
         edge.process.die();
         edge.engine.power_cycle();
-        edge.cut_until = self.now + down + PATIENCE + 60_000;
+        edge.cut_until = edge.cut_until.max(self.now + down + PATIENCE + 60_000);
         self.note(|w| format!("{} boots without a network", w.nodes[node].name));
         self.after(down, Happening::EdgeUp { node });
         let edge = &self.nodes[node];

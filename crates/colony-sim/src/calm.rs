@@ -18,14 +18,15 @@ impl World {
         self.note(|_| "the faults stop".to_owned());
         self.calm = true;
         let now = self.now;
-        self.central.process.skew = 0;
+        (self.central.process.skew, self.central.full_until) = (0, now);
         for site in &mut self.sites {
             (site.cut_until, site.wan_until, site.git_until) = (now, now, now);
-            (site.registry_until, site.denied_until) = (now, now);
+            (site.registry_until, site.denied_until, site.full_until) = (now, now, now);
             site.process.skew = 0;
         }
         for node in &mut self.nodes {
             (node.cut_until, node.mute_until, node.unheard_until) = (now, now, now);
+            node.full_until = now;
             node.process.skew = 0;
             node.engine.mend(now);
         }
@@ -93,6 +94,7 @@ impl World {
             }
             self.retire_again(site);
             self.release_rollouts(site);
+            self.label_canaries(site);
             self.welcome_again(site);
             if removals {
                 self.local_command(site, Action::ReleaseRemoval);

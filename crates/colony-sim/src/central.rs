@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use colony_core::event::{Event, Incarnation};
-use colony_core::fleet::{Applied, BatchRefusal, Changed, Effect, Fleet, Row, RowKey};
+use colony_core::fleet::{
+    Applied, BatchRefusal, Changed, Effect, Fleet, RECENT_LIMIT, Row, RowKey,
+};
 use colony_core::id::SiteName;
 use colony_core::site::Action;
 use colony_margo::Digest;
@@ -29,6 +31,8 @@ pub(crate) struct Central {
     pub changes: BTreeMap<u64, Change>,
     pub changes_count: u64,
     pub backup: Option<Box<SavedCentral>>,
+    /// There is no room for its database.
+    pub full_until: u64,
     /// Raised by every restore.
     pub epoch: u64,
 }
@@ -43,6 +47,7 @@ impl Central {
             changes: BTreeMap::new(),
             changes_count: 0,
             backup: None,
+            full_until: 0,
             epoch: 0,
         }
     }
@@ -51,26 +56,35 @@ impl Central {
         changed.keys().map(|it| (it.clone(), self.core.row(it))).collect()
     }
 
-    /// Writes what changed since this was last done.
-    pub(crate) fn store(&mut self) {
-        let changed = self.core.take_changed();
-        let write = self.write(&changed);
+    pub(crate) fn commit(&mut self, changed: &Changed) {
+        let write = self.write(changed);
         self.disk.commit(write);
     }
 
-    pub(crate) fn restored(&mut self) -> Fleet {
-        let rows = self.disk.read().map(|it| {
-            let text = serde_json::to_string(it).expect("a row can be written");
-            serde_json::from_str::<Row>(&text).expect("a row can be read")
-        });
-        let mut core = Fleet::restore(rows);
-        for ((site, incarnation), events) in &self.events {
-            if core.site(site).and_then(|it| it.incarnation()) == Some(*incarnation) {
-                let last = events.len().saturating_sub(256);
-                core.recall(site, events[last..].iter().map(|it| it.1));
-            }
-        }
+    pub(crate) fn restored(&self) -> Fleet {
+        let mut core = Fleet::restore(self.disk.read().map(through_bytes));
+        let sites: Vec<SiteName> = core.sites().map(|it| it.0.clone()).collect();
+        sites.iter().for_each(|it| self.recall(&mut core, it));
         core
+    }
+
+    /// Takes a site from the disk again: memory is never ahead of it.
+    pub(crate) fn retreat(&mut self, site: &SiteName) {
+        let own = self.disk.read().filter(|it| it.site == *site);
+        let rows: Vec<Row> = own.map(through_bytes).collect();
+        let mut core = std::mem::take(&mut self.core);
+        core.reload(site, rows);
+        self.recall(&mut core, site);
+        self.core = core;
+    }
+
+    fn recall(&self, core: &mut Fleet, site: &SiteName) {
+        let incarnation = core.site(site).and_then(|it| it.incarnation());
+        let key = incarnation.map(|it| (site.clone(), it));
+        if let Some(events) = key.and_then(|it| self.events.get(&it)) {
+            let last = events.len().saturating_sub(RECENT_LIMIT);
+            core.recall(site, events[last..].iter().map(|it| it.1));
+        }
     }
 
     pub(crate) fn incarnation(&self, site: &SiteName) -> Option<Incarnation> {
@@ -83,6 +97,11 @@ impl Central {
         let index = usize::try_from(seq.saturating_sub(1)).unwrap_or(usize::MAX);
         self.events.get(key).and_then(|it| it.get(index)).is_some_and(|it| it.1 == hash)
     }
+}
+
+fn through_bytes(row: &Row) -> Row {
+    let text = serde_json::to_string(row).expect("a row can be written");
+    serde_json::from_str(&text).expect("a row can be read")
 }
 
 impl World {
@@ -122,12 +141,12 @@ impl World {
             }
             Ok(applied) => {
                 self.check_effects(&applied.effects);
-                let write = self.central.write(&applied.changed);
-                if let Some(share) = self.tears() {
-                    self.central.disk.tear(write, share);
+                if self.dies() {
                     return self.central_crash("while it persisted");
                 }
-                self.central.disk.commit(write);
+                if !self.central_commit(&applied.changed) {
+                    return;
+                }
                 let stored = self.central.events.entry(key).or_default();
                 stored.extend(applied.fresh.into_iter().zip(applied.hashes));
                 applied.next_seq
@@ -177,7 +196,7 @@ impl World {
         let now = self.central.process.now(self.now, &mut self.rng).wall;
         let expires = now.after(std::time::Duration::from_secs(600));
         let _ = self.central.core.command(&name, action, "ben", expires);
-        self.central.store();
+        self.central_store();
     }
 
     pub(crate) fn central_crash(&mut self, when: &str) {

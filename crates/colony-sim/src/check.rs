@@ -159,6 +159,7 @@ impl World {
         }
         self.check_limits(site, step);
         self.check_steps(site, step);
+        self.check_labels(site, step);
         self.check_lost(site, step);
         self.check_states(site, step, now);
     }

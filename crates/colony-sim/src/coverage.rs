@@ -1,4 +1,4 @@
-//! Which rows of the transition table, error codes and causes a run met.
+//! Which rows of the transition table, error codes, causes and trials a run met.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,26 +8,91 @@ use colony_core::fleet::FleetCause;
 use colony_core::transition::TABLE;
 use colony_core::why::{Cause, Why};
 
-/// What no story can meet, and why not.
-const BEYOND: &[(&str, &str)] = &[
-    ("node-shutdown", "no role of ours tells it: a node that stops leaves its attempt open"),
-    ("node-retired", "what is on a node leaves the site in the step that retires it"),
-    ("rollback-refused", "a way back begins in the step of its verdict: nothing comes in between"),
-    ("101", "told by a Margo gateway; all simulated devices are our own"),
-    ("102", "told by a Margo gateway; all simulated devices are our own"),
-    ("103", "told by a Margo gateway; all simulated devices are our own"),
-    ("not-stageable", "all simulated devices are our own"),
-];
+use crate::excuse::excuse;
+
+/// Names the kinds of an enum: a list of all, and a match that has to be whole.
+macro_rules! kinds {
+    ($names:ident, $name:ident, $of:ident { $($kind:ident = $text:literal,)* }) => {
+        pub(crate) const $names: &[&str] = &[$($text,)*];
+
+        fn $name(it: &$of) -> &'static str {
+            match it {
+                $($of::$kind { .. } => $text,)*
+            }
+        }
+    };
+}
+
+kinds!(CENTRAL, central_name, FleetCause {
+    NeverJoined = "never-joined",
+    LoSilent = "lo-silent",
+    TakingOver = "taking-over",
+    NotReady = "not-ready",
+    Planned = "planned",
+    Conflict = "conflict",
+    NotSeen = "not-seen",
+    FileRefused = "file-refused",
+    RemovalHeld = "removal-held",
+    HistoryHeld = "history-held",
+    Held = "held",
+    NothingFits = "nothing-fits",
+    AwaitsRevert = "awaits-revert",
+    Quarantined = "quarantined",
+    RolloutStopped = "rollout-stopped",
+    RolloutWaits = "rollout-waits",
+    NodeAway = "node-away",
+    Underway = "underway",
+    Failed = "failed",
+    RunningLost = "running-lost",
+    Waiting = "waiting",
+    Queued = "queued",
+    Rejected = "rejected",
+    Flagged = "flagged",
+});
+
+/// What the world can do to a fleet beyond what the tables know.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Trial {
+    TornLine,
+    EdgeRefused,
+    LocalRefused,
+    CentralRefused,
+    NodesOff,
+    SitesOff,
+    SitesCut,
+    NodesCut,
+    LabelCanary,
+    LabelGained,
+    LabelLost,
+}
+
+kinds!(TRIALS, trial_name, Trial {
+    TornLine = "torn journal line",
+    EdgeRefused = "write refused, EN",
+    LocalRefused = "write refused, LO",
+    CentralRefused = "write refused, CO",
+    NodesOff = "month off, nodes",
+    SitesOff = "month off, sites",
+    SitesCut = "month cut, CO and sites",
+    NodesCut = "month cut, site and nodes",
+    LabelCanary = "canary chosen by label",
+    LabelGained = "label gained under way",
+    LabelLost = "label lost under way",
+});
 
 /// How often each thing was met.
 #[derive(Debug, Clone, Default)]
 pub struct Coverage {
-    pub rows: BTreeMap<&'static str, u64>,
-    pub codes: BTreeMap<String, u64>,
-    pub causes: BTreeMap<&'static str, u64>,
+    rows: BTreeMap<&'static str, u64>,
+    codes: BTreeMap<String, u64>,
+    causes: BTreeMap<&'static str, u64>,
     /// CO's own causes: they have no published names.
-    pub central: BTreeMap<String, u64>,
+    central: BTreeMap<&'static str, u64>,
+    trials: BTreeMap<&'static str, u64>,
 }
+
+/// One table: what it lists, and how often each was met.
+type Table<'a> = (&'static str, Vec<(&'a str, u64)>);
 
 impl Coverage {
     pub(crate) fn row(&mut self, id: &'static str) {
@@ -46,9 +111,11 @@ impl Coverage {
     }
 
     pub(crate) fn central(&mut self, cause: &FleetCause) {
-        let text = format!("{cause:?}");
-        let name = text.split([' ', '{']).next().unwrap_or_default().to_owned();
-        *self.central.entry(name).or_default() += 1;
+        *self.central.entry(central_name(cause)).or_default() += 1;
+    }
+
+    pub(crate) fn trial(&mut self, trial: Trial) {
+        *self.trials.entry(trial_name(&trial)).or_default() += 1;
     }
 
     pub fn add(&mut self, other: &Coverage) {
@@ -56,16 +123,25 @@ impl Coverage {
         merge(&mut self.codes, &other.codes);
         merge(&mut self.causes, &other.causes);
         merge(&mut self.central, &other.central);
+        merge(&mut self.trials, &other.trials);
     }
 
-    /// The published tables with how often each entry was met.
-    fn tables(&self) -> [(&'static str, Vec<(&str, u64)>); 3] {
+    /// All that should be met, with how often it was.
+    fn tables(&self) -> [Table<'_>; 5] {
         let count = |map: &BTreeMap<&'static str, u64>, it: &str| map.get(it).copied().unwrap_or(0);
         let rows = TABLE.iter().map(|it| (it.id, count(&self.rows, it.id))).collect();
         let codes = Code::ALL.iter().map(|it| it.as_str());
         let codes = codes.map(|it| (it, self.codes.get(it).copied().unwrap_or(0))).collect();
         let causes = Cause::ALL_NAMES.iter().map(|it| (*it, count(&self.causes, it))).collect();
-        [("transition rows", rows), ("error codes", codes), ("causes of why", causes)]
+        let central = CENTRAL.iter().map(|it| (*it, count(&self.central, it))).collect();
+        let trials = TRIALS.iter().map(|it| (*it, count(&self.trials, it))).collect();
+        [
+            ("transition rows", rows),
+            ("error codes", codes),
+            ("causes of why", causes),
+            ("CO's causes", central),
+            ("trials", trials),
+        ]
     }
 
     /// What was never met and should have been.
@@ -73,7 +149,7 @@ impl Coverage {
         let all = self.tables().into_iter().flat_map(|(table, entries)| {
             entries.into_iter().filter(|it| it.1 == 0).map(move |it| (table, it.0))
         });
-        let reachable = all.filter(|(_, name)| beyond(name).is_none());
+        let reachable = all.filter(|(table, name)| excuse(table, name).is_none());
         reachable.map(|(table, name)| format!("{name} ({table})")).collect()
     }
 
@@ -84,23 +160,16 @@ impl Coverage {
             let met = entries.iter().filter(|it| it.1 > 0).count();
             let _ = writeln!(text, "\n{table}: {met} of {} met", entries.len());
             for (name, count) in entries {
-                let said = beyond(name).filter(|_| count == 0);
-                let said =
-                    said.map_or(count.to_string(), |it| format!("not in a simulation: {it}"));
-                let _ = writeln!(text, "  {name:<24} {said}");
+                let said = excuse(table, name).filter(|_| count == 0);
+                let said = said.map_or(count.to_string(), |it| it.to_string());
+                let _ = writeln!(text, "  {name:<26} {said}");
             }
         }
-        let central: Vec<String> = self.central.iter().map(|(k, v)| format!("{k} {v}")).collect();
-        let _ = writeln!(text, "\nCO's causes: {}", central.join(", "));
         let missed = self.missed();
         let said = if missed.is_empty() { "nothing".to_owned() } else { missed.join(", ") };
-        let _ = write!(text, "never met: {said}");
+        let _ = write!(text, "\nnever met: {said}");
         text
     }
-}
-
-fn beyond(name: &str) -> Option<&'static str> {
-    BEYOND.iter().find(|it| it.0 == name).map(|it| it.1)
 }
 
 fn merge<K: Ord + Clone>(into: &mut BTreeMap<K, u64>, from: &BTreeMap<K, u64>) {

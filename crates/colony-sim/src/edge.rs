@@ -8,8 +8,10 @@ use colony_core::site::Have;
 use colony_margo::Digest;
 use colony_testkit::capabilities;
 
-use crate::disk::{Disk, Write};
+use crate::coverage::Trial;
+use crate::disk::Write;
 use crate::engine::{Engine, Registry, Subject};
+use crate::journal::Journal;
 use crate::network::{Happening, ToEdge, ToLocal};
 use crate::process::Process;
 use crate::world::World;
@@ -26,7 +28,9 @@ pub(crate) struct Edge {
     pub core: Node,
     pub process: Process,
     pub engine: Engine,
-    disk: Disk<Key, Row>,
+    journal: Journal,
+    /// Virtual time until which there is no room for its journal.
+    pub full_until: u64,
     introduced: bool,
     pub cut_until: u64,
     /// Its polls get through, its reports do not.
@@ -48,7 +52,8 @@ impl Edge {
             architecture: architecture.to_owned(),
             process: Process::new(),
             engine: Engine::default(),
-            disk: Disk::new(),
+            journal: Journal::default(),
+            full_until: 0,
             introduced: false,
             cut_until: 0,
             unheard_until: 0,
@@ -62,12 +67,10 @@ impl Edge {
         step.changed.iter().map(|it| (it.clone(), self.core.row(it))).collect()
     }
 
-    fn restored(&mut self) -> Node {
-        let rows = self.disk.read().map(|it| {
-            let text = serde_json::to_string(it).expect("a row can be written");
-            serde_json::from_str::<Row>(&text).expect("a row can be read")
-        });
-        Node::restore(self.name.as_str().parse().expect("a device id"), Policy::default(), rows)
+    fn restored(&mut self) -> Result<Node, String> {
+        let rows = self.journal.read()?;
+        let device = self.name.as_str().parse().expect("a device id");
+        Ok(Node::restore(device, Policy::default(), rows))
     }
 
     pub(crate) fn change_architecture(&mut self) {
@@ -81,7 +84,7 @@ impl Edge {
 
     /// What the last accepted document of a deployment wants of its component.
     pub(crate) fn wanted_fingerprints(&self, id: &DeploymentId) -> BTreeSet<Digest> {
-        let Some(Row::Deployment(record)) = self.disk.get(&Key::Deployment(id.clone())) else {
+        let Some(Row::Deployment(record)) = self.journal.get(&Key::Deployment(id.clone())) else {
             return BTreeSet::new();
         };
         let device = self.name.as_str().parse().expect("a device id");
@@ -99,7 +102,8 @@ impl Edge {
 
     /// The device is set up anew: no disk, no containers.
     pub(crate) fn wipe(&mut self) {
-        self.disk = Disk::new();
+        self.journal = Journal::default();
+        self.full_until = 0;
         self.engine.wipe();
         self.core = empty(&self.name);
         self.introduced = false;
@@ -136,11 +140,13 @@ impl World {
         let now = edge.process.now(self.now, &mut self.rng);
         let step = edge.core.step(input, now);
         let write = edge.write(&step);
-        if let Some(share) = self.tears() {
-            self.nodes[node].disk.tear(write, share);
-            return self.edge_crash(node, "while it persisted");
+        if !write.is_empty() && self.refuses(self.nodes[node].full_until) {
+            return self.edge_falls_back(node);
         }
-        self.nodes[node].disk.commit(write);
+        if self.dies() {
+            return self.edge_tears(node, write);
+        }
+        self.nodes[node].journal.commit(write);
         self.observe_node(node, &step);
         if self.dies() {
             return self.edge_crash(node, "before it acted");
@@ -154,8 +160,25 @@ impl World {
             let soon = self.rng.range(10..300);
             self.after(soon, Happening::EdgeLook { node, again: false });
         }
+        self.edge_hurries(node, &step);
         for action in step.actions {
             self.edge_act(node, life, action);
+        }
+    }
+
+    /// Power fails while the line of a step is on its way to the disk.
+    fn edge_tears(&mut self, node: usize, write: Write<Key, Row>) {
+        if self.nodes[node].journal.tear(write, &mut self.rng) {
+            self.coverage.trial(Trial::TornLine);
+        }
+        self.edge_crash(node, "while it persisted");
+    }
+
+    /// What is on disk is what counts.
+    pub(crate) fn edge_restore(&mut self, node: usize) {
+        match self.nodes[node].restored() {
+            Ok(core) => self.nodes[node].core = core,
+            Err(what) => self.violate(format!("EN {}: {what}", self.nodes[node].name)),
         }
     }
 
@@ -188,6 +211,7 @@ impl World {
         let registry = self.registry_of(node);
         let edge = &mut self.nodes[node];
         let result = edge.engine.perform(&action, subject.as_ref(), now, registry);
+        self.engine_speaks(node);
         if !lost {
             self.edge_step(node, Input::Done { action, result });
         }
@@ -204,7 +228,7 @@ impl World {
 
     pub(crate) fn edge_look(&mut self, node: usize, again: bool) {
         if again {
-            let next = self.rng.range(LOOK / 2..LOOK * 2) * self.asleep.slowness();
+            let next = self.rng.range(LOOK / 2..LOOK * 2) * self.season.slowness();
             self.after(next, Happening::EdgeLook { node, again: true });
         }
         let edge = &self.nodes[node];
@@ -229,9 +253,11 @@ impl World {
     }
 
     /// Asks for the manifest, and says what was not acknowledged yet.
-    pub(crate) fn edge_poll(&mut self, node: usize) {
-        let next = self.rng.range(POLL / 2..POLL * 3 / 2) * self.asleep.slowness();
-        self.after(next, Happening::EdgePoll { node });
+    pub(crate) fn edge_poll(&mut self, node: usize, again: bool) {
+        if again {
+            let next = self.rng.range(POLL / 2..POLL * 3 / 2) * self.season.slowness();
+            self.after(next, Happening::EdgePoll { node, again });
+        }
         let edge = &mut self.nodes[node];
         if !edge.process.up || edge.retired {
             return;
@@ -288,11 +314,12 @@ impl World {
 
     pub(crate) fn edge_up(&mut self, node: usize) {
         let now = self.now;
-        let edge = &mut self.nodes[node];
-        if edge.process.up || edge.retired || self.asleep.nodes {
+        let edge = &self.nodes[node];
+        if edge.process.up || edge.retired || self.season.nodes_off() {
             return;
         }
-        edge.core = edge.restored();
+        self.edge_restore(node);
+        let edge = &mut self.nodes[node];
         edge.process.rise(now, edge.core.clock());
         edge.introduced = false;
         let own = capabilities(edge.name.as_str(), &edge.architecture, edge.labels());

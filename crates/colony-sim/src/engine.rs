@@ -95,6 +95,8 @@ pub(crate) struct Engine {
     pub port_taken_until: u64,
     /// Health checks come and go.
     pub flaps_until: u64,
+    /// The same of what runs on while something stands beside it.
+    pub ails_until: u64,
     /// When a container was last killed from outside.
     pub killed_at: u64,
 }
@@ -228,8 +230,9 @@ impl Engine {
         if now < self.down_until {
             return None;
         }
-        let flaps = now < self.flaps_until;
-        let show = |(key, it): (&Place, &Box)| it.show(key, now, flaps);
+        let ails = |key: &Place| !key.2 && now < self.ails_until;
+        let flaps = |key: &Place| now < self.flaps_until || ails(key);
+        let show = |(key, it): (&Place, &Box)| it.show(key, now, flaps(key));
         Some(self.boxes.iter().map(show).collect())
     }
 
@@ -269,14 +272,14 @@ impl Engine {
     /// No fault of the engine was there at `since` or later.
     pub(crate) fn sound_since(&self, since: u64) -> bool {
         let faults = [self.down_until, self.disk_full_until, self.stubborn_until];
-        let more = [self.port_taken_until, self.flaps_until];
+        let more = [self.port_taken_until, self.flaps_until, self.ails_until];
         faults.iter().chain(&more).all(|it| *it <= since)
     }
 
     /// Every fault ends.
     pub(crate) fn mend(&mut self, now: u64) {
         (self.down_until, self.disk_full_until, self.stubborn_until) = (now, now, now);
-        (self.port_taken_until, self.flaps_until) = (now, now);
+        (self.port_taken_until, self.flaps_until, self.ails_until) = (now, now, now);
     }
 
     /// The device or its engine restarts: every container has ended.

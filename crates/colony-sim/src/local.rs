@@ -39,14 +39,18 @@ pub(crate) struct Local {
     pub git_until: u64,
     pub registry_until: u64,
     pub denied_until: u64,
+    /// There is no room for its database.
+    pub full_until: u64,
+    /// How it counts time since it started.
+    pub timing: Timing,
     /// The next fetch reads everything.
     full: bool,
 }
 
 impl Local {
-    pub(crate) fn new(name: SiteName, incarnation: Incarnation) -> Local {
+    pub(crate) fn new(name: SiteName, incarnation: Incarnation, timing: Timing) -> Local {
         Local {
-            core: Site::new(name.clone(), incarnation, Timing::default()),
+            core: Site::new(name.clone(), incarnation, timing),
             name,
             incarnation,
             seeded: false,
@@ -61,6 +65,8 @@ impl Local {
             git_until: 0,
             registry_until: 0,
             denied_until: 0,
+            full_until: 0,
+            timing,
             full: false,
         }
     }
@@ -70,12 +76,12 @@ impl Local {
     }
 
     /// What comes back from the disk, through the bytes it was stored as.
-    pub(crate) fn restored(&mut self) -> Site {
+    pub(crate) fn restored(&self) -> Site {
         let rows: Vec<Row> = self.disk.read().map(through_bytes).collect();
         if rows.is_empty() {
-            return Site::new(self.name.clone(), self.incarnation, Timing::default());
+            return Site::new(self.name.clone(), self.incarnation, self.timing);
         }
-        Site::restore(rows, Timing::default()).expect("the rows make a site")
+        Site::restore(rows, self.timing).expect("the rows make a site")
     }
 }
 
@@ -91,14 +97,18 @@ fn through_bytes(row: &Row) -> Row {
 }
 
 impl World {
-    /// Takes one step; `None` if the LO died before it could act on it.
+    /// Takes one step; `None` if nothing follows from it: the LO died before it
+    /// could act on it, or its disk refused it.
     pub(crate) fn local_step(&mut self, site: usize, input: Input) -> Option<Step> {
         let local = &mut self.sites[site];
         let now = local.process.now(self.now, &mut self.rng);
         let step = local.core.step(input, now);
         let write = local.write(&step);
-        if let Some(share) = self.tears() {
-            self.sites[site].disk.tear(write, share);
+        if !write.is_empty() && self.refuses(self.sites[site].full_until) {
+            self.local_falls_back(site);
+            return None;
+        }
+        if self.dies() {
             self.local_crash(site, "while it persisted");
             return None;
         }
@@ -106,6 +116,7 @@ impl World {
         local.disk.commit(write);
         local.log.extend(step.events.iter().cloned());
         self.observe_site(site, &step, now);
+        self.local_hurries(site, &step);
         if self.dies() {
             self.local_crash(site, "before it answered");
             return None;
@@ -128,9 +139,10 @@ impl World {
     pub(crate) fn local_up(&mut self, site: usize) {
         let now = self.now;
         let local = &mut self.sites[site];
-        if local.process.up || self.asleep.locals {
+        if local.process.up || self.season.locals_off() {
             return;
         }
+        local.timing = self.season.timing();
         local.core = local.restored();
         local.process.rise(now, local.core.clock());
         local.uplink.forget();
@@ -147,7 +159,7 @@ impl World {
 
     /// Reads Git, sends events, asks for commands.
     pub(crate) fn local_sync(&mut self, site: usize) {
-        let next = self.rng.range(SYNC / 2..SYNC * 2) * self.asleep.slowness();
+        let next = self.rng.range(SYNC / 2..SYNC * 2) * self.season.slowness();
         self.after(next, Happening::LocalSync { site });
         if !self.sites[site].process.up {
             return;

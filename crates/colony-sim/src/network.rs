@@ -15,10 +15,11 @@ use crate::world::World;
 #[derive(Debug, Clone)]
 pub(crate) enum Happening {
     Chaos,
+    /// `again`: one of the rounds the node makes by itself.
     EdgePoll {
         node: usize,
+        again: bool,
     },
-    /// `again`: one of the rounds the node makes by itself.
     EdgeLook {
         node: usize,
         again: bool,
@@ -54,6 +55,11 @@ pub(crate) enum Happening {
         node: usize,
         site: usize,
     },
+    /// A node whose disk refused a step begins anew.
+    EdgeReborn {
+        node: usize,
+        life: u64,
+    },
     /// What a node that booted without a network must run by now.
     EdgeBooted {
         node: usize,
@@ -84,6 +90,21 @@ pub(crate) enum Happening {
         site: usize,
         message: ToCentral,
     },
+}
+
+impl Happening {
+    /// One of the rounds everybody makes for ever.
+    pub(crate) fn is_round(&self) -> bool {
+        matches!(
+            self,
+            Happening::EdgePoll { again: true, .. }
+                | Happening::EdgeLook { again: true, .. }
+                | Happening::LocalSync { .. }
+                | Happening::CentralWork
+                | Happening::Ask
+                | Happening::Chaos
+        )
+    }
 }
 
 #[derive(Debug, Clone)]

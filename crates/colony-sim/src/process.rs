@@ -54,6 +54,11 @@ impl Process {
         due
     }
 
+    /// The next tick is at `at`, whatever was planned before.
+    pub(crate) fn tick_at(&mut self, at: u64) {
+        self.tick = Some(at);
+    }
+
     /// Whoever knows this process by another number plans its ticks anew.
     pub(crate) fn forget_tick(&mut self) {
         self.tick = None;

@@ -9,7 +9,8 @@ const MINUTE: u64 = 60_000;
 /// How a story is told.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
-    /// Keep the whole trace, also of a story that ends well.
+    /// Keep the whole trace, also of a story that ends well; otherwise the end
+    /// of one that ends badly.
     pub trace: bool,
 }
 
@@ -37,12 +38,11 @@ pub struct Violation {
 /// Tells the story of `seed`.
 pub fn run(seed: u64, options: Options) -> Result<Report, Box<Violation>> {
     let mut world = World::new(seed);
+    world.whole = options.trace;
     world.after(1_000, Happening::Chaos);
     let half = world.rng.range(5..25) * MINUTE;
     world.run_until(half);
-    if world.rng.chance(10) && world.violation.is_none() {
-        world.winter();
-    }
+    world.month();
     let chaos = world.now + half;
     world.run_until(chaos);
     world.calm_down();

@@ -14,10 +14,12 @@ use colony_core::transition::Trigger;
 use crate::world::World;
 
 /// Strategies in steps, for deployments to choose from.
-pub(crate) const STEPS: [&str; 5] = [
+pub(crate) const STEPS: [&str; 7] = [
     "strategy: {type: canary, soak: 20s, maxUnavailable: 3}",
     "strategy: {type: canary, canary: 34%, steps: [67%], soak: 5s, promote: manual}",
     "strategy: {type: canary, canary: 2, soak: 40s, maxUnavailable: 2}\nsoak: 20s",
+    "strategy: {type: canary, canary: {zone: wet}, soak: 10s, maxUnavailable: 2}",
+    "strategy: {type: canary, canary: {zone: wet}, steps: [50%], soak: 30s, promote: manual}",
     "strategy: {type: blue-green, soak: 15s}",
     "strategy: {type: blue-green, soak: 0s, promote: manual, maxUnavailable: 1}",
 ];

@@ -17,8 +17,7 @@ impl World {
         let now = self.central.process.now(self.now, &mut self.rng).wall;
         self.central.core.site_add(site);
         let incarnation = self.central.core.join(site, now, replace).ok();
-        self.central.store();
-        incarnation
+        incarnation.filter(|_| self.central_store())
     }
 
     /// A fresh LO asks CO what it knows of the site, until it was told.
@@ -52,7 +51,7 @@ impl World {
         let name = self.sites[site].name.clone();
         let replace = self.rng.chance(70);
         let Some(incarnation) = self.central_join(&name, replace) else {
-            return self.note(|_| format!("CO lets nobody replace {name} without `--replace`"));
+            return self.note(|_| format!("CO lets nobody take {name} over"));
         };
         self.note(|_| format!("LO {name} is replaced by incarnation {incarnation}"));
         let runs_on = self.sites[site].process.up && self.rng.chance(50);
@@ -86,7 +85,7 @@ impl World {
     /// Puts an empty LO in the place of the one that was there.
     fn begin_local(&mut self, site: usize, incarnation: Incarnation) -> Local {
         let old = &self.sites[site];
-        let mut fresh = Local::new(old.name.clone(), incarnation);
+        let mut fresh = Local::new(old.name.clone(), incarnation, self.season.timing());
         fresh.process = old.process.clone();
         fresh.process.die();
         fresh.process.rise(self.now, fresh.core.clock());

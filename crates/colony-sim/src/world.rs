@@ -13,9 +13,10 @@ use crate::git::Git;
 use crate::local::Local;
 use crate::network::Happening;
 use crate::rng::Rng;
-use crate::winter::Asleep;
+use crate::season::Season;
 
-/// How many lines of a story are kept for the report of a violation.
+/// How many lines of a story are kept for the report of a violation, unless
+/// the whole is wanted.
 const TRACE: usize = 300;
 /// More steps than any sound story takes.
 const STEPS: u64 = 1_000_000;
@@ -36,10 +37,14 @@ pub(crate) struct World {
     pub(crate) nodes: Vec<Edge>,
     /// Faults have stopped.
     pub(crate) calm: bool,
-    pub(crate) asleep: Asleep,
+    pub(crate) season: Season,
+    /// Added at CO, and nobody ever joins it.
+    pub(crate) announced: Option<SiteName>,
     pub(crate) checker: Checker,
     pub(crate) coverage: Coverage,
     pub(crate) trace: VecDeque<String>,
+    /// Nothing of the trace is dropped.
+    pub(crate) whole: bool,
     pub(crate) violation: Option<String>,
     pub(crate) steps: u64,
     pub(crate) faults: u64,
@@ -61,10 +66,12 @@ impl World {
             founded: 0,
             nodes: Vec::new(),
             calm: true,
-            asleep: Asleep::default(),
+            season: Season::default(),
+            announced: None,
             checker: Checker::default(),
             coverage: Coverage::default(),
             trace: VecDeque::new(),
+            whole: false,
             violation: None,
             steps: 0,
             faults: 0,
@@ -72,6 +79,7 @@ impl World {
         for index in 0..site_count {
             world.found_site(index);
         }
+        world.announce_site();
         world.after(500, Happening::CentralWork);
         world.after(10_000, Happening::Ask);
         world.calm = false;
@@ -82,7 +90,7 @@ impl World {
         let name: SiteName = format!("site-{index}").parse().expect("a name");
         let site = self.sites.len();
         let incarnation = self.central_join(&name, false).expect("a new site can join");
-        self.sites.push(Local::new(name, incarnation));
+        self.sites.push(Local::new(name, incarnation, self.season.timing()));
         self.founded += 1;
         self.local_seed(site);
         let most = if self.rng.chance(10) { 17 } else { 8 };
@@ -91,6 +99,16 @@ impl World {
             self.found_node(site);
         }
         self.after(100, Happening::LocalSync { site });
+    }
+
+    /// Somebody adds a site and never sets it up.
+    fn announce_site(&mut self) {
+        if self.rng.chance(30) {
+            let name: SiteName = "site-9".parse().expect("a name");
+            self.central.core.site_add(&name);
+            self.central_store();
+            self.announced = Some(name);
+        }
     }
 
     pub(crate) fn found_node(&mut self, site: usize) -> usize {
@@ -105,7 +123,7 @@ impl World {
         self.nodes[node].process.die();
         self.edge_up(node);
         let soon = self.rng.range(10..3_000);
-        self.after(soon, Happening::EdgePoll { node });
+        self.after(soon, Happening::EdgePoll { node, again: true });
         self.after(soon, Happening::EdgeLook { node, again: true });
         node
     }
@@ -117,6 +135,15 @@ impl World {
     pub(crate) fn at(&mut self, at: u64, happening: Happening) {
         self.serial += 1;
         self.queue.insert((at.max(self.now), self.serial), happening);
+    }
+
+    /// Rounds that were to come rarely come soon.
+    pub(crate) fn hasten(&mut self) {
+        let all = std::mem::take(&mut self.queue);
+        for ((at, serial), it) in all {
+            let at = if it.is_round() { self.now + self.rng.range(1..3_000) } else { at };
+            self.queue.insert((at, serial), it);
+        }
     }
 
     /// Runs until `until`, or until something is wrong.
@@ -142,7 +169,7 @@ impl World {
     fn happen(&mut self, happening: Happening) {
         match happening {
             Happening::Chaos => self.chaos(),
-            Happening::EdgePoll { node } => self.edge_poll(node),
+            Happening::EdgePoll { node, again } => self.edge_poll(node, again),
             Happening::EdgeLook { node, again } => self.edge_look(node, again),
             Happening::EdgeWake { node, life, at } => self.edge_wake(node, life, at),
             Happening::EngineDone { node, life, action, subject } => {
@@ -157,6 +184,7 @@ impl World {
             Happening::EdgeBooted { node, life, version, ran } => {
                 self.edge_booted(node, (life, version), &ran);
             }
+            Happening::EdgeReborn { node, life } => self.edge_reborn(node, life),
             Happening::LocalRejoin { site } => self.local_rejoin(site),
             Happening::EdgeUp { node } => self.edge_up(node),
             Happening::LocalUp { site } => self.local_up(site),
@@ -172,15 +200,10 @@ impl World {
         !self.calm && self.rng.range(0..2_000) == 0
     }
 
-    /// Whether power fails during a write, and how much of it reaches the disk.
-    pub(crate) fn tears(&mut self) -> Option<u64> {
-        self.dies().then(|| self.rng.range(0..101))
-    }
-
     pub(crate) fn note(&mut self, line: impl FnOnce(&World) -> String) {
         let seconds = self.now as f64 / 1_000.0;
         let line = format!("{seconds:>9.3}  {}", line(self));
-        if self.trace.len() == TRACE {
+        if self.trace.len() == TRACE && !self.whole {
             self.trace.pop_front();
         }
         self.trace.push_back(line);

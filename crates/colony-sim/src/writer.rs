@@ -38,7 +38,7 @@ pub(crate) fn path(site: &SiteName, name: &DeploymentName) -> String {
 impl World {
     /// Follows rollbacks, and writes what is queued.
     pub(crate) fn central_work(&mut self) {
-        let next = self.rng.range(WORK / 2..WORK * 2) * self.asleep.slowness();
+        let next = self.rng.range(WORK / 2..WORK * 2) * self.season.slowness();
         self.after(next, Happening::CentralWork);
         if !self.central.process.up {
             return;
@@ -72,21 +72,22 @@ impl World {
     }
 
     /// An operator deploys through CO: accepted now, written a little later.
-    pub(crate) fn central_deploy(&mut self, site: usize, path: &str, text: Option<String>) {
+    pub(crate) fn central_deploy(&mut self, site: &SiteName, path: &str, text: Option<String>) {
         let name = path.rsplit('/').next().and_then(|it| it.strip_suffix(".yaml"));
         let name = name.and_then(|it| it.parse().ok()).filter(|_| self.central.process.up);
         let Some(name) = name else { return };
         let expected = self.git.blob_at_head(path).cloned();
         let now = self.central.process.now(self.now, &mut self.rng).wall;
-        let site = self.sites[site].name.clone();
-        let _ = self.central.core.target_planned(&site, &name, now);
+        let _ = self.central.core.target_planned(site, &name, now);
+        let site = site.clone();
         self.queue(Change { site, name, expected, text, reverts: false });
     }
 
     fn queue(&mut self, change: Change) {
-        self.central.changes_count += 1;
-        self.central.changes.insert(self.central.changes_count, change);
-        self.central.store();
+        if self.central_store() {
+            self.central.changes_count += 1;
+            self.central.changes.insert(self.central.changes_count, change);
+        }
     }
 
     /// A file that is not as expected is left alone: whoever was quicker wins.
@@ -123,7 +124,8 @@ impl World {
             let _ = core.target_conflict(site, name, pair, "", now);
             self.note(|_| format!("CO finds {} changed: conflict", change.path()));
         }
-        self.central.changes.remove(&number);
-        self.central.store();
+        if self.central_store() {
+            self.central.changes.remove(&number);
+        }
     }
 }

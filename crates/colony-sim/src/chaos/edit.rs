@@ -34,7 +34,11 @@ impl World {
         if self.rng.chance(50) {
             let (path, text) = self.edit_one(site);
             self.note(|_| format!("operator deploys {path}"));
-            return self.central_deploy(site, &path, text);
+            let site = self.sites[site].name.clone();
+            return self.central_deploy(&site, &path, text);
+        }
+        if self.rng.chance(5) {
+            return self.deploy_ahead();
         }
         if self.rng.chance(20) {
             return self.race_a_rollback();
@@ -45,6 +49,15 @@ impl World {
         }
         self.note(|_| format!("Git: {}", changed(&changes)));
         self.git.commit(changes);
+    }
+
+    /// Somebody deploys to a site that was only announced.
+    fn deploy_ahead(&mut self) {
+        let Some(site) = self.announced.clone() else { return };
+        let app = App::new(&super::app_name(&site, "pump"), &self.any_version());
+        let path = format!("deployments/{site}/{}.yaml", app.name);
+        self.note(|_| format!("operator deploys {path}, where nobody has joined"));
+        self.central_deploy(&site, &path, Some(app.text(&site)));
     }
 
     fn edit_one(&mut self, site: usize) -> (String, Option<String>) {

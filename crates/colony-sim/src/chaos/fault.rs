@@ -1,8 +1,5 @@
 //! Lines break, engines fail, machines die, clocks jump.
 
-use colony_core::site::Input;
-
-use crate::network::Happening;
 use crate::world::World;
 
 const HOUR: i64 = 3_600_000;
@@ -14,22 +11,23 @@ impl World {
         let local = &mut self.sites[site];
         let what = match self.rng.range(0..4) {
             0 => {
-                local.wan_until = until;
+                local.wan_until = local.wan_until.max(until);
                 format!("{} loses CO", local.name)
             }
             1 => {
-                local.git_until = until;
+                local.git_until = local.git_until.max(until);
                 format!("{} loses Git", local.name)
             }
             2 => {
-                local.cut_until = until;
+                local.cut_until = local.cut_until.max(until);
                 format!("{} loses all its nodes", local.name)
             }
             _ => {
                 // What is between the two may let questions through before reports.
                 let unheard = if self.rng.chance(30) { until + 60_000 } else { until };
                 let edge = &mut self.nodes[node];
-                (edge.cut_until, edge.unheard_until) = (until, unheard);
+                let until = edge.cut_until.max(until);
+                (edge.cut_until, edge.unheard_until) = (until, until.max(unheard));
                 format!("{} is cut off", edge.name)
             }
         };
@@ -39,7 +37,8 @@ impl World {
     pub(super) fn disturb_engine(&mut self) {
         let until = self.for_a_while();
         let node = self.any_node();
-        let (index, kind) = (self.rng.next(), self.rng.range(0..10));
+        self.engine_speaks(node);
+        let (index, kind) = (self.rng.next(), self.rng.range(0..12));
         let now = self.now;
         let edge = &mut self.nodes[node];
         let (name, engine) = (&edge.name, &mut edge.engine);
@@ -73,9 +72,23 @@ impl World {
                 engine.flaps_until = until;
                 format!("health checks on {name} come and go")
             }
+            7..9 => return self.disturb_stage(until),
             _ => return self.disturb_registry(until),
         };
         self.note(|w| format!("{what} for {} s", (until - w.now) / 1_000));
+    }
+
+    /// What runs on while another revision stands beside it is not well.
+    fn disturb_stage(&mut self, until: u64) {
+        let staging =
+            (0..self.nodes.len()).filter(|it| !self.nodes[*it].engine.staged().is_empty());
+        let staging: Vec<usize> = staging.collect();
+        let Some(node) = self.rng.pick(&staging).copied() else {
+            return self.disturb_registry(until);
+        };
+        self.engine_speaks(node);
+        self.nodes[node].engine.ails_until = until;
+        self.note(|w| format!("what {} runs beside a stage ails", w.nodes[node].name));
     }
 
     fn disturb_registry(&mut self, until: u64) {
@@ -124,66 +137,5 @@ impl World {
             }
         };
         self.note(|_| format!("the clock of {who} jumps by {hours} h"));
-    }
-
-    /// A device is set up anew or is new, or a site's LO is replaced.
-    pub(super) fn disaster(&mut self) {
-        let (site, node) = (self.any_site(), self.any_node());
-        match self.rng.range(0..10) {
-            0..4 => self.replace_local(site),
-            4..5 => self.welcome(site),
-            5..7 => self.change_device(node),
-            _ => self.set_up_anew(node),
-        }
-    }
-
-    fn can_join_node(&self, site: usize) -> bool {
-        let local = &self.sites[site];
-        local.process.up && self.now >= local.cut_until && local.core.is_ready()
-    }
-
-    /// One more device joins; it says a little later what it can do.
-    fn welcome(&mut self, site: usize) {
-        if self.nodes.len() >= 24 || !self.can_join_node(site) {
-            return;
-        }
-        let node = self.found_node(site);
-        self.nodes[node].mute_until = self.now + self.rng.range(1_000..120_000);
-        self.note(|w| format!("{} joins {}", w.nodes[node].name, w.sites[site].name));
-    }
-
-    /// Somebody labels the device otherwise, or overrides what it can do.
-    fn change_device(&mut self, node: usize) {
-        let labels = self.rng.chance(50);
-        let edge = &mut self.nodes[node];
-        if labels {
-            edge.labelled = !edge.labelled;
-        } else {
-            edge.change_architecture();
-        }
-        self.note(|w| format!("{} says otherwise what it is", w.nodes[node].name));
-        if self.nodes[node].process.up {
-            self.edge_crash(node, "to take its settings");
-        }
-    }
-
-    fn set_up_anew(&mut self, node: usize) {
-        let owner = self.nodes[node].site;
-        if !self.can_join_node(owner) || owner >= self.founded {
-            return;
-        }
-        self.note(|w| format!("{} is set up anew", w.nodes[node].name));
-        let other = self.rng.chance(50);
-        let edge = &mut self.nodes[node];
-        edge.process.die();
-        edge.wipe();
-        edge.retired = false;
-        if other {
-            edge.change_architecture();
-        }
-        self.checker.forget_node(node);
-        let name = self.nodes[node].name.clone();
-        self.local_step(owner, Input::Joined(name));
-        self.after(5_000, Happening::EdgeUp { node });
     }
 }

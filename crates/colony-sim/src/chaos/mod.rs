@@ -1,5 +1,6 @@
 //! Everything that can go wrong, and everybody who interferes.
 
+mod device;
 mod edit;
 mod fault;
 mod operate;
@@ -21,18 +22,25 @@ impl World {
         }
         self.faults += 1;
         match self.rng.range(0..100) {
-            _ if self.asleep.nodes => self.edit(),
-            0..26 => self.edit(),
-            26..34 => self.edit_badly(),
-            34..54 => self.disturb_line(),
-            54..68 => self.disturb_engine(),
-            68..80 => self.kill_somebody(),
-            80..93 => self.operate(),
-            93..97 => self.back_up_or_restore(),
+            _ if self.season.nodes_off() => self.edit(),
+            0..25 => self.edit(),
+            25..32 => self.edit_badly(),
+            32..50 => self.disturb_line(),
+            50..65 => self.disturb_engine(),
+            65..69 => self.fill_disk(),
+            69..79 => self.kill_somebody(),
+            79..91 => self.operate(),
+            91..95 => self.back_up_or_restore(),
+            95..97 => self.relabel_somebody(),
             _ => self.disaster(),
         }
-        let next = self.rng.range(1_000..45_000) * self.asleep.slowness();
+        let next = self.rng.range(1_000..45_000) * self.season.slowness();
         self.after(next, Happening::Chaos);
+    }
+
+    fn relabel_somebody(&mut self) {
+        let node = self.any_node();
+        self.relabel(node);
     }
 
     pub(crate) fn any_site(&mut self) -> usize {

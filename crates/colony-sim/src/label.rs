@@ -1,0 +1,99 @@
+//! Canaries that are chosen by a label, and devices that gain and lose it.
+
+use std::collections::BTreeMap;
+
+use colony_core::document::{Strategy, Subset};
+use colony_core::event::{Body, Event, Transition};
+use colony_core::id::{NodeName, PlacementId};
+use colony_core::site::{Deployment, Placement, Site, Step};
+use colony_core::transition::Trigger;
+
+use crate::coverage::Trial;
+use crate::world::World;
+
+type Labels = BTreeMap<String, String>;
+
+impl World {
+    /// While a label chooses, nobody without it is given the revision.
+    pub(crate) fn check_labels(&mut self, site: usize, step: &Step) {
+        let core = &self.sites[site].core;
+        let given: Vec<(NodeName, bool)> =
+            step.events.iter().filter_map(|it| given_by_label(core, it)).collect();
+        for (node, has) in given {
+            self.coverage.trial(Trial::LabelCanary);
+            if !has {
+                self.violate(format!("{node} was made a canary and lacks the label"));
+            }
+        }
+    }
+
+    /// Counts a change of a label that a rollout under way looks at.
+    pub(crate) fn note_label(&mut self, node: usize) {
+        let edge = &self.nodes[node];
+        let trial = if edge.labelled { Trial::LabelGained } else { Trial::LabelLost };
+        let mut deployments = self.sites[edge.site].core.deployments();
+        if deployments.any(|it| it.nodes().contains(&edge.name) && labels(it).is_some()) {
+            self.coverage.trial(trial);
+        }
+    }
+
+    /// Where nobody who could go first has the label, somebody hands it out.
+    pub(crate) fn label_canaries(&mut self, site: usize) {
+        let core = &self.sites[site].core;
+        let waiting = core.deployments().filter(|it| it.is_under_way() && labels(it).is_some());
+        let lacking: Vec<Vec<NodeName>> = waiting.map(|it| able(core, it)).collect();
+        for nodes in lacking {
+            let all = 0..self.nodes.len();
+            let able: Vec<usize> = all.filter(|it| nodes.contains(&self.nodes[*it].name)).collect();
+            if able.iter().any(|it| self.nodes[*it].labelled) {
+                continue;
+            }
+            able.into_iter().for_each(|it| self.relabel(it));
+        }
+    }
+}
+
+/// The labels by which the open step of a rollout chooses, if it does.
+fn labels(deployment: &Deployment) -> Option<&Labels> {
+    let Strategy::Canary(canary) = &deployment.policy()?.settings.strategy else { return None };
+    match &canary.first {
+        Subset::Labels(labels) if deployment.rollout().step == 0 && !deployment.is_open() => {
+            Some(labels)
+        }
+        Subset::Labels(_) | Subset::Share(_) => None,
+    }
+}
+
+/// The nodes that neither refuse what is wanted nor went back from it.
+fn able(core: &Site, deployment: &Deployment) -> Vec<NodeName> {
+    let refused = |node: &NodeName| {
+        let id = PlacementId { deployment: deployment.id.clone(), node: node.clone() };
+        core.placement(&id).is_some_and(Placement::is_refused)
+    };
+    let rejected = |node: &NodeName| {
+        deployment.workload_rejected_on(node) == Some(deployment.wanted().workload)
+    };
+    deployment.nodes().iter().filter(|it| !refused(it) && !rejected(it)).cloned().collect()
+}
+
+/// The node that was given what a label chooses for, and whether it has it.
+fn given_by_label(core: &Site, event: &Event) -> Option<(NodeName, bool)> {
+    let Body::StateTransition(it) = &event.body else { return None };
+    let deployment = core.deployment(&it.deployment).filter(|_| is_begun(it))?;
+    let target = it.revisions.target.as_ref().map(|it| it.workload);
+    let forward = target == Some(deployment.wanted().workload);
+    let labels = labels(deployment).filter(|_| forward)?;
+    Some((it.node.clone(), has(core, &it.node, labels)))
+}
+
+fn is_begun(it: &Transition) -> bool {
+    matches!(it.trigger, Trigger::Start | Trigger::Revised | Trigger::Superseded)
+}
+
+fn has(core: &Site, node: &NodeName, labels: &Labels) -> bool {
+    let own = core.member(node).and_then(|it| it.capabilities()).map(|it| it.labels());
+    let is = |(key, wanted): (&String, &String)| {
+        own.and_then(|it| it.get(key)).is_some_and(|it| it.as_str() == Some(wanted))
+    };
+    labels.iter().all(is)
+}

@@ -49,6 +49,7 @@ pub(crate) fn rounds(mut bed: Bed, point: Point, passes: &[u64]) {
             bed.died(part, point);
         } else {
             bed.restart(part);
+            deployed = deployed || is_ordered(&mut bed, part);
             if !bed.died_or(part, |fleet| is_installed(fleet, JOB)) {
                 break;
             }
@@ -69,6 +70,17 @@ pub(crate) fn rounds(mut bed: Bed, point: Point, passes: &[u64]) {
         wait("the order", || Some(()).filter(|()| bed.deploy(JOB) == 0));
     }
     bed.end(&[JOB, KEPT]);
+}
+
+/// The operator was not told that it was accepted, and asks again, unless the
+/// role dies before it answers.
+fn is_ordered(bed: &mut Bed, part: &str) -> bool {
+    wait("the order, or the end of a round", || {
+        if bed.fleet.process(part).has_ended() {
+            return Some(false);
+        }
+        (bed.deploy(JOB) == 0).then_some(true)
+    })
 }
 
 fn is_installed(fleet: &Fleet, name: &str) -> bool {

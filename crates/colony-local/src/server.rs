@@ -48,7 +48,9 @@ pub(crate) fn router(app: App) -> Router {
         .route("/metrics", get(metrics_show));
     let gate: Arc<dyn Manager> = app.gate.clone();
     let margo = colony_wfm::router(gate);
-    own.merge(join).merge(builtin).with_state(app).merge(margo)
+    let all = own.merge(join).merge(builtin).with_state(app).merge(margo);
+    // A node that hangs up leaves no identity half given.
+    all.layer(middleware::from_fn(colony_wfm::finish))
 }
 
 async fn join(
@@ -78,7 +80,7 @@ async fn members_only(
 ) -> Result<Response, Refusal> {
     let anonymous = || Problem::new(ProblemType::NotAuthorized).detail("no certificate was shown");
     let id = peer.id.as_ref().ok_or_else(anonymous)?;
-    app.gate.accepts(id)?;
+    app.gate.accepts(id, peer.key)?;
     Ok(next.run(request).await)
 }
 

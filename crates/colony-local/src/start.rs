@@ -21,7 +21,7 @@ use crate::git::{Follow, Source};
 use crate::health::Health;
 use crate::home::{Home, Membership};
 use crate::logs::Logs;
-use crate::margo::{Door, Gate};
+use crate::margo::{Door, Gate, Keys};
 use crate::operator;
 use crate::orders::Orders;
 use crate::own::Own;
@@ -47,6 +47,7 @@ struct Parts {
     brain: Brain,
     writer: Writer,
     store: LocalStore,
+    keys: Keys,
     health: Health,
     central: Central,
     source: Source,
@@ -59,6 +60,7 @@ struct Parts {
 /// Joins if need be, opens what is on disk, and listens. Waits for the central
 /// orchestrator only if the site has never joined.
 pub async fn start(config: Config) -> anyhow::Result<Local> {
+    colony_wfm::open_files_raise();
     let home = Home::open(&config.data)?;
     let member = join::membership(&home, &config).await?;
     let credentials = home.credentials()?;
@@ -69,6 +71,7 @@ pub async fn start(config: Config) -> anyhow::Result<Local> {
     let operators = operator::bind(&home.socket())?;
     let store = LocalStore::open(&home.database()).await;
     let store = store.context("could not open the site's database")?;
+    let keys = Keys::load(&store).await.context("could not read the nodes' identities")?;
     let (site, incarnation) = (member.site.clone(), member.incarnation);
     let origin = Origin { site, incarnation, timing: config.timing };
     let (brain, writer) = Brain::open(store.clone(), origin).await?;
@@ -76,8 +79,19 @@ pub async fn start(config: Config) -> anyhow::Result<Local> {
     let source = source(&home, &config, &member, &central)?;
     let health = Health::default();
     let socket = home.socket();
-    let parts =
-        Parts { brain, writer, store, health, central, source, own, home, listener, operators };
+    let parts = Parts {
+        brain,
+        writer,
+        store,
+        keys,
+        health,
+        central,
+        source,
+        own,
+        home,
+        listener,
+        operators,
+    };
     Ok(Local { member, addr, urls, socket, parts })
 }
 
@@ -157,7 +171,7 @@ impl Local {
 
 impl Parts {
     fn spawn(self, member: Membership, urls: Vec<String>, stop: &CancellationToken) -> Tasks {
-        let Parts { brain, writer, store, health, central, source, .. } = self;
+        let Parts { brain, writer, store, keys, health, central, source, .. } = self;
         let (own, home, listener, operators) = (self.own, self.home, self.listener, self.operators);
         let incarnation = member.incarnation;
         let (logs, vitals) = (Logs::default(), Vitals::default());
@@ -186,7 +200,8 @@ impl Parts {
         let prune = Prune { store: store.clone(), health: health.clone(), incarnation };
         spawn(&mut tasks, prune, Signal::default());
 
-        let door = Door::new(brain.clone(), store.clone(), own.authority.clone(), member.clone());
+        let (b, s, a, m) = (brain.clone(), store.clone(), own.authority.clone(), member.clone());
+        let door = Door::new(b, s, a, m, keys);
         let door = Arc::new(door);
         let (b, l, v) = (brain.clone(), logs.clone(), vitals.clone());
         let gate = Arc::new(Gate::new(b, l, v, Arc::clone(&door), stop.clone()));

@@ -21,6 +21,8 @@ pub mod health;
 pub mod identity;
 pub mod join;
 pub mod key;
+#[cfg(feature = "server")]
+mod limit;
 pub mod link;
 #[cfg(feature = "server")]
 pub mod server;
@@ -40,9 +42,11 @@ pub use health::{NodeReport, PullView, Readiness};
 pub use identity::{IdentityError, SpiffeError, SpiffeId};
 pub use join::{JoinError, JoinRequest, Joined};
 pub use key::PrivateKey;
+#[cfg(feature = "server")]
+pub use limit::open_files_raise;
 pub use link::{Answer, Link, LinkError};
 #[cfg(feature = "server")]
-pub use server::{Have, Held, Manager, Refusal, router};
+pub use server::{Have, Held, Manager, Refusal, finish, router};
 pub use tls::{ClientAuth, Trust};
 #[cfg(feature = "server")]
 pub use tls::{Peer, Reloader, TlsListener};

@@ -3,6 +3,8 @@
 //! An SVID names exactly one URI, which is its SPIFFE id, and can sign no other
 //! certificate. Whether a chain is valid is checked in the handshake.
 
+#[cfg(feature = "server")]
+use colony_margo::Digest;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use x509_parser::certificate::X509Certificate;
@@ -58,6 +60,12 @@ pub(crate) fn validity(der: &[u8]) -> Result<(i64, i64), IdentityError> {
 /// The public key in a certificate, as it was signed.
 pub(crate) fn public_key(der: &[u8]) -> Result<Vec<u8>, IdentityError> {
     Ok(parse(der)?.public_key().subject_public_key.data.to_vec())
+}
+
+/// The digest of the public key in a certificate, as of the one in its request.
+#[cfg(feature = "server")]
+pub(crate) fn key(der: &[u8]) -> Result<Digest, IdentityError> {
+    Ok(Digest::of(parse(der)?.public_key().raw))
 }
 
 fn parse(der: &[u8]) -> Result<X509Certificate<'_>, IdentityError> {

@@ -2,13 +2,12 @@
 //!
 //! Works without CO: tokens carry its signature. A token lets one node in; the
 //! node may repeat the request whose answer it never got, as long as it asks
-//! with the same key.
+//! with the same key and nobody else has the name since.
 
 use std::time::Duration;
 
 use colony_core::id::NodeName;
 use colony_core::site::Input;
-use colony_core::time::Wall;
 use colony_margo::{Digest, Problem, ProblemType};
 use colony_store::{LocalStore, NodeIdentity};
 use colony_wfm::join::{token_refused, token_used};
@@ -20,6 +19,7 @@ use serde_json::json;
 use tokio::sync::Mutex;
 use tracing::info;
 
+use super::keys::Keys;
 use crate::brain::Brain;
 use crate::clock::Clock;
 use crate::home::Membership;
@@ -27,6 +27,8 @@ use crate::problem;
 
 const LIFETIME: Duration = Duration::from_secs(30 * 86_400);
 const SCOPE: &str = "node-token";
+/// How many keys are remembered of machines that had a name before.
+const FORMER: usize = 32;
 
 /// The site's authority and its memory of what it gave away.
 #[derive(Debug)]
@@ -35,8 +37,16 @@ pub(crate) struct Door {
     store: LocalStore,
     authority: Authority,
     member: Membership,
-    /// One join at a time: a node may ask twice at once.
+    keys: Keys,
+    /// One identity is given at a time: a node may ask twice at once.
     turn: Mutex<()>,
+}
+
+/// What an identity keeps of the one before.
+#[derive(Debug, Default)]
+struct Past {
+    before: Option<String>,
+    former: Vec<String>,
 }
 
 impl Door {
@@ -45,8 +55,9 @@ impl Door {
         store: LocalStore,
         authority: Authority,
         member: Membership,
+        keys: Keys,
     ) -> Door {
-        Door { brain, store, authority, member, turn: Mutex::default() }
+        Door { brain, store, authority, member, keys, turn: Mutex::default() }
     }
 
     /// The node an identity of this site names.
@@ -61,6 +72,15 @@ impl Door {
         })
     }
 
+    /// Refuses the certificate of a machine that had the name before.
+    pub(super) fn check_key(&self, node: &NodeName, key: Option<Digest>) -> Result<(), Problem> {
+        if self.keys.accepts(node, key) {
+            return Ok(());
+        }
+        let said = format!("this certificate is not the one in force of `{node}`: join again");
+        Err(Problem::new(ProblemType::NotAuthorized).detail(said))
+    }
+
     /// `POST /colony/v1/join`
     pub(crate) async fn join(&self, request: JoinRequest) -> Result<Joined, Problem> {
         let claims = self.verify(&request.token)?;
@@ -72,7 +92,7 @@ impl Door {
         let _turn = self.turn.lock().await;
         let given = self.store.note_get(&key).await.map_err(|it| failed(&it))?;
         if let Some(given) = given.filter(|it| it["key"] == asked.as_str()) {
-            return self.repeat(&given, &request.csr).await;
+            return self.repeat(&given, &asked, &request.csr).await;
         }
         let node = self.choose(request.name.as_deref())?;
         let note = (key, json!({ "key": asked, "node": node.as_str() }));
@@ -116,30 +136,49 @@ impl Door {
     }
 
     /// The token was used by this very request before; its answer got lost.
-    async fn repeat(&self, given: &serde_json::Value, csr: &str) -> Result<Joined, Problem> {
+    async fn repeat(
+        &self,
+        given: &serde_json::Value,
+        asked: &str,
+        csr: &str,
+    ) -> Result<Joined, Problem> {
         let node = given["node"].as_str().and_then(|it| it.parse::<NodeName>().ok());
         let node = node.ok_or_else(token_used)?;
-        if self.brain.wakes().has(&node) {
-            return self.issue(&node, csr).await;
-        }
-        let known = self.store.node_get(node.as_str()).await.map_err(|it| failed(&it))?;
-        if known.is_some_and(|it| it.retired) {
+        let known = self.known(&node).await?;
+        if known.as_ref().is_some_and(|it| is_over(it, asked)) {
             return Err(token_used());
         }
-        self.admit(node, csr).await
+        if !self.brain.wakes().has(&node) {
+            return self.admit(node, csr).await;
+        }
+        let known = known.filter(|it| it.key.as_deref() == Some(asked)).ok_or_else(token_used)?;
+        self.issue(&node, csr, Past { before: known.before, former: known.former }).await
     }
 
     /// The site knows of the node before the node does.
     async fn admit(&self, node: NodeName, csr: &str) -> Result<Joined, Problem> {
-        let joined = self.issue(&node, csr).await?;
+        let past = Past { before: None, former: former(self.known(&node).await?) };
+        let joined = self.issue(&node, csr, past).await?;
         self.brain.step(Input::Joined(node.clone())).await.map_err(problem::denied)?;
         colony_fail::hit(colony_fail::Point::LocalNodeAdmitted);
         info!(node = %node, "a node joined");
         Ok(joined)
     }
 
+    /// The next certificate of a node that shows the one it has.
+    pub(super) async fn renew(&self, node: &NodeName, csr: &str) -> Result<Joined, Problem> {
+        let _turn = self.turn.lock().await;
+        let before = self.keys.stays(node).map(|it| it.to_string());
+        let former = self.known(node).await?.map(|it| it.former).unwrap_or_default();
+        self.issue(node, csr, Past { before, former }).await
+    }
+
+    async fn known(&self, node: &NodeName) -> Result<Option<NodeIdentity>, Problem> {
+        self.store.node_get(node.as_str()).await.map_err(|it| failed(&it))
+    }
+
     /// A certificate for the name, signed by the site.
-    pub(super) async fn issue(&self, node: &NodeName, csr: &str) -> Result<Joined, Problem> {
+    async fn issue(&self, node: &NodeName, csr: &str, past: Past) -> Result<Joined, Problem> {
         let site = self.member.site.as_str();
         let refuse = |error: &dyn std::error::Error| {
             Problem::new(ProblemType::InvalidRequest).detail(error.to_string())
@@ -148,8 +187,9 @@ impl Door {
         let id = id.map_err(|it| refuse(&it))?;
         let chain = self.authority.sign(csr, &id, &[], Clock::unix(), LIFETIME);
         let chain = chain.map_err(|it| refuse(&it))?;
-        let issued = identity(node, &chain, Clock::wall());
+        let issued = identity(node, &chain, key_of(csr)?, past);
         self.store.node_put(&issued).await.map_err(|it| failed(&it))?;
+        self.keys.put(&issued);
         colony_fail::hit(colony_fail::Point::LocalNodeIssued);
         Ok(Joined {
             chain,
@@ -167,14 +207,32 @@ fn key_of(csr: &str) -> Result<String, Problem> {
     requested_key(csr).map(|it| it.to_string()).map_err(invalid)
 }
 
-fn identity(node: &NodeName, chain: &str, issued: Wall) -> NodeIdentity {
+fn identity(node: &NodeName, chain: &str, key: String, past: Past) -> NodeIdentity {
+    let issued = Clock::wall();
     NodeIdentity {
         name: node.as_str().to_owned(),
         fingerprint: Digest::of(chain.as_bytes()).to_string(),
         issued,
         expires: issued.after(LIFETIME),
         retired: false,
+        before: past.before.filter(|it| *it != key),
+        former: past.former.into_iter().filter(|it| *it != key).collect(),
+        key: Some(key),
     }
+}
+
+/// Whoever had this key under the name has it no more.
+fn is_over(known: &NodeIdentity, key: &str) -> bool {
+    let retired = known.retired && known.key.as_deref().is_none_or(|it| it == key);
+    retired || known.former.iter().any(|it| it == key)
+}
+
+/// The keys of all who had the name so far.
+fn former(known: Option<NodeIdentity>) -> Vec<String> {
+    let Some(known) = known else { return Vec::new() };
+    let mut all = known.former;
+    all.extend(known.before.into_iter().chain(known.key));
+    all.split_off(all.len().saturating_sub(FORMER))
 }
 
 fn failed(error: &colony_store::Error) -> Problem {

@@ -2,6 +2,7 @@
 
 mod asked;
 mod door;
+mod keys;
 mod shelf;
 
 use std::str::FromStr;
@@ -24,6 +25,7 @@ use crate::problem;
 use crate::vitals::Vitals;
 use asked::Asked;
 pub(crate) use door::Door;
+pub(crate) use keys::Keys;
 use shelf::Shelf;
 
 /// The site as its nodes see it.
@@ -111,7 +113,7 @@ impl Gate {
 
 #[async_trait]
 impl Manager for Gate {
-    fn accepts(&self, id: &SpiffeId) -> Result<String, Problem> {
+    fn accepts(&self, id: &SpiffeId, key: Option<Digest>) -> Result<String, Problem> {
         let node = self.door.client(id)?;
         let wakes = self.brain.wakes();
         if !wakes.is_seeded() {
@@ -121,6 +123,7 @@ impl Manager for Gate {
             let unknown = site::Refused::UnknownNode(node);
             return Err(problem::refused(&unknown));
         }
+        self.door.check_key(&node, key)?;
         self.asked.arrived(&node);
         Ok(node.into())
     }
@@ -231,7 +234,7 @@ impl Manager for Gate {
     async fn renew(&self, client: &str, csr: &str) -> Result<Joined, Problem> {
         let node = name(client)?;
         self.hear(&node, None).await?;
-        self.door.issue(&node, csr).await
+        self.door.renew(&node, csr).await
     }
 }
 

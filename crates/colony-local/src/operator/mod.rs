@@ -17,9 +17,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhow::Context;
-use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
+use axum::{Router, middleware};
 use tokio::net::UnixListener;
 use tokio_util::sync::CancellationToken;
 
@@ -100,5 +100,5 @@ fn router(desk: Desk) -> Router {
         .route("/deployments/{name}/quarantine/release", post(command::quarantine_release))
         .route("/events", get(event::event_list));
     let api = Router::new().nest("/api/v1", api).layer(DefaultBodyLimit::max(BODY_LIMIT));
-    api.with_state(desk)
+    api.with_state(desk).layer(middleware::from_fn(colony_wfm::finish))
 }

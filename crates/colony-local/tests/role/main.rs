@@ -2,6 +2,7 @@
 //! central orchestrator on the other side.
 
 mod central;
+mod identity;
 mod plant;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -341,7 +342,10 @@ async fn the_site_engineer_sees_and_follows_the_log() {
     let colony_api::client::Signal::Event(event) = stream.next().await.expect("an event") else {
         panic!("no event came");
     };
-    assert_eq!((event.kind.as_str(), event.sentence.as_str()), ("node_joined", "a joined"));
+    assert_eq!(
+        (event.kind.as_str(), event.sentence.as_str()),
+        ("node_joined", "node plant/a joined")
+    );
     let nodes = operator.node_list(None).await.expect("nodes");
     assert_eq!(nodes.len(), 1);
     let broken = App { kind: "no such kind".to_owned(), ..App::new("broken", "1") };

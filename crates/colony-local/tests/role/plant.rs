@@ -12,7 +12,7 @@ use colony_git::{Batch, Deployments, Edit};
 use colony_local::Config;
 use colony_margo::StateManifest;
 use colony_testkit::{App, capabilities, status};
-use colony_wfm::{Client, Credentials, Link, Poll, PrivateKey, Trust, join, tls};
+use colony_wfm::{Client, Credentials, Joined, Link, Poll, PrivateKey, Trust, join, tls};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -40,6 +40,7 @@ pub(crate) struct Running {
 pub(crate) struct Node {
     pub(crate) name: String,
     pub(crate) client: Client,
+    url: String,
 }
 
 impl Plant {
@@ -155,6 +156,15 @@ impl Running {
     }
 }
 
+fn client(joined: Joined, key: &PrivateKey, url: &str) -> Client {
+    let (chain_pem, roots_pem) = (joined.chain, joined.roots);
+    let own = Credentials { chain_pem, key_pem: key.to_pem(), roots_pem };
+    let expect = own.manager().expect("a manager");
+    let trust = Trust::Roots { pem: &own.roots_pem, expect };
+    let tls = tls::client_config(Some(&own), trust).expect("TLS");
+    Client::new(Link::new(url, tls).expect("a URL"))
+}
+
 impl Node {
     pub(crate) async fn join(
         token: &str,
@@ -163,13 +173,13 @@ impl Node {
     ) -> Result<Node, join::JoinError> {
         let csr = key.csr().expect("a request");
         let (joined, url) = join::join(token, &csr, name, now()).await?;
-        let (chain_pem, roots_pem) = (joined.chain, joined.roots);
-        let own = Credentials { chain_pem, key_pem: key.to_pem(), roots_pem };
-        let expect = own.manager().expect("a manager");
-        let trust = Trust::Roots { pem: &own.roots_pem, expect };
-        let tls = tls::client_config(Some(&own), trust).expect("TLS");
-        let client = Client::new(Link::new(&url, tls).expect("a URL"));
-        Ok(Node { name: joined.name, client })
+        let name = joined.name.clone();
+        Ok(Node { name, client: client(joined, key, &url), url })
+    }
+
+    /// Its client with another identity.
+    pub(crate) fn with(&self, joined: Joined, key: &PrivateKey) -> Client {
+        client(joined, key, &self.url)
     }
 
     /// Polls until the manifest lists `count` deployments.

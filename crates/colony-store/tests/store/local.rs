@@ -156,5 +156,8 @@ fn node(name: &str) -> NodeIdentity {
         issued: Wall(1),
         expires: Wall(2),
         retired: false,
+        key: Some("sha256:1".to_owned()),
+        before: None,
+        former: vec!["sha256:0".to_owned()],
     }
 }

@@ -27,8 +27,9 @@ impl FromRequestParts<Arc<dyn Manager>> for Caller {
         manager: &Arc<dyn Manager>,
     ) -> Result<Caller, Refusal> {
         let peer = parts.extensions.get::<ConnectInfo<Peer>>();
-        let id = peer.and_then(|it| it.0.id.as_ref()).ok_or_else(nobody)?;
-        Ok(Caller(manager.accepts(id)?))
+        let ConnectInfo(peer) = peer.ok_or_else(nobody)?;
+        let id = peer.id.as_ref().ok_or_else(nobody)?;
+        Ok(Caller(manager.accepts(id, peer.key)?))
     }
 }
 

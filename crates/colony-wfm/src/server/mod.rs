@@ -9,6 +9,7 @@
 mod body;
 mod caller;
 mod content;
+mod finish;
 pub(crate) mod poll;
 mod refusal;
 mod report;
@@ -24,16 +25,17 @@ use crate::asks::{Asks, LogAnswer};
 use crate::health::NodeReport;
 use crate::identity::SpiffeId;
 use crate::join::Joined;
+pub use finish::finish;
 pub use refusal::Refusal;
 
 /// What is behind the interface. `client` is always the name that `accepts`
 /// gave for the certificate of the connection.
 #[async_trait]
 pub trait Manager: Send + Sync + 'static {
-    /// Whether somebody with this id may call, and under which name. Asked
-    /// exactly once for each request, when it arrives.
+    /// Whether somebody with this id, and a public key of this digest, may call,
+    /// and under which name. Asked exactly once for each request, when it arrives.
     #[expect(clippy::result_large_err, reason = "once for each request, and like the others")]
-    fn accepts(&self, id: &SpiffeId) -> Result<String, Problem>;
+    fn accepts(&self, id: &SpiffeId, key: Option<Digest>) -> Result<String, Problem>;
 
     /// The manifest of a client as it is at this moment.
     async fn manifest(&self, client: &str, have: Have) -> Result<Held, Problem>;

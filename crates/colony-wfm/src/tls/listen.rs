@@ -2,7 +2,7 @@
 //!
 //! Handshakes run in tasks of their own with a time limit, so that a slow one
 //! holds up nobody; they end with the listener. The number of connections is
-//! limited; beyond it clients wait.
+//! limited, below the number of files the process may open; beyond it clients wait.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use axum::extract::connect_info::Connected;
 use axum::serve::IncomingStream;
+use colony_margo::Digest;
 use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
@@ -19,14 +20,14 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tracing::{info, warn};
 
-use super::stream::Connection;
+use super::stream::{Connection, Patience};
 use super::verify::plain;
 use crate::identity::SpiffeId;
-use crate::svid;
+use crate::{limit, svid};
 
 const HANDSHAKE: Duration = Duration::from_secs(10);
-const IDLE: Duration = Duration::from_secs(600);
-const MAX_CONNECTIONS: usize = 8192;
+const PATIENCE: Patience =
+    Patience { first: Duration::from_secs(30), idle: Duration::from_secs(600) };
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Listens for TLS connections.
@@ -49,6 +50,8 @@ pub struct Reloader {
 pub struct Peer {
     /// From the certificate, if one was shown.
     pub id: Option<SpiffeId>,
+    /// The digest of the public key in it, as `requested_key` gives it.
+    pub key: Option<Digest>,
     pub addr: SocketAddr,
     /// When the connection was made.
     pub since: Instant,
@@ -106,16 +109,18 @@ impl axum::serve::Listener for TlsListener {
 }
 
 impl Peer {
-    /// Somebody whose connection begins at this moment.
+    /// Somebody whose connection begins at this moment, and whose key is not known.
     pub fn new(id: Option<SpiffeId>, addr: SocketAddr) -> Peer {
-        Peer { id, addr, since: Instant::now() }
+        Peer { id, key: None, addr, since: Instant::now() }
     }
 }
 
 impl Connected<IncomingStream<'_, TlsListener>> for Peer {
     fn connect_info(stream: IncomingStream<'_, TlsListener>) -> Peer {
-        let id = stream.io().certificate().and_then(|it| svid::id(it).ok());
-        Peer { id, addr: *stream.remote_addr(), since: stream.io().since() }
+        let certificate = stream.io().certificate();
+        let id = certificate.and_then(|it| svid::id(it).ok());
+        let key = certificate.and_then(|it| svid::key(it).ok());
+        Peer { id, key, addr: *stream.remote_addr(), since: stream.io().since() }
     }
 }
 
@@ -124,7 +129,7 @@ async fn accept_all(
     config: watch::Receiver<Arc<ServerConfig>>,
     done: mpsc::Sender<(Connection, SocketAddr)>,
 ) {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let places = Arc::new(Semaphore::new(limit::connections()));
     let mut handshakes = JoinSet::new();
     while let Ok(place) = places.clone().acquire_owned().await {
         while handshakes.try_join_next().is_some() {}
@@ -153,7 +158,7 @@ async fn handshake(
     match timeout(HANDSHAKE, acceptor.accept(stream)).await {
         Ok(Ok(stream)) => {
             // A closed channel means that nobody serves any more.
-            let _ = done.send((Connection::new(stream, IDLE, place), addr)).await;
+            let _ = done.send((Connection::new(stream, PATIENCE, place), addr)).await;
         }
         Ok(Err(error)) => info!(peer.addr = %addr, "handshake failed: {}", plain(error)),
         Err(_) => info!(peer.addr = %addr, "handshake took too long"),

@@ -1,7 +1,8 @@
 //! An accepted connection that ends when nothing moves on it.
 //!
 //! A machine that lost its power says no goodbye, and a stranger may connect
-//! and stay silent; neither may hold a connection for ever.
+//! and stay silent; neither may hold a connection for ever. Who has not sent the
+//! head of a request yet has little time for it, however slowly it comes.
 
 use std::io;
 use std::pin::Pin;
@@ -18,21 +19,32 @@ use tokio_rustls::server::TlsStream;
 #[derive(Debug)]
 pub struct Connection {
     stream: TlsStream<TcpStream>,
-    patience: Duration,
-    idle: Pin<Box<Sleep>>,
+    patience: Patience,
+    /// When it ends.
+    end: Pin<Box<Sleep>>,
+    head: Head,
     since: Instant,
     /// One of the listener's places, free again when the connection ends.
     _place: OwnedSemaphorePermit,
 }
 
+/// How long a connection may stay as it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patience {
+    /// Until the head of the first request is there.
+    pub first: Duration,
+    /// From then on, while nothing moves.
+    pub idle: Duration,
+}
+
 impl Connection {
     pub(super) fn new(
         stream: TlsStream<TcpStream>,
-        patience: Duration,
+        patience: Patience,
         place: OwnedSemaphorePermit,
     ) -> Connection {
-        let idle = Box::pin(sleep(patience));
-        Connection { stream, patience, idle, since: Instant::now(), _place: place }
+        let (end, head) = (Box::pin(sleep(patience.first)), Head::default());
+        Connection { stream, patience, end, head, since: Instant::now(), _place: place }
     }
 
     /// The certificate that the client showed.
@@ -52,11 +64,13 @@ impl Connection {
         polled: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if polled.is_ready() {
-            let until = Instant::now() + self.patience;
-            self.idle.as_mut().reset(until);
+            if self.head.whole {
+                let until = Instant::now() + self.patience.idle;
+                self.end.as_mut().reset(until);
+            }
             return polled;
         }
-        ready!(self.idle.as_mut().poll(cx));
+        ready!(self.end.as_mut().poll(cx));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
@@ -67,7 +81,9 @@ impl AsyncRead for Connection {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
         let polled = Pin::new(&mut self.stream).poll_read(cx, buf);
+        self.head.read(&buf.filled()[before..]);
         self.moved(cx, polled)
     }
 }
@@ -104,6 +120,33 @@ impl AsyncWrite for Connection {
     }
 }
 
+/// How much of the first request's head was read: it ends with an empty line.
+#[derive(Debug, Default)]
+struct Head {
+    begun: bool,
+    /// Nothing stands on the line yet.
+    fresh: bool,
+    whole: bool,
+}
+
+impl Head {
+    fn read(&mut self, bytes: &[u8]) {
+        if self.whole {
+            return;
+        }
+        for byte in bytes {
+            match byte {
+                b'\r' => {}
+                // Lines before the first one count for nothing.
+                b'\n' if !self.begun => {}
+                b'\n' if self.fresh => self.whole = true,
+                b'\n' => self.fresh = true,
+                _ => (self.begun, self.fresh) = (true, false),
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -117,16 +160,44 @@ mod tests {
     use super::*;
     use crate::{Authority, ClientAuth, Credentials, PrivateKey, SpiffeId, Trust, tls};
 
+    const SHORT: Duration = Duration::from_millis(100);
+    const LONG: Duration = Duration::from_secs(600);
+
     #[tokio::test]
     async fn silent_connection_ends_and_frees_its_place() {
+        check("", Patience { first: SHORT, idle: LONG }).await;
+        check("GET / HTTP/1.1\r\nHost: a\r\n", Patience { first: SHORT, idle: LONG }).await;
+        check("GET / HTTP/1.1\r\n\r\n", Patience { first: LONG, idle: SHORT }).await;
+    }
+
+    #[test]
+    fn a_head_ends_with_an_empty_line() {
+        check_head("GET / HTTP/1.1\r\nHost: a\r\n\r\n", true);
+        check_head("GET / HTTP/1.1\n\n", true);
+        check_head("GET / HTTP/1.1\r\nHost: a\r\n", false);
+        check_head("\r\n\r\n\r\n", false);
+        check_head("\r\nGET / HTTP/1.1\r\n\r\n", true);
+    }
+
+    #[track_caller]
+    fn check_head(text: &str, whole: bool) {
+        let mut head = Head::default();
+        // As slowly as it can come.
+        text.as_bytes().chunks(1).for_each(|it| head.read(it));
+        assert_eq!(head.whole, whole, "{text:?}");
+    }
+
+    /// The client says `said` and nothing more.
+    async fn check(said: &str, patience: Patience) {
         let places = Arc::new(Semaphore::new(1));
         let place = places.clone().acquire_owned().await.unwrap();
         let (mut client, server) = pair().await;
-        let mut server = Connection::new(server, Duration::from_millis(100), place);
-        client.write_all(b"x").await.unwrap();
-        assert_eq!(server.read_u8().await.unwrap(), b'x');
+        let mut server = Connection::new(server, patience, place);
+        client.write_all(said.as_bytes()).await.unwrap();
+        let mut read = vec![0; said.len()];
+        server.read_exact(&mut read).await.unwrap();
         let error = server.read_u8().await.unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{said:?}");
         assert_eq!(places.available_permits(), 0);
         drop(server);
         assert_eq!(places.available_permits(), 1);

@@ -22,6 +22,26 @@ async fn member_is_known_by_its_certificate() {
 }
 
 #[tokio::test]
+async fn member_is_known_by_the_key_it_asked_for() {
+    let site = Site::new(DOMAIN);
+    let shown = |ConnectInfo(peer): ConnectInfo<Peer>| async move { format!("{:?}", peer.key) };
+    let server = Router::new().route("/", get(shown));
+    let server = Server::start(server, &site.server(), ClientAuth::Optional).await;
+    let id = SpiffeId::wfm_client(DOMAIN, "a", "n1").unwrap();
+    for algorithm in
+        [&rcgen::PKCS_ECDSA_P256_SHA256, &rcgen::PKCS_ECDSA_P384_SHA384, &rcgen::PKCS_ED25519]
+    {
+        let key = KeyPair::generate_for(algorithm).unwrap();
+        let csr = CertificateParams::default().serialize_request(&key).unwrap().pem().unwrap();
+        let chain = site.authority.sign(&csr, &id, &[], now(), DAY).unwrap();
+        let own = site.credentials(chain, key.serialize_pem());
+        let answer = support::get(&site.link(&own, &server), "/").await.unwrap();
+        let asked = format!("{:?}", Some(colony_wfm::requested_key(&csr).unwrap()));
+        assert_eq!(String::from_utf8_lossy(&answer.body), asked);
+    }
+}
+
+#[tokio::test]
 async fn nobody_is_let_in_only_where_that_is_meant() {
     let site = Site::new(DOMAIN);
     check(&site, ClientAuth::Optional, None, "nobody").await;

@@ -105,7 +105,7 @@ impl Fake {
 
 #[async_trait]
 impl Manager for Fake {
-    fn accepts(&self, id: &SpiffeId) -> Result<String, Problem> {
+    fn accepts(&self, id: &SpiffeId, _key: Option<Digest>) -> Result<String, Problem> {
         match id.as_wfm_client() {
             Some(("a", client)) if client != "retired" => Ok(client.to_owned()),
             Some(_) | None => Err(Problem::new(ProblemType::NotAuthorized).detail(id.to_string())),

@@ -1,0 +1,83 @@
+//! A name that is given to another machine is not that of the one before.
+
+use std::time::Duration;
+
+use colony_api::client::Client as Operator;
+use colony_wfm::{Client, PrivateKey};
+
+use crate::plant::{Node, Plant};
+use crate::status_of;
+
+#[tokio::test]
+async fn a_retired_node_stays_out_when_its_name_is_given_to_another() {
+    let plant = Plant::new().await;
+    let role = plant.first_start().await;
+    let operator = Operator::unix(&role.socket).expect("a socket");
+    let stolen = Machine::join(&plant, "t1").await;
+    operator.node_retire("plant", "a").await.expect("it is retired");
+    let fresh = Machine::join(&plant, "t2").await;
+
+    for _ in 0..2 {
+        assert_eq!(fresh.poll().await, 200, "the one in force");
+        assert_eq!(stolen.poll().await, 403, "it only has the name");
+        let renewed = stolen.client().renew(&stolen.key.csr().expect("a request")).await;
+        assert_eq!(status_of(&renewed), 403);
+        let again = Node::join(&stolen.token, &stolen.key, Some("a")).await;
+        let error = again.err().expect("its token is spent").to_string();
+        assert!(error.contains("token was used before"), "{error}");
+    }
+    role.stop().await;
+
+    let role = plant.start(None).await;
+    assert_eq!(stolen.poll().await, 403, "after a restart, too");
+    assert_eq!(fresh.poll().await, 200);
+    role.stop().await;
+}
+
+#[tokio::test]
+async fn a_join_whose_answer_was_lost_is_repeated_and_a_key_may_change() {
+    let plant = Plant::new().await;
+    let role = plant.first_start().await;
+    let first = Machine::join(&plant, "t1").await;
+    let again = Node::join(&first.token, &first.key, Some("a")).await.expect("it is repeated");
+    assert_eq!(again.name, "a");
+
+    let next = PrivateKey::generate().expect("a key");
+    let renewed = first.client().renew(&next.csr().expect("a request")).await.expect("renewed");
+    assert_eq!(first.poll().await, 200, "the answer may have been lost");
+    let next = first.node.with(renewed, &next);
+    assert_eq!(poll(&next).await, 200);
+    assert_eq!(first.poll().await, 403, "the next key was seen");
+    role.stop().await;
+}
+
+/// A node named `a`, with all it has.
+struct Machine {
+    token: String,
+    key: PrivateKey,
+    node: Node,
+}
+
+impl Machine {
+    async fn join(plant: &Plant, token: &str) -> Machine {
+        let token = plant.central.node_token(token, 3_600).await;
+        let key = PrivateKey::generate().expect("a key");
+        let node = Node::join(&token, &key, Some("a")).await.expect("it joins");
+        Machine { token, key, node }
+    }
+
+    fn client(&self) -> &Client {
+        &self.node.client
+    }
+
+    async fn poll(&self) -> u16 {
+        poll(self.client()).await
+    }
+}
+
+async fn poll(client: &Client) -> u16 {
+    match client.manifest(None, None, Duration::ZERO).await {
+        Ok(_) => 200,
+        refused => status_of(&refused),
+    }
+}

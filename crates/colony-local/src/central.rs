@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use bytes::Bytes;
-use http::Method;
+use http::{Method, StatusCode};
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
@@ -49,6 +49,8 @@ pub(crate) enum CentralError {
     Fenced { by: Incarnation },
     #[error("{0}")]
     Diverged(String),
+    #[error("it is too large for the central orchestrator: {0}")]
+    TooLarge(String),
     #[error("the central orchestrator refused: {0}")]
     Refused(String),
     #[error("could not read the answer of the central orchestrator")]
@@ -214,6 +216,9 @@ fn check(answer: Answer) -> Result<Answer, CentralError> {
     if answer.status.is_server_error() {
         let said = anyhow::anyhow!("it answered {}: {}", answer.status, detail(&answer));
         return Err(CentralError::Away(said));
+    }
+    if answer.status == StatusCode::PAYLOAD_TOO_LARGE {
+        return Err(CentralError::TooLarge(detail(&answer)));
     }
     let problem = serde_json::from_slice::<Problem>(&answer.body).ok();
     match problem.as_ref().and_then(Kind::of) {

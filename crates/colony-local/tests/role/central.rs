@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -50,6 +50,8 @@ struct Inner {
     away: AtomicBool,
     fenced: AtomicBool,
     alive: AtomicBool,
+    /// The largest body it takes.
+    room: AtomicUsize,
     used: Mutex<BTreeSet<String>>,
     log: Mutex<Log>,
     events: watch::Sender<Vec<Event>>,
@@ -76,6 +78,7 @@ impl Central {
             away: AtomicBool::new(false),
             fenced: AtomicBool::new(false),
             alive: AtomicBool::new(false),
+            room: AtomicUsize::new(usize::MAX),
             used: Mutex::default(),
             log: Mutex::new(Log::new("plant".parse().expect("a name"), 0)),
             events: watch::Sender::default(),
@@ -121,6 +124,11 @@ impl Central {
         self.0.away.store(away, Ordering::SeqCst);
     }
 
+    /// Bodies above this are refused.
+    pub(crate) fn set_room(&self, bytes: usize) {
+        self.0.room.store(bytes, Ordering::SeqCst);
+    }
+
     pub(crate) fn set_fenced(&self) {
         self.0.fenced.store(true, Ordering::SeqCst);
         self.hint(|_| {});
@@ -152,6 +160,12 @@ impl Central {
         let found =
             soon("an event", events.wait_for(|it| it.iter().any(&is))).await.expect("events");
         found.iter().find(|it| is(it)).expect("it was found").clone()
+    }
+
+    /// Waits until `is` likes the log as a whole.
+    pub(crate) async fn all(&self, is: impl Fn(&[Event]) -> bool) {
+        let mut events = self.0.events.subscribe();
+        soon("the log", events.wait_for(|it| is(it))).await.expect("events");
     }
 
     pub(crate) fn events(&self) -> Vec<Event> {
@@ -203,6 +217,11 @@ fn router(central: Central) -> Router {
 async fn present(State(central): State<Central>, request: Request, next: Next) -> Response {
     if central.0.away.load(Ordering::SeqCst) {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
+    let length = request.headers().get("content-length").and_then(|it| it.to_str().ok());
+    let length: usize = length.and_then(|it| it.parse().ok()).unwrap_or(0);
+    if length > central.0.room.load(Ordering::SeqCst) {
+        return StatusCode::PAYLOAD_TOO_LARGE.into_response();
     }
     next.run(request).await
 }
@@ -270,6 +289,9 @@ async fn events(
     Json(batch): Json<EventBatch>,
 ) -> Result<Json<BatchAnswer>, Refusal> {
     let mut log = central.0.log.lock().expect("no panic");
+    if batch.events.first().is_some_and(|it| it.seq > log.next) {
+        return Ok(Json(BatchAnswer { next_seq: log.next }));
+    }
     let fresh: Vec<Event> = batch.events.into_iter().filter(|it| it.seq >= log.next).collect();
     for event in &fresh {
         let follows = log.follow(event);

@@ -4,6 +4,7 @@
 mod central;
 mod identity;
 mod plant;
+mod uplink;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -13,6 +13,7 @@ use colony_store::Write;
 use colony_task::Signal;
 use tokio_util::sync::CancellationToken;
 
+use crate::auth::Keys;
 use crate::brain::Brain;
 use crate::fault::Fault;
 use crate::force::Forces;
@@ -34,6 +35,7 @@ pub(crate) struct Shared {
     pub brain: Arc<Brain>,
     pub repo: Repo,
     pub identity: Identity,
+    pub keys: Keys,
     pub metrics: Arc<Metrics>,
     pub relay: Relay<SiteLogRequest, LogAnswer>,
     pub reports: Reports,

@@ -17,7 +17,7 @@ use crate::brain::Brain;
 use crate::config::Config;
 use crate::force::Forces;
 use crate::identity::Identity;
-use crate::link::nodes;
+use crate::link::{join, nodes};
 use crate::metrics::Metrics;
 use crate::relay::Relay;
 use crate::writer::Writer;
@@ -44,6 +44,7 @@ pub struct Central {
 
 /// Opens the data directory, the database, Git and the port.
 pub async fn start(config: Config) -> anyhow::Result<Central> {
+    colony_wfm::open_files_raise();
     std::fs::create_dir_all(&config.data)
         .with_context(|| format!("could not make {}", config.data.display()))?;
     let now = clock::unix(clock::wall());
@@ -63,6 +64,7 @@ pub async fn start(config: Config) -> anyhow::Result<Central> {
         brain: Arc::new(brain),
         repo: place::open_repo(&config).await?,
         identity,
+        keys: join::restore(&store).await?,
         metrics: Arc::new(Metrics::new()),
         relay: Relay::default(),
         reports: nodes::restore(&store).await?,
@@ -95,6 +97,11 @@ impl Central {
     /// The root that clients trust this role by.
     pub fn ca_path(&self) -> PathBuf {
         self.app.identity.ca_path()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn app(&self) -> App {
+        self.app.clone()
     }
 
     /// Serves until `stop`; every task has ended when this returns.

@@ -68,8 +68,21 @@ impl From<Problem> for Fault {
 
 impl From<colony_store::Error> for Fault {
     fn from(error: colony_store::Error) -> Fault {
-        if let colony_store::Error::Used { .. } = error {
-            return colony_wfm::join::token_used().into();
+        match &error {
+            colony_store::Error::Used { .. } => return colony_wfm::join::token_used().into(),
+            colony_store::Error::Exists { what } => {
+                return Fault::refused(format!("there is a {what}"));
+            }
+            colony_store::Error::Missing { what } => {
+                return Fault::not_found(format!("there is no {what}"));
+            }
+            colony_store::Error::Address
+            | colony_store::Error::Database { .. }
+            | colony_store::Error::Migration(_)
+            | colony_store::Error::File(_)
+            | colony_store::Error::Corrupt { .. }
+            | colony_store::Error::Unwritable { .. }
+            | colony_store::Error::EventStored => {}
         }
         let error = anyhow::Error::from(error);
         tracing::warn!("the database failed a request: {error:#}");

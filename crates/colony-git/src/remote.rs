@@ -64,6 +64,11 @@ pub(crate) enum Kind {
 const USER: &str = "x-access-token";
 
 impl Remote {
+    /// A repository that lets everybody in, or whom its address names.
+    pub fn new(url: impl Into<String>) -> Remote {
+        Remote { url: url.into(), auth: Auth::None }
+    }
+
     /// Takes the address apart, so that no secret stays in what is printed or run.
     pub(crate) fn address(&self) -> Result<Address, Error> {
         let url = self.url.as_str();
@@ -121,8 +126,8 @@ impl Remote {
         Error::Address { url: self.shown(), problem }
     }
 
-    /// The address without what stands before the host.
-    fn shown(&self) -> String {
+    /// The address for people to see: without what stands before the host.
+    pub fn shown(&self) -> String {
         let shown = match (self.url.split_once("://"), self.url.rsplit_once('@')) {
             (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
             (Some(_), None) | (None, Some(_) | None) => self.url.clone(),

@@ -28,6 +28,12 @@ pub enum Error {
     /// The single use of `id` is over; nothing of the write was stored.
     #[error("`{id}` was used before")]
     Used { scope: String, id: String },
+    /// What was to be added is there; nothing of the write was stored.
+    #[error("{what} exists")]
+    Exists { what: String },
+    /// What was to be removed is not there; nothing of the write was stored.
+    #[error("{what} does not exist")]
+    Missing { what: String },
     /// Somebody else stored one of these events; nothing of the write was stored.
     #[error("an event of this write is stored already")]
     EventStored,

@@ -59,6 +59,17 @@ impl Tx {
         line.map_err(|source| Error::Database { doing, source })
     }
 
+    pub(crate) async fn fetch_optional(&mut self, query: Query) -> Result<Option<Line>, Error> {
+        let doing = query.doing;
+        let line = match self {
+            Tx::Sqlite(tx) => {
+                bound!(query).fetch_optional(&mut **tx).await.map(|it| it.map(Line::Sqlite))
+            }
+            Tx::Pg(tx) => bound!(query).fetch_optional(&mut **tx).await.map(|it| it.map(Line::Pg)),
+        };
+        line.map_err(|source| Error::Database { doing, source })
+    }
+
     pub(crate) async fn commit(self) -> Result<(), Error> {
         let done = match self {
             Tx::Sqlite(tx) => tx.commit().await,

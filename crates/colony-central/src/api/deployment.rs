@@ -92,6 +92,7 @@ pub(crate) async fn why(
 ) -> Result<Json<WhyView>, Fault> {
     let handle: DeploymentName = name("name", &handle)?;
     let site: Option<SiteName> = query.site.map(|it| name("site", &it)).transpose()?;
+    site.iter().try_for_each(|it| operator.must_be_at(Role::Viewer, it))?;
     Ok(Json(view::why(&app, &operator, &handle, site.as_ref()).await?))
 }
 

@@ -72,9 +72,10 @@ impl Wanted {
         Ok(Wanted { filter, deployments, operator: operator.clone() })
     }
 
-    /// What the store cannot filter.
+    /// What the store cannot filter. What is of no site is of the whole fleet.
     pub(super) fn takes(&self, event: &StoredEvent) -> bool {
-        let site = event.site.as_ref().is_none_or(|it| self.operator.sees(it));
+        let whole = self.operator.sees_all();
+        let site = event.site.as_ref().map_or(whole, |it| self.operator.sees(it));
         let known = self.deployments.as_ref();
         site && known.is_none_or(|it| event.deployment.as_ref().is_some_and(|d| it.contains(d)))
     }

@@ -16,11 +16,13 @@ mod site;
 mod site_order;
 mod status;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod token;
 
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{delete, get, post};
-use axum::{Json, Router};
+use axum::{Json, Router, middleware};
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa::OpenApi;
 
@@ -43,6 +45,7 @@ pub(crate) fn router(app: App) -> Router {
         .route("/openapi.json", get(async || Json(document())))
         .fallback(async || Fault::not_found("there is nothing at this address"))
         .layer(CatchPanicLayer::new())
+        .layer(middleware::from_fn(colony_wfm::finish))
         .with_state(app)
 }
 

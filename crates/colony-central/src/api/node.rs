@@ -24,6 +24,7 @@ pub(crate) async fn list(
     Asked(query): Asked<SiteQuery>,
 ) -> Result<Json<Vec<NodeView>>, Fault> {
     let site: Option<SiteName> = query.site.map(|it| name("site", &it)).transpose()?;
+    site.iter().try_for_each(|it| operator.must_be_at(Role::Viewer, it))?;
     Ok(Json(view::nodes(&app, &operator, site.as_ref()).await?))
 }
 

@@ -5,13 +5,14 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use colony_api::request::RegistryAdd;
 use colony_api::view::RegistryView;
+use colony_git::Remote;
 use colony_store::{Registry, Write};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::brain::own_event;
-use crate::catalog::{self, BUILTIN, listed};
+use crate::catalog::{self, BUILTIN, Fresh, listed};
 use crate::clock;
 use crate::extract::Sent;
 use crate::fault::Fault;
@@ -54,25 +55,44 @@ pub(crate) async fn add(
     operator: Operator,
     Sent(request): Sent<RegistryAdd>,
 ) -> Result<(StatusCode, Json<RegistryView>), Fault> {
-    operator.must_be(Role::Operator)?;
-    let name = named(&request)?;
-    let registry = Registry {
-        name: name.clone(),
-        url: request.url.clone(),
-        at: clock::wall(),
-        last_sync: None,
-        last_error: None,
-        revision: None,
+    operator.must_be_everywhere(Role::Operator)?;
+    let (name, branch) = (named(&request)?, request.branch.as_deref());
+    let store = app.brain.store();
+    let known = store.registry_list().await?.into_iter().find(|it| it.name == name);
+    let registry = match known {
+        Some(known) => {
+            same(&known, catalog::branch(store, &name).await?.as_deref(), &request)?;
+            let registry = catalog::sync(store, &app.data, known).await?;
+            registry.last_error.as_ref().map_or(Ok(()), |it| Err(unreadable(it)))?;
+            registry
+        }
+        None => {
+            let fresh = Fresh { name: &name, url: &request.url, branch };
+            let added = fresh.add(&app.brain, &app.data, &operator.name).await?;
+            added.map_err(|it| unreadable(&it))?
+        }
     };
-    catalog::forget(app.brain.store(), &name, request.branch.as_deref()).await?;
-    let registry = catalog::sync(app.brain.store(), &app.data, registry).await?;
-    if let Some(error) = &registry.last_error {
-        app.brain.store().registry_delete(&name).await?;
-        return Err(Fault::field("url", format!("the registry cannot be read: {error}")));
-    }
-    let body = json!({"name": name, "url": request.url});
-    told(&app, &operator, "registry_added", body).await?;
     Ok((StatusCode::CREATED, Json(shown(&app, registry).await?)))
+}
+
+/// Whoever adds what is there has it read again; another place needs another name.
+fn same(known: &Registry, branch: Option<&str>, request: &RegistryAdd) -> Result<(), Fault> {
+    if (known.url.as_str(), branch) == (request.url.as_str(), request.branch.as_deref()) {
+        return Ok(());
+    }
+    let (name, url) = (&known.name, Remote::new(&known.url).shown());
+    let branch = branch.map(|it| format!(", branch {it}")).unwrap_or_default();
+    Err(Fault::field(
+        "name",
+        format!(
+            "registry `{name}` is at {url}{branch}; choose another name with `--name`, or remove \
+             it first with `colony app registry delete {name}`"
+        ),
+    ))
+}
+
+fn unreadable(error: &str) -> Fault {
+    Fault::field("url", format!("the registry cannot be read: {error}"))
 }
 
 /// Read a registry again
@@ -85,7 +105,7 @@ pub(crate) async fn sync(
     operator: Operator,
     Path(name): Path<String>,
 ) -> Result<Json<RegistryView>, Fault> {
-    operator.must_be(Role::Operator)?;
+    operator.must_be_everywhere(Role::Operator)?;
     let registry = one(&app, &name).await?;
     let registry = catalog::sync(app.brain.store(), &app.data, registry).await?;
     Ok(Json(shown(&app, registry).await?))
@@ -101,14 +121,15 @@ pub(crate) async fn remove(
     operator: Operator,
     Path(name): Path<String>,
 ) -> Result<StatusCode, Fault> {
-    operator.must_be(Role::Operator)?;
+    operator.must_be_everywhere(Role::Operator)?;
     if name == BUILTIN {
         return Err(Fault::refused("the built-in registry comes with the program"));
     }
-    if !app.brain.store().registry_delete(&name).await? {
-        return Err(unknown(&name, &app.brain.store().registry_list().await?));
-    }
-    told(&app, &operator, "registry_removed", json!({"name": name})).await?;
+    one(&app, &name).await?;
+    let body = json!({"name": name});
+    let event = own_event("registry_removed", &operator.name, clock::wall(), (None, None), body);
+    let write = Write { registries_remove: vec![name], events: vec![event], ..Write::default() };
+    app.brain.write(|_| Ok::<_, Fault>(((), write))).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -123,7 +144,7 @@ async fn shown(app: &App, registry: Registry) -> Result<RegistryView, Fault> {
     let broken = catalog::broken(app.brain.store(), &registry.name).await?;
     Ok(RegistryView {
         name: registry.name,
-        url: registry.url,
+        url: Remote::new(registry.url).shown(),
         packages,
         broken: broken.len() as u64,
         revision: registry.revision,
@@ -138,7 +159,8 @@ fn named(request: &RegistryAdd) -> Result<String, Fault> {
     if request.url.trim().is_empty() {
         return Err(Fault::field("url", "say where the registry is: a path or a Git URL"));
     }
-    let name = request.name.clone().unwrap_or_else(|| last_part(&request.url));
+    let name =
+        request.name.clone().unwrap_or_else(|| last_part(&Remote::new(&request.url).shown()));
     match name.parse::<colony_core::id::SiteName>() {
         Err(_) => Err(Fault::field(
             "name",
@@ -163,9 +185,4 @@ fn last_part(url: &str) -> String {
 fn unknown(name: &str, all: &[Registry]) -> Fault {
     let known: Vec<String> = all.iter().map(|it| it.name.clone()).collect();
     Fault::not_found(format!("no registry `{name}`; there is {}", listed(&known, "none")))
-}
-
-async fn told(app: &App, operator: &Operator, kind: &str, body: Value) -> Result<(), Fault> {
-    let event = own_event(kind, &operator.name, clock::wall(), (None, None), body);
-    app.brain.write(|_| Ok(((), Write { events: vec![event], ..Write::default() }))).await
 }

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use colony_api::request::TokenAdd;
 use colony_api::view::TokenView;
 use colony_core::id::SiteName;
-use colony_store::{OperatorToken, Write};
+use colony_store::{NewEvent, OperatorToken, Write};
 use serde_json::json;
 
 use crate::app::App;
@@ -29,7 +29,7 @@ pub(crate) async fn list(
     State(app): State<App>,
     operator: Operator,
 ) -> Result<Json<Vec<TokenView>>, Fault> {
-    operator.must_be(Role::Admin)?;
+    operator.must_be_everywhere(Role::Admin)?;
     let all = app.brain.store().token_list().await?;
     Ok(Json(all.into_iter().map(|it| shown(it, None)).collect()))
 }
@@ -43,15 +43,11 @@ pub(crate) async fn make(
     operator: Operator,
     Sent(request): Sent<TokenAdd>,
 ) -> Result<(StatusCode, Json<TokenView>), Fault> {
-    operator.must_be(Role::Admin)?;
+    operator.must_be_everywhere(Role::Admin)?;
     let role: Role = request.role.parse().map_err(|it: String| Fault::field("role", it))?;
     check_name(&request.name)?;
     for site in &request.sites {
         name::<SiteName>("sites", site)?;
-    }
-    let store = app.brain.store();
-    if store.token_list().await?.iter().any(|it| it.name == request.name) {
-        return Err(Fault::refused(format!("there is a token `{}`", request.name)));
     }
     let (token, hash) = auth::make()?;
     let created = clock::wall();
@@ -63,9 +59,14 @@ pub(crate) async fn make(
         created,
         expires: request.lifetime_seconds.map(|it| created.after(Duration::from_secs(it))),
     };
-    store.token_put(&made).await?;
+    let body = json!({"name": made.name, "role": made.role});
+    let write = Write {
+        tokens_add: vec![made.clone()],
+        events: vec![told(&operator, "token_made", body)],
+        ..Write::default()
+    };
+    app.brain.write(|_| Ok::<_, Fault>(((), write))).await?;
     colony_fail::hit(colony_fail::Point::CentralTokenStored);
-    told(&app, &operator, "token_made", json!({"name": made.name, "role": made.role})).await?;
     Ok((StatusCode::CREATED, Json(shown(made, Some(token)))))
 }
 
@@ -79,14 +80,16 @@ pub(crate) async fn remove(
     operator: Operator,
     Path(name): Path<String>,
 ) -> Result<StatusCode, Fault> {
-    operator.must_be(Role::Admin)?;
-    if !app.brain.store().token_delete(&name).await? {
-        let known = app.brain.store().token_list().await?;
+    operator.must_be_everywhere(Role::Admin)?;
+    let known = app.brain.store().token_list().await?;
+    if !known.iter().any(|it| it.name == name) {
         let known: Vec<String> = known.into_iter().map(|it| it.name).collect();
         let known = listed(&known, "none");
         return Err(Fault::not_found(format!("no token `{name}`; there is {known}")));
     }
-    told(&app, &operator, "token_removed", json!({"name": name})).await?;
+    let event = told(&operator, "token_removed", json!({"name": name}));
+    let write = Write { tokens_remove: vec![name], events: vec![event], ..Write::default() };
+    app.brain.write(|_| Ok::<_, Fault>(((), write))).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -104,12 +107,6 @@ fn shown(it: OperatorToken, token: Option<String>) -> TokenView {
     TokenView { name, role, sites, created, expires, token }
 }
 
-async fn told(
-    app: &App,
-    operator: &Operator,
-    kind: &str,
-    body: serde_json::Value,
-) -> Result<(), Fault> {
-    let event = own_event(kind, &operator.name, clock::wall(), (None, None), body);
-    app.brain.write(|_| Ok(((), Write { events: vec![event], ..Write::default() }))).await
+fn told(operator: &Operator, kind: &str, body: serde_json::Value) -> NewEvent {
+    own_event(kind, &operator.name, clock::wall(), (None, None), body)
 }

@@ -1,11 +1,11 @@
 //! A site's orchestrator (LO), known by its certificate.
 
 use axum::extract::{ConnectInfo, FromRequestParts, RawPathParams};
-use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use colony_api::path::INCARNATION_HEADER;
 use colony_core::event::Incarnation;
 use colony_core::id::SiteName;
+use colony_core::time::Wall;
 use colony_wfm::Peer;
 
 use crate::app::App;
@@ -33,37 +33,50 @@ impl FromRequestParts<App> for Local {
         if let Some(named) = named.filter(|it| it != site.as_str()) {
             return Err(Fault::forbidden(format!("site {site} does not speak for `{named}`")));
         }
-        let local = Local { site, incarnation: incarnation(&parts.headers)? };
-        local.check_current(app).await?;
+        let local = Local { site, incarnation: incarnation(parts, app)? };
+        let heard = local.check_current(app).await?;
+        app.heard(&local.site, heard, clock::wall()).await?;
         Ok(local)
     }
 }
 
 impl Local {
-    /// Refuses who was replaced, and notes that the current one is heard.
-    async fn check_current(&self, app: &App) -> Result<(), Fault> {
+    /// Who reads Git with a certificate, if somebody does. Git itself says no
+    /// incarnation: who is not known by its key is only known by its site.
+    pub(crate) async fn reader(parts: &Parts, app: &App) -> Result<Option<Local>, Fault> {
+        let Some(site) = site_of(parts, app) else { return Ok(None) };
+        let local = Local { site, incarnation: incarnation(parts, app)? };
+        local.check_current(app).await?;
+        Ok(Some(local))
+    }
+
+    /// Refuses who was replaced; answers when the site was heard last.
+    async fn check_current(&self, app: &App) -> Result<Option<Wall>, Fault> {
         let fleet = app.brain.read().await?;
         let unknown = || Fault::not_found(format!("site `{}` does not exist", self.site));
         let view = fleet.site(&self.site).ok_or_else(unknown)?;
-        let (current, heard) = (view.incarnation(), view.head.last_heard);
-        drop(fleet);
-        match (self.incarnation, current) {
-            (Some(own), Some(current)) if own < current => return Err(Fault::fenced(current)),
-            _ => {}
+        match (self.incarnation, view.incarnation()) {
+            (Some(own), Some(current)) if own < current => Err(Fault::fenced(current)),
+            (_, _) => Ok(view.head.last_heard),
         }
-        app.heard(&self.site, heard, clock::wall()).await
     }
 }
 
 /// The site of the certificate, if it is one of this fleet.
-pub(crate) fn site_of(parts: &Parts, app: &App) -> Option<SiteName> {
+fn site_of(parts: &Parts, app: &App) -> Option<SiteName> {
     let ConnectInfo(peer) = parts.extensions.get::<ConnectInfo<Peer>>()?;
     let id = peer.id.as_ref().filter(|it| it.trust_domain() == app.identity.domain())?;
     id.as_site_client()?.parse().ok()
 }
 
-fn incarnation(headers: &HeaderMap) -> Result<Option<Incarnation>, Fault> {
-    let Some(value) = headers.get(INCARNATION_HEADER) else { return Ok(None) };
+/// What the key says, else what the header says.
+fn incarnation(parts: &Parts, app: &App) -> Result<Option<Incarnation>, Fault> {
+    let peer = parts.extensions.get::<ConnectInfo<Peer>>();
+    let key = peer.and_then(|it| it.0.key).map(|it| it.to_string());
+    if let Some(known) = key.and_then(|it| app.keys.get(&it)) {
+        return Ok(Some(known));
+    }
+    let Some(value) = parts.headers.get(INCARNATION_HEADER) else { return Ok(None) };
     let number = value.to_str().ok().and_then(|it| it.trim().parse().ok());
     let wrong = || Fault::invalid(format!("`{INCARNATION_HEADER}` is not a number"));
     number.map(Some).ok_or_else(wrong)

@@ -1,8 +1,10 @@
 //! Who is asking: an operator by token, a site's orchestrator by certificate.
 //!
 //! Tokens are random and only their hash is kept. A site speaks for itself
-//! alone: the site of its certificate must be the one in the path.
+//! alone: the site of its certificate must be the one in the path. Which of a
+//! site's orchestrators it is, the key it joined with says.
 
+mod key;
 mod local;
 mod token;
 
@@ -13,7 +15,8 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use colony_core::id::SiteName;
 
-pub(crate) use local::{Local, site_of};
+pub(crate) use key::Keys;
+pub(crate) use local::Local;
 pub(crate) use token::{ADMIN, make, presented};
 
 use crate::app::App;
@@ -62,7 +65,7 @@ pub(crate) struct Operator {
 }
 
 impl Operator {
-    /// Refuses who has not this role.
+    /// Refuses who has not this role, wherever; what is done has a site, too.
     pub(crate) fn must_be(&self, role: Role) -> Result<(), Fault> {
         if self.role >= role {
             return Ok(());
@@ -80,18 +83,33 @@ impl Operator {
         Err(Fault::forbidden(format!("token `{}` is not for site {site}", self.name)))
     }
 
-    /// Refuses who has not this role at every site: a push may touch any.
+    /// Refuses who has not this role at every site: what a push, a token or a
+    /// registry touches is not of one site.
     pub(crate) fn must_be_everywhere(&self, role: Role) -> Result<(), Fault> {
         self.must_be(role)?;
-        if self.sites.is_empty() {
+        if self.sees_all() {
             return Ok(());
         }
-        Err(Fault::forbidden(format!("token `{}` is for some sites only", self.name)))
+        let sites = self.sites.join(", ");
+        let said = format!("token `{}` is for {sites} only; this is of the whole fleet", self.name);
+        Err(Fault::forbidden(said))
+    }
+
+    /// Whether the token is for every site, also for those to come.
+    pub(crate) fn sees_all(&self) -> bool {
+        self.sites.is_empty()
     }
 
     /// Whether the site is among those the token is for.
     pub(crate) fn sees(&self, site: &SiteName) -> bool {
-        self.sites.is_empty() || self.sites.iter().any(|it| it == site.as_str())
+        self.sees_all() || self.sites.iter().any(|it| it == site.as_str())
+    }
+}
+
+#[cfg(test)]
+impl Operator {
+    pub(crate) fn admin() -> Operator {
+        Operator { name: "ana".to_owned(), role: Role::Admin, sites: Vec::new() }
     }
 }
 

@@ -3,11 +3,13 @@
 //! `write` is the only way anything is changed: what the closure did to the
 //! fleet, the events it tells and the changes it asks of Git go into one
 //! transaction, and whoever waits is woken after the commit. If the transaction
-//! fails, the sites it touched are read again, so that memory never runs ahead
-//! of the disk. Readers share the lock and never see what is not committed.
+//! fails or is given up, the sites it touched are read again, so that memory
+//! never runs ahead of the disk. Readers share the lock and never see what is not committed.
 
 mod bell;
 mod record;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 
@@ -31,7 +33,8 @@ pub(crate) struct Brain {
 #[derive(Debug)]
 struct State {
     fleet: Fleet,
-    /// Sites whose rows could not be read again after a failed transaction.
+    /// Sites whose rows in memory may not be those on disk: a transaction of
+    /// theirs is open, was given up, or failed and they could not be read again.
     ahead: BTreeSet<SiteName>,
 }
 
@@ -92,8 +95,11 @@ impl Brain {
         rows.append(&mut write.rows);
         write.rows = rows;
         let sites = sites_of(&write.rows);
+        // Whoever waits for the commit may be gone before its end.
+        state.ahead.extend(sites.iter().cloned());
         match self.store.commit(write).await {
             Ok(position) => {
+                state.ahead.clear();
                 drop(state);
                 self.head.send_if_modified(|head| {
                     // Another write may have told a later one already.
@@ -105,7 +111,7 @@ impl Brain {
                 Ok(answer)
             }
             Err(error) => {
-                self.retreat(&mut state, sites).await;
+                self.retreat(&mut state, BTreeSet::new()).await;
                 Err(error.into())
             }
         }

@@ -4,6 +4,7 @@
 //! had of it stays. The application that comes with colony is the registry
 //! `builtin`.
 
+mod add;
 mod package;
 mod sync;
 pub(crate) mod version;
@@ -14,8 +15,9 @@ use std::sync::Arc;
 use colony_margo::{ApplicationDescription, Digest};
 use colony_store::{CentralStore, PackageHead};
 
+pub(crate) use add::Fresh;
 pub(crate) use package::lint;
-pub(crate) use sync::{BUILTIN, Sync, add_builtin, broken, forget, sync};
+pub(crate) use sync::{BUILTIN, Sync, add_builtin, branch, broken, sync};
 
 use crate::fault::Fault;
 

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use colony_core::time::Wall;
+use colony_git::Remote;
 use colony_git::registry::{Packages, packages};
-use colony_git::{Auth, Remote};
 use colony_margo::{Finding, Severity};
 use colony_store::{CentralStore, Registry};
 use colony_task::Reconcile;
 use serde_json::{Value, json};
 
-use super::package::{Broken, file_of, read};
+use super::package::{self, Broken, file_of};
 use crate::brain::Brain;
 use crate::clock;
 
@@ -23,8 +23,8 @@ pub(crate) const BUILTIN: &str = "builtin";
 
 /// How often every registry is read again.
 const PERIOD: Duration = Duration::from_secs(300);
-const FINDINGS: &str = "registry-findings/";
-const BRANCH: &str = "registry-branch/";
+pub(super) const FINDINGS: &str = "registry-findings/";
+pub(super) const BRANCH: &str = "registry-branch/";
 
 /// Reads every registry now and then.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ pub(crate) async fn add_builtin(store: &CentralStore, at: Wall) -> anyhow::Resul
     };
     store.registry_put(&registry).await?;
     for (version, text) in colony_builtin::packages() {
-        let package = read(BUILTIN, &format!("hello/{version}"), text.as_bytes(), at);
+        let package = package::read(BUILTIN, &format!("hello/{version}"), text.as_bytes(), at);
         let package = package.map_err(|it| anyhow::anyhow!("{BUILTIN} {version}: {it:?}"))?;
         store.package_put(&package).await?;
     }
@@ -78,7 +78,8 @@ pub(crate) async fn sync(
         return Ok(registry);
     }
     let now = clock::wall();
-    match fetch(store, data, &registry).await? {
+    let branch = branch(store, &registry.name).await?;
+    match read(data, &registry.name, &registry.url, branch.as_deref()).await {
         Ok(found) => {
             registry.revision = Some(found.revision.clone());
             registry.last_error = None;
@@ -87,27 +88,34 @@ pub(crate) async fn sync(
         Err(error) => registry.last_error = Some(error),
     }
     registry.last_sync = Some(now);
-    store.registry_put(&registry).await?;
+    if !store.registry_synced(&registry).await? {
+        tracing::info!(registry = registry.name, "the registry was removed while it was read");
+    }
     Ok(registry)
 }
 
-async fn fetch(
-    store: &CentralStore,
+/// Reads what a registry holds; an error is told without its passwords.
+pub(super) async fn read(
     data: &Path,
-    registry: &Registry,
-) -> Result<Result<Packages, String>, colony_store::Error> {
-    let branch = store.note_get(&format!("{BRANCH}{}", registry.name)).await?;
-    let branch = branch.as_ref().and_then(Value::as_str).map(str::to_owned);
-    let dir = data.join("registries").join(&registry.name);
-    let remote = Remote { url: registry.url.clone(), auth: Auth::None };
+    name: &str,
+    url: &str,
+    branch: Option<&str>,
+) -> Result<Packages, String> {
+    let (dir, remote) = (folder(data, name), Remote::new(url));
+    let branch = branch.map(str::to_owned);
     let read = move || packages(&dir, &remote, branch.as_deref());
-    Ok(match tokio::task::spawn_blocking(read).await {
+    match tokio::task::spawn_blocking(read).await {
         Ok(read) => read.map_err(|it| crate::repo::said(&it)),
         Err(error) => Err(error.to_string()),
-    })
+    }
 }
 
-async fn take(
+/// Where the copy of a registry is.
+pub(super) fn folder(data: &Path, name: &str) -> PathBuf {
+    data.join("registries").join(name)
+}
+
+pub(super) async fn take(
     store: &CentralStore,
     registry: &str,
     found: Packages,
@@ -116,7 +124,7 @@ async fn take(
     let mut broken: Vec<Broken> = found.skipped.iter().map(|it| too_large(it)).collect();
     let mut versions: BTreeMap<(String, String), String> = BTreeMap::new();
     for file in &found.packages {
-        match read(registry, &file.path, &file.text, now) {
+        match package::read(registry, &file.path, &file.text, now) {
             Err(it) => broken.push(*it),
             Ok(package) => {
                 let key = (package.application.clone(), package.version.clone());
@@ -141,14 +149,13 @@ pub(crate) async fn broken(
     Ok(kept.and_then(|it| serde_json::from_value(it).ok()).unwrap_or_default())
 }
 
-/// Remembers the branch of a registry; forgets what was found before.
-pub(crate) async fn forget(
+/// The branch of a registry, if somebody named one.
+pub(crate) async fn branch(
     store: &CentralStore,
     registry: &str,
-    branch: Option<&str>,
-) -> Result<(), colony_store::Error> {
-    store.note_put(&format!("{BRANCH}{registry}"), &json!(branch)).await?;
-    store.note_put(&format!("{FINDINGS}{registry}"), &json!([])).await
+) -> Result<Option<String>, colony_store::Error> {
+    let kept = store.note_get(&format!("{BRANCH}{registry}")).await?;
+    Ok(kept.as_ref().and_then(Value::as_str).map(str::to_owned))
 }
 
 fn too_large(file: &str) -> Broken {

@@ -1,7 +1,7 @@
 //! The hosted repository over Git's smart HTTP.
 //!
-//! A site reads it with its certificate, an operator with a token; writing
-//! needs the role operator. A push wakes the sites as CO's own commits do.
+//! A site reads it with its certificate, an operator with a token for all sites;
+//! writing needs the role operator. A push wakes the sites as CO's own commits do.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ use serde::Deserialize;
 use tokio_util::io::ReaderStream;
 
 use crate::app::App;
-use crate::auth::{Operator, Role, site_of};
+use crate::auth::{Local, Operator, Role};
 use crate::brain::own_event;
 use crate::clock;
 use crate::fault::Fault;
@@ -33,17 +33,20 @@ pub(super) fn routes() -> Router<App> {
         .route("/git/deployments.git/git-receive-pack", post(push).layer(limit))
 }
 
-/// Who may read: a site of this fleet, or anybody with a token.
+/// Who may read: a site of this fleet, or a token that is for all sites, for the
+/// repository shows them all.
 struct Reader(Option<Operator>);
 
 impl FromRequestParts<App> for Reader {
     type Rejection = Fault;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Reader, Fault> {
-        if site_of(parts, app).is_some() {
+        if Local::reader(parts, app).await?.is_some() {
             return Ok(Reader(None));
         }
-        Operator::from_request_parts(parts, app).await.map(|it| Reader(Some(it)))
+        let operator = Operator::from_request_parts(parts, app).await?;
+        operator.must_be_everywhere(Role::Viewer)?;
+        Ok(Reader(Some(operator)))
     }
 }
 

@@ -11,16 +11,19 @@ use colony_core::event::Incarnation;
 use colony_core::fleet::{Fleet, JoinRefusal};
 use colony_core::id::SiteName;
 use colony_core::time::Wall;
-use colony_store::Write;
+use colony_store::{CentralStore, Write};
 use colony_wfm::{Claims, IdentityError, TokenKind, requested_key, token};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::app::App;
+use crate::auth::Keys;
 use crate::brain::own_event;
 use crate::clock;
 use crate::extract::{Sent, name};
 use crate::fault::Fault;
+
+const PREFIX: &str = "joined/";
 
 /// Join a site's orchestrator to the fleet
 #[utoipa::path(post, path = "/colony/v1/join", tag = "site link", request_body = SiteJoinRequest,
@@ -101,6 +104,7 @@ async fn first(
     colony_fail::hit(colony_fail::Point::CentralJoinStored);
     match taken {
         Ok(incarnation) => {
+            app.keys.add(key, incarnation);
             app.metrics.joins.inc();
             Ok(incarnation)
         }
@@ -135,7 +139,18 @@ struct Given {
 }
 
 fn used(claims: &Claims) -> String {
-    format!("joined/{}", claims.id)
+    format!("{PREFIX}{}", claims.id)
+}
+
+/// Reads which keys were joined with before a restart.
+pub(crate) async fn restore(store: &CentralStore) -> Result<Keys, colony_store::Error> {
+    let keys = Keys::default();
+    for (_, note) in store.notes(PREFIX).await? {
+        if let Ok(given) = serde_json::from_value::<Given>(note) {
+            keys.add(&given.key, given.incarnation);
+        }
+    }
+    Ok(keys)
 }
 
 fn refused(refusal: &JoinRefusal) -> Fault {

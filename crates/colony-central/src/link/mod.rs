@@ -1,7 +1,9 @@
 //! What local orchestrators (LO) and this role say to each other.
 //!
 //! The LO opens every connection. Its certificate says which site it speaks
-//! for; a replaced one is refused with 409 whatever it asks.
+//! for; a replaced one is refused with 409 whatever it asks, if the key it shows
+//! is one that somebody joined with, or if it says its incarnation itself. Git's
+//! own requests do not say it.
 
 pub(crate) mod events;
 pub(crate) mod git;

@@ -39,8 +39,8 @@ pub(crate) async fn apply(
     }
     let event = Some(crate::view::event_id(app, *app.brain.head().borrow()));
     let now = clock::wall();
-    app.forces.add(&plan.forces, &operator.name);
     app.brain.write(|fleet| store(fleet, operator, &plan, now)).await?;
+    app.forces.add(&plan.forces, &operator.name);
     colony_fail::hit(colony_fail::Point::CentralChangeQueued);
     app.writer.wake();
     Ok(DeployAnswer { plan: plan.view, accepted: true, event })
@@ -131,4 +131,36 @@ fn events<'a>(
         let place = (Some(site), Some(&plan.view.name));
         own_event("deployment_planned", &operator.name, now, place, body)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use colony_store::ChangeEdit;
+    use colony_testkit::{App as Application, Plant, deployment_id};
+
+    use super::*;
+    use crate::Config;
+
+    #[tokio::test]
+    async fn a_forced_delete_that_was_not_stored_forces_nothing() {
+        let mut plant = Plant::new();
+        plant.join("a");
+        plant.deploy(&Application::new("hello", "1.0.0"));
+        plant.undeploy("hello");
+        let site = plant.site.name().clone();
+        let dir = tempfile::tempdir().expect("a folder");
+        let listen = "127.0.0.1:0".parse().expect("an address");
+        let central = crate::start(Config::new(dir.path().join("central"), listen)).await;
+        let app = central.expect("it starts").app();
+        let name = "hello".parse().expect("a name");
+        let mut plan = Plan::new(super::super::view(&name, "hello"), "Delete hello".to_owned());
+        let path = format!("deployments/{site}/hello.yaml");
+        plan.edits.push((site.clone(), ChangeEdit { path, expected: None, text: None }));
+        plan.forces.push((site, deployment_id("hello")));
+
+        let refused = apply(&app, &Operator::admin(), plan, false, None).await;
+
+        refused.expect_err("nobody knows the site");
+        assert_eq!(app.forces.due(&plant.events), [], "a later plain delete is a plain one");
+    }
 }

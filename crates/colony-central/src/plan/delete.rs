@@ -11,6 +11,7 @@ use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::fault::Fault;
 use crate::repo::Facts;
+use crate::view::no_deployment;
 
 /// Plans the end of a deployment. With `force` sites stop waiting for nodes
 /// that cannot confirm it.
@@ -21,14 +22,17 @@ pub(crate) async fn delete(
     sites: &[String],
     force: bool,
 ) -> Result<Plan, Fault> {
+    operator.must_be(Role::Operator)?;
     let mut found = places(app, operator, name, sites).await?;
-    let leaving = leaving(app, operator, name).await?;
     let named: BTreeSet<&str> = sites.iter().map(String::as_str).collect();
     let meant = |it: &SiteName| named.is_empty() || named.contains(it.as_str());
-    if found.iter().all(|it| it.file.is_none()) && !leaving.iter().any(meant) {
-        return Err(unknown(app, name).await?);
+    let mut leaving = leaving(app, operator, name).await?;
+    leaving.retain(meant);
+    if found.iter().all(|it| it.file.is_none()) && leaving.is_empty() {
+        return Err(no_deployment(&*app.brain.read().await?, operator, name));
     }
-    found.iter().try_for_each(|it| operator.must_be_at(Role::Operator, &it.site))?;
+    let all = found.iter().map(|it| &it.site).chain(&leaving);
+    all.into_iter().try_for_each(|it| operator.must_be_at(Role::Operator, it))?;
     check(app, name, &found, force).await?;
     let application = found.iter().find_map(|it| it.deployed.as_ref());
     let application = application.map(|it| Facts::of(it).application).unwrap_or_default();
@@ -39,7 +43,6 @@ pub(crate) async fn delete(
         plan.edit(&place.site, place.path(name), place.file.as_ref(), None);
     }
     if force {
-        let leaving = leaving.into_iter().filter(meant);
         (plan.commands, plan.forces) = forced(app, name, &found, leaving).await?;
     }
     plan.message = format!("Delete {name} at {}", said(&plan.sites()));
@@ -87,7 +90,7 @@ async fn forced(
     app: &App,
     name: &DeploymentName,
     places: &[Place],
-    leaving: impl Iterator<Item = SiteName>,
+    leaving: Vec<SiteName>,
 ) -> Result<Forced, Fault> {
     let sites: BTreeSet<SiteName> =
         places.iter().map(|it| it.site.clone()).chain(leaving).collect();
@@ -104,11 +107,4 @@ async fn forced(
         }
     }
     Ok((commands, wishes))
-}
-
-async fn unknown(app: &App, name: &DeploymentName) -> Result<Fault, Fault> {
-    let fleet = app.brain.read().await?;
-    let known: Vec<String> = fleet.deployment_names().map(ToString::to_string).collect();
-    let known = crate::catalog::listed(&known, "nothing deployed");
-    Ok(Fault::not_found(format!("there is no deployment `{name}`; there is {known}")))
 }

@@ -40,18 +40,18 @@ pub(crate) async fn sites_of(
     let mut unknown = Vec::new();
     for text in wanted {
         let site: SiteName = name("sites", text)?;
+        operator.must_be_at(Role::Viewer, &site)?;
         match fleet.site(&site) {
             Some(_) => drop(sites.insert(site)),
             None => unknown.push(text.clone()),
         }
     }
     if !unknown.is_empty() {
-        let known: Vec<String> = fleet.sites().map(|it| it.0.to_string()).collect();
-        let known = listed(&known, "none yet: add one with `colony site add`");
+        let known = fleet.sites().filter(|it| operator.sees(it.0)).map(|it| it.0.to_string());
+        let known = listed(&known.collect::<Vec<_>>(), "none yet: add one with `colony site add`");
         let unknown = unknown.join(", ");
         return Err(Fault::not_found(format!("no site `{unknown}`; there is {known}")));
     }
-    sites.iter().try_for_each(|it| operator.must_be_at(Role::Viewer, it))?;
     Ok(sites.into_iter().collect())
 }
 

@@ -10,7 +10,7 @@ use colony_core::time::Wall;
 use colony_store::Change;
 
 use super::told::Told;
-use super::{Versions, outcome, sentence, unknown_deployment, version_of, versions};
+use super::{Versions, no_deployment, outcome, sentence, version_of, versions};
 use crate::app::App;
 use crate::auth::Operator;
 use crate::clock;
@@ -48,7 +48,7 @@ pub(crate) async fn deployment(
     }
     let fleet = app.brain.read().await?;
     let shown = build(&fleet, name, &known).map(|it| with_pulls(app, it));
-    shown.ok_or_else(|| unknown_deployment(&fleet, name))
+    shown.ok_or_else(|| no_deployment(&fleet, operator, name))
 }
 
 /// How far images are is no event: the site's last report says it.

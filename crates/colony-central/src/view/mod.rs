@@ -29,6 +29,7 @@ pub(crate) use status::status;
 pub(crate) use why::{why, why_site};
 
 use crate::app::App;
+use crate::auth::Operator;
 use crate::fault::Fault;
 use crate::repo::Facts;
 
@@ -121,8 +122,11 @@ fn unknown_site(fleet: &Fleet, site: &SiteName) -> Fault {
     Fault::not_found(format!("site `{site}` does not exist; there is {known}"))
 }
 
-fn unknown_deployment(fleet: &Fleet, name: &DeploymentName) -> Fault {
-    let known: Vec<String> = fleet.deployment_names().map(ToString::to_string).collect();
+/// Names what is at sites the operator sees, and nothing else.
+pub(crate) fn no_deployment(fleet: &Fleet, operator: &Operator, name: &DeploymentName) -> Fault {
+    let seen = |it: &&DeploymentName| fleet.sites_of(it).any(|at| operator.sees(at.0));
+    let known: Vec<String> =
+        fleet.deployment_names().filter(seen).map(ToString::to_string).collect();
     let known = crate::catalog::listed(&known, "none yet: `colony deploy <application>`");
     Fault::not_found(format!("deployment `{name}` does not exist; there is {known}"))
 }

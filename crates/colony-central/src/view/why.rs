@@ -6,7 +6,7 @@ use colony_core::fleet::{Fleet, FleetCause, LO_SILENT, Owner, Why};
 use colony_core::id::{DeploymentName, NodeName, SiteName};
 use colony_core::time::{Spoken, Wall};
 
-use super::{deployment, unknown_deployment, unknown_site};
+use super::{deployment, no_deployment, unknown_site};
 use crate::app::App;
 use crate::auth::Operator;
 use crate::clock;
@@ -37,7 +37,7 @@ pub(crate) async fn why(
         reasons.extend(found.into_iter().map(|it| reason(&shown.site, it)));
     }
     if parts.is_empty() {
-        return Err(unknown_deployment(&fleet, name));
+        return Err(no_deployment(&fleet, operator, name));
     }
     let subject = site.map_or_else(|| name.to_string(), |site| format!("{name}@{site}"));
     Ok(WhyView { subject, summary: parts.join("; "), reasons })

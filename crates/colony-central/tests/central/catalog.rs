@@ -65,6 +65,35 @@ async fn a_registry_that_cannot_be_read_is_not_added() {
     let error = hub.client.registry_add(&add).await.expect_err("it is refused");
     assert!(error.to_string().contains("the registry cannot be read"), "{error}");
     assert_eq!(hub.client.registry_list().await.expect("a list").len(), 1);
+    assert!(!dir.path().join("central/registries/nowhere").exists(), "nothing is left of it");
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn a_registry_is_not_lost_to_another_of_its_name() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let registry = dir.path().join("apps");
+    package(&registry, "pump/1.0", "1.0", "pump");
+    let url = registry.display().to_string();
+    let add = |url: &str, branch: Option<&str>| RegistryAdd {
+        url: url.to_owned(),
+        name: Some("apps".to_owned()),
+        branch: branch.map(str::to_owned),
+    };
+    hub.client.registry_add(&add(&url, None)).await.expect("a registry");
+
+    let nowhere = dir.path().join("nowhere").display().to_string();
+    for other in [add(&nowhere, None), add(&url, Some("next"))] {
+        let error = hub.client.registry_add(&other).await.expect_err("it is another one");
+        let text = error.to_string();
+        assert!(text.contains("registry `apps` is at ") && text.contains("--name"), "{text}");
+    }
+    let kept = hub.client.registry_show("apps").await.expect("it is there");
+    assert_eq!((kept.url.as_str(), kept.packages), (url.as_str(), 1));
+    package(&registry, "pump/1.1", "1.1", "pump");
+    let again = hub.client.registry_add(&add(&url, None)).await.expect("it is read again");
+    assert_eq!(again.packages, 2);
     hub.stop().await;
 }
 

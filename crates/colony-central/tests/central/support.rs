@@ -67,7 +67,18 @@ impl Hub {
 
     /// A request as anybody could send it, with the operator's token.
     pub(crate) async fn send(&self, method: Method, path: &str, body: &str) -> Answer {
-        let bearer = format!("Bearer {}", self.token());
+        self.send_as(&self.token(), method, path, body).await
+    }
+
+    /// The same with another token.
+    pub(crate) async fn send_as(
+        &self,
+        token: &str,
+        method: Method,
+        path: &str,
+        body: &str,
+    ) -> Answer {
+        let bearer = format!("Bearer {token}");
         let tls = tls::client_config(None, Trust::RootsAnyHost { pem: &self.ca() });
         let link = Link::new(&self.url, tls.expect("TLS")).expect("a link");
         let headers = [("authorization", bearer.as_str())];
@@ -75,6 +86,15 @@ impl Hub {
         link.send(method, path, &headers, body, 1 << 20, Duration::from_secs(30))
             .await
             .expect("an answer")
+    }
+
+    /// A token with this role, for these sites only if there are any.
+    pub(crate) async fn made(&self, role: &str, sites: &[&str]) -> String {
+        let name = format!("{role}-{}", sites.join("-"));
+        let body = serde_json::json!({"name": name, "role": role, "sites": sites}).to_string();
+        let answer = self.send(Method::POST, "/api/v1/tokens", &body).await;
+        let made: serde_json::Value = serde_json::from_slice(&answer.body).expect("JSON");
+        made["token"].as_str().expect("a token").to_owned()
     }
 
     /// A site with one orchestrator that has read Git, and these nodes.

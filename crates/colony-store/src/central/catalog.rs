@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use colony_core::time::Wall;
 use colony_margo::Digest;
 
+use crate::central::write::{Exact, take_numbers};
 use crate::line::{Line, corrupt};
 use crate::query::Query;
 use crate::{CentralStore, Error, document};
@@ -62,10 +63,25 @@ impl CentralStore {
         Ok(found)
     }
 
-    /// False if there was none. Its packages stay.
-    pub async fn registry_delete(&self, name: &str) -> Result<bool, Error> {
-        let text = "DELETE FROM registry WHERE name = $1";
-        Ok(self.db.execute(Query::new("delete a registry", text).bind(name)).await? == 1)
+    /// Notes how a registry was read. False if the one of that name is gone or
+    /// another one by now: then nothing is stored.
+    pub async fn registry_synced(&self, registry: &Registry) -> Result<bool, Error> {
+        let name = registry_named(&registry.name);
+        let body = document::write(&name, registry)?;
+        let mut tx = self.db.begin().await?;
+        // Nobody adds or removes one until this is done.
+        take_numbers(&mut tx, 0, 0).await?;
+        let text = "SELECT body FROM registry WHERE name = $1";
+        let query = Query::new("read a registry", text).bind(registry.name.as_str());
+        let Some(line) = tx.fetch_optional(query).await? else { return Ok(false) };
+        let stored: Registry = line.body(&name)?;
+        if (&stored.url, stored.at) != (&registry.url, registry.at) {
+            return Ok(false);
+        }
+        let text = "UPDATE registry SET body = $2 WHERE name = $1";
+        let query = Query::new("store a registry", text).bind(registry.name.as_str());
+        tx.execute(query.bind(body)).await?;
+        tx.commit().await.map(|()| true)
     }
 
     /// True if it is new or differs in more than its time.
@@ -110,6 +126,20 @@ impl CentralStore {
         found.sort();
         Ok(found)
     }
+}
+
+/// Adds a registry, unless there is one of its name.
+pub(super) fn add(registry: &Registry) -> Result<Exact, Error> {
+    let text = "INSERT INTO registry (name, body) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING";
+    let body = document::write(&registry_named(&registry.name), registry)?;
+    let query = Query::new("add a registry", text).bind(registry.name.as_str()).bind(body);
+    Ok(Exact { query, otherwise: Error::Exists { what: registry_named(&registry.name) } })
+}
+
+pub(super) fn remove(name: &str) -> Exact {
+    let text = "DELETE FROM registry WHERE name = $1";
+    let query = Query::new("delete a registry", text).bind(name);
+    Exact { query, otherwise: Error::Missing { what: registry_named(name) } }
 }
 
 const PACKAGE_PUT: &str = "\

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use colony_core::time::Wall;
 
+use crate::central::write::Exact;
 use crate::line::Line;
 use crate::query::Query;
 use crate::{CentralStore, Error, document};
@@ -44,12 +45,22 @@ impl CentralStore {
         found.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(found)
     }
+}
 
-    /// False if there was none.
-    pub async fn token_delete(&self, name: &str) -> Result<bool, Error> {
-        let text = "DELETE FROM operator_token WHERE name = $1";
-        Ok(self.db.execute(Query::new("delete a token", text).bind(name)).await? == 1)
-    }
+/// Adds a token, unless there is one of its name.
+pub(super) fn add(token: &OperatorToken) -> Result<Exact, Error> {
+    let text = "INSERT INTO operator_token (name, hash, body) VALUES ($1, $2, $3) \
+                ON CONFLICT (name) DO NOTHING";
+    let body = document::write(&named(&token.name), token)?;
+    let query = Query::new("add a token", text);
+    let query = query.bind(token.name.as_str()).bind(token.hash.as_str()).bind(body);
+    Ok(Exact { query, otherwise: Error::Exists { what: named(&token.name) } })
+}
+
+pub(super) fn remove(name: &str) -> Exact {
+    let text = "DELETE FROM operator_token WHERE name = $1";
+    let query = Query::new("delete a token", text).bind(name);
+    Exact { query, otherwise: Error::Missing { what: named(name) } }
 }
 
 fn read(line: &Line) -> Result<OperatorToken, Error> {

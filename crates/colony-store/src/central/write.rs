@@ -4,10 +4,10 @@ use colony_core::fleet::{Row, RowKey};
 use colony_core::time::Wall;
 
 use crate::bulk::Bulk;
-use crate::central::{change, event, row};
+use crate::central::{catalog, change, event, operator, row};
 use crate::query::{Query, Value};
 use crate::tx::Tx;
-use crate::{CentralStore, Change, Error, NewEvent, note, used};
+use crate::{CentralStore, Change, Error, NewEvent, OperatorToken, Registry, note, used};
 
 /// What belongs together.
 #[derive(Debug, Clone, Default)]
@@ -19,6 +19,14 @@ pub struct Write {
     /// Ids of changes.
     pub changes_done: Vec<String>,
     pub notes: Vec<(String, serde_json::Value)>,
+    /// `Error::Exists` if there is one of the name.
+    pub tokens_add: Vec<OperatorToken>,
+    /// Names; `Error::Missing` if there is none.
+    pub tokens_remove: Vec<String>,
+    /// `Error::Exists` if there is one of the name.
+    pub registries_add: Vec<Registry>,
+    /// Names; `Error::Missing` if there is none. Packages stay.
+    pub registries_remove: Vec<String>,
     /// Scope, id and time: the whole write is refused with `Error::Used` if
     /// that id was used in that scope before.
     pub once: Option<(String, String, Wall)>,
@@ -48,10 +56,19 @@ struct Encoded {
     done: Vec<Query>,
     rows: row::Encoded,
     notes: Bulk,
+    exact: Vec<Exact>,
+}
+
+/// What touches one row, or refuses the whole write.
+#[derive(Debug)]
+pub(super) struct Exact {
+    pub query: Query,
+    pub otherwise: Error,
 }
 
 fn encode(write: Write) -> Result<Encoded, Error> {
     Ok(Encoded {
+        exact: exact(&write)?,
         once: write.once,
         events: write.events.into_iter().map(event::encode).collect::<Result<_, _>>()?,
         changes: write.changes_put.iter().map(change::encode).collect::<Result<_, _>>()?,
@@ -61,11 +78,29 @@ fn encode(write: Write) -> Result<Encoded, Error> {
     })
 }
 
+fn exact(write: &Write) -> Result<Vec<Exact>, Error> {
+    let mut all = Vec::new();
+    for it in &write.tokens_add {
+        all.push(operator::add(it)?);
+    }
+    for it in &write.registries_add {
+        all.push(catalog::add(it)?);
+    }
+    all.extend(write.tokens_remove.iter().map(|it| operator::remove(it)));
+    all.extend(write.registries_remove.iter().map(|it| catalog::remove(it)));
+    Ok(all)
+}
+
 impl Encoded {
     async fn store(self, tx: &mut Tx) -> Result<i64, Error> {
         let before = take_numbers(tx, self.events.len(), self.changes.len()).await?;
         if let Some((scope, id, at)) = self.once {
             mark_used(tx, scope, id, at).await?;
+        }
+        for it in self.exact {
+            if tx.execute(it.query).await? != 1 {
+                return Err(it.otherwise);
+            }
         }
         let position = before.position + self.events.len() as i64;
         store_events(tx, self.events, before.position).await?;
@@ -82,14 +117,18 @@ impl Encoded {
 
 /// The last numbers that were given away before this write.
 #[derive(Debug, Clone, Copy)]
-struct Numbers {
+pub(super) struct Numbers {
     position: i64,
     change: i64,
 }
 
 /// Always the first statement, also if nothing is numbered: whoever has the
 /// row lets no other write begin before its own is visible.
-async fn take_numbers(tx: &mut Tx, events: usize, changes: usize) -> Result<Numbers, Error> {
+pub(super) async fn take_numbers(
+    tx: &mut Tx,
+    events: usize,
+    changes: usize,
+) -> Result<Numbers, Error> {
     let text = "UPDATE event_head SET position = position + $1, changes = changes + $2 \
                 RETURNING position, changes";
     let (events, changes) = (events as i64, changes as i64);

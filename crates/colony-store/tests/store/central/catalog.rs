@@ -1,7 +1,7 @@
 //! Registries, packages, tokens.
 
 use colony_core::time::Wall;
-use colony_store::{OperatorToken, PackageHead, Registry};
+use colony_store::{Error, OperatorToken, PackageHead, Registry, Write};
 
 use crate::database::Database;
 use crate::sample;
@@ -16,12 +16,38 @@ pub(crate) async fn registries_are_kept_by_name(it: &Database) {
     store.registry_put(&main).await.expect("it is stored");
 
     assert_eq!(store.registry_list().await.expect("a list"), [registry("Extra"), main]);
-    assert!(store.registry_delete("Extra").await.expect("an answer"));
-    assert!(!store.registry_delete("Extra").await.expect("an answer"));
+    let remove = || Write { registries_remove: vec!["Extra".to_owned()], ..Write::default() };
+    store.commit(remove()).await.expect("it is removed");
+    refused(store.commit(remove()).await, "registry `Extra` does not exist");
     assert_eq!(store.registry_list().await.expect("a list").len(), 1);
 }
 
-fn registry(name: &str) -> Registry {
+pub(crate) async fn a_registry_that_is_gone_does_not_come_back(it: &Database) {
+    let store = it.open().await;
+    let add = |it: &Registry| Write { registries_add: vec![it.clone()], ..Write::default() };
+    let (old, mut other) = (registry("main"), registry("main"));
+    store.commit(add(&old)).await.expect("it is added");
+    refused(store.commit(add(&old)).await, "registry `main` exists");
+    assert!(store.registry_synced(&old).await.expect("an answer"));
+    let remove = Write { registries_remove: vec!["main".to_owned()], ..Write::default() };
+    store.commit(remove).await.expect("it is removed");
+
+    assert!(!store.registry_synced(&old).await.expect("an answer"), "it is gone");
+    assert_eq!(store.registry_list().await.expect("a list"), []);
+    other.url = "https://git.test/others.git".to_owned();
+    store.commit(add(&other)).await.expect("it is added");
+    assert!(!store.registry_synced(&old).await.expect("an answer"), "it is another one");
+    other.last_sync = Some(Wall(9));
+    assert!(store.registry_synced(&other).await.expect("an answer"));
+    assert_eq!(store.registry_list().await.expect("a list"), [other]);
+}
+
+#[track_caller]
+fn refused(answer: Result<i64, Error>, expected: &str) {
+    assert_eq!(answer.expect_err("it is refused").to_string(), expected);
+}
+
+pub(super) fn registry(name: &str) -> Registry {
     Registry {
         name: name.to_owned(),
         url: "https://git.test/apps.git".to_owned(),
@@ -76,12 +102,15 @@ pub(crate) async fn tokens_are_found_by_hash(it: &Database) {
     assert_eq!(store.token_by_hash("h1").await.expect("an answer"), None);
     assert_eq!(store.token_by_hash("h3").await.expect("an answer"), Some(ana.clone()));
     assert_eq!(store.token_list().await.expect("a list"), [ana, token("ben", "h2")]);
-    assert!(store.token_delete("ben").await.expect("an answer"));
-    assert!(!store.token_delete("ben").await.expect("an answer"));
+    let add = |it| Write { tokens_add: vec![it], ..Write::default() };
+    refused(store.commit(add(token("ben", "h4"))).await, "token `ben` exists");
+    let remove = || Write { tokens_remove: vec!["ben".to_owned()], ..Write::default() };
+    store.commit(remove()).await.expect("it is removed");
+    refused(store.commit(remove()).await, "token `ben` does not exist");
     assert_eq!(store.token_by_hash("h2").await.expect("an answer"), None);
 }
 
-fn token(name: &str, hash: &str) -> OperatorToken {
+pub(super) fn token(name: &str, hash: &str) -> OperatorToken {
     OperatorToken {
         name: name.to_owned(),
         hash: hash.to_owned(),

@@ -46,6 +46,7 @@ async fn conforms(engine: &Engine) {
         event::whatever_a_site_says_is_stored,
         event::hashes_of_a_log_are_found,
         catalog::registries_are_kept_by_name,
+        catalog::a_registry_that_is_gone_does_not_come_back,
         catalog::packages_are_kept_by_version,
         catalog::tokens_are_found_by_hash,
         corrupt::what_cannot_be_read_is_named,

@@ -7,6 +7,7 @@ use colony_store::{CentralStore, Error, Write};
 use serde_json::json;
 use sqlx::{Connection, PgConnection, SqliteConnection};
 
+use super::catalog;
 use crate::database::Database;
 use crate::sample;
 
@@ -19,6 +20,10 @@ fn full(once: &str, seq: u64) -> Write {
         changes_put: vec![sample::change("2")],
         changes_done: vec!["1".to_owned()],
         notes: vec![("a".to_owned(), json!(2))],
+        tokens_add: vec![catalog::token("ben", "h2")],
+        tokens_remove: vec!["ana".to_owned()],
+        registries_add: vec![catalog::registry("extra")],
+        registries_remove: vec!["main".to_owned()],
         once: Some(("join".to_owned(), once.to_owned(), Wall(1))),
     }
 }
@@ -30,7 +35,9 @@ async fn all(store: &CentralStore) -> String {
     let changes = store.changes_open().await.expect("changes");
     let head = store.event_head().await.expect("a head");
     let note = store.note_get("a").await.ok();
-    format!("{rows:?} {events:?} {changes:?} {head} {note:?}")
+    let tokens = store.token_list().await.expect("tokens");
+    let registries = store.registry_list().await.expect("registries");
+    format!("{rows:?} {events:?} {changes:?} {head} {note:?} {tokens:?} {registries:?}")
 }
 
 async fn begun(it: &Database) -> CentralStore {
@@ -39,6 +46,8 @@ async fn begun(it: &Database) -> CentralStore {
         events: vec![sample::event("home", Some(1))],
         changes_put: vec![sample::change("1")],
         notes: vec![("a".to_owned(), json!(1))],
+        tokens_add: vec![catalog::token("ana", "h1")],
+        registries_add: vec![catalog::registry("main")],
         once: Some(("join".to_owned(), "used".to_owned(), Wall(1))),
         ..Write::default()
     };

@@ -1,0 +1,86 @@
+//! A registry that comes new: read first, and only kept if that worked.
+
+use std::path::Path;
+
+use colony_git::Remote;
+use colony_store::{Registry, Write};
+use serde_json::json;
+
+use super::sync::{BRANCH, FINDINGS, folder, read, take};
+use crate::brain::{Brain, own_event};
+use crate::clock;
+
+/// What somebody wants to add.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fresh<'a> {
+    pub name: &'a str,
+    pub url: &'a str,
+    pub branch: Option<&'a str>,
+}
+
+impl Fresh<'_> {
+    /// Adds it, or says why it cannot be read; then nothing of it is left.
+    pub(crate) async fn add(
+        self,
+        brain: &Brain,
+        data: &Path,
+        by: &str,
+    ) -> Result<Result<Registry, String>, colony_store::Error> {
+        let found = match read(data, self.name, self.url, self.branch).await {
+            Ok(found) => found,
+            Err(error) => {
+                // A copy that stays is only clutter.
+                let _ = tokio::fs::remove_dir_all(folder(data, self.name)).await;
+                return Ok(Err(error));
+            }
+        };
+        let registry = self.registry(found.revision.clone());
+        brain.write(|_| Ok::<_, colony_store::Error>(((), self.write(&registry, by)))).await?;
+        // Cut off here, the packages come with the next reading.
+        take(brain.store(), self.name, found, registry.at).await?;
+        Ok(Ok(registry))
+    }
+
+    fn registry(self, revision: String) -> Registry {
+        let now = clock::wall();
+        Registry {
+            name: self.name.to_owned(),
+            url: self.url.to_owned(),
+            at: now,
+            last_sync: Some(now),
+            last_error: None,
+            revision: Some(revision),
+        }
+    }
+
+    fn write(self, registry: &Registry, by: &str) -> Write {
+        let name = self.name;
+        let body = json!({"name": name, "url": Remote::new(self.url).shown()});
+        Write {
+            registries_add: vec![registry.clone()],
+            events: vec![own_event("registry_added", by, registry.at, (None, None), body)],
+            notes: vec![
+                (format!("{BRANCH}{name}"), json!(self.branch)),
+                (format!("{FINDINGS}{name}"), json!([])),
+            ],
+            ..Write::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_event_has_the_password_of_a_registry() {
+        let url = "https://bob:hunter2@git.test/apps.git";
+        let fresh = Fresh { name: "apps", url, branch: None };
+
+        let write = fresh.write(&fresh.registry("3f2a1c".to_owned()), "ana");
+
+        let told = write.events[0].body.to_string();
+        assert!(told.contains("https://git.test/apps.git") && !told.contains("hunter2"), "{told}");
+        assert_eq!(write.registries_add[0].url, url, "it is still read with it");
+    }
+}

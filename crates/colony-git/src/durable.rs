@@ -5,13 +5,14 @@
 //! here: content, fsync, rename, fsync of the folder; a reference under the
 //! same lock file that every git takes, so a push at the same time waits or loses.
 
+mod lock;
+
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
@@ -19,11 +20,11 @@ use gix::ObjectId;
 use gix::objs::Kind;
 
 use crate::Error;
+use lock::Lock;
+pub(crate) use lock::{Holder, stale_lock_remove};
 
 /// Enough to keep a disk's queue filled.
 const THREADS: usize = 8;
-const LOCK_TRIES: usize = 1000;
-const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// Replaces a file.
 pub(crate) fn file_write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
@@ -93,69 +94,6 @@ pub(crate) fn ref_update(
     lock.commit(&format!("{new}\n"), &path)?;
     colony_fail::hit(colony_fail::Point::CentralBranchMoved);
     Ok(true)
-}
-
-/// Removes the lock of a process that died: one that stays while all live ones would have gone.
-pub(crate) fn stale_lock_remove(git_dir: &Path, name: &str) -> Result<(), Error> {
-    const TRIES: usize = 400;
-    let lock = lock_path(&git_dir.join(name));
-    for _ in 0..TRIES {
-        if !lock.exists() {
-            return Ok(());
-        }
-        std::thread::sleep(LOCK_PAUSE);
-    }
-    tracing::warn!(lock = %lock.display(), "removing a lock that a dead process left behind");
-    std::fs::remove_file(&lock).map_err(io("remove the stale lock", &lock))
-}
-
-/// Git's own lock of a reference: whoever creates the file holds it.
-struct Lock {
-    path: PathBuf,
-    file: File,
-    held: bool,
-}
-
-impl Lock {
-    fn take(reference: &Path) -> Result<Lock, Error> {
-        let path = lock_path(reference);
-        let folder = path.parent().unwrap_or(&path);
-        for _ in 0..LOCK_TRIES {
-            std::fs::create_dir_all(folder).map_err(io("create the folder", folder))?;
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(file) => return Ok(Lock { path, file, held: true }),
-                // Git removes folders of references that have become empty.
-                Err(it) if matches!(it.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound) => {
-                    std::thread::sleep(LOCK_PAUSE);
-                }
-                Err(it) => return Err(io("lock", &path)(it)),
-            }
-        }
-        Err(Error::Contended { doing: "lock the branch", tries: LOCK_TRIES })
-    }
-
-    fn commit(mut self, text: &str, reference: &Path) -> Result<(), Error> {
-        self.file.write_all(text.as_bytes()).map_err(io("write", &self.path))?;
-        self.file.sync_all().map_err(io("write", &self.path))?;
-        std::fs::rename(&self.path, reference).map_err(io("update", reference))?;
-        self.held = false;
-        folder_sync(reference.parent().unwrap_or(reference))
-    }
-}
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        if self.held {
-            // A lock that stays is found and removed at the next start.
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
-}
-
-fn lock_path(reference: &Path) -> PathBuf {
-    let mut path = reference.as_os_str().to_owned();
-    path.push(".lock");
-    PathBuf::from(path)
 }
 
 pub(crate) fn folder_sync(path: &Path) -> Result<(), Error> {

@@ -19,8 +19,10 @@ use tokio::process::Command;
 pub use gzip::gunzip;
 pub use reply::Reply;
 
+use crate::durable::{Holder, stale_lock_remove};
 use crate::error::Error;
 use crate::git;
+use crate::writer::hosted::BRANCH;
 
 /// The longest request body taken, after unpacking.
 pub const BODY_LIMIT: usize = 64 * 1024 * 1024;
@@ -124,10 +126,24 @@ pub async fn exchange(
     {
         return Ok(Reply::made(made));
     }
+    let holder = match service {
+        Service::ReceivePack => Some(free_branch(dir).await?),
+        Service::UploadPack => None,
+    };
     let mut command = command(dir, service, protocol);
     command.arg(dir).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().map_err(|it| git::spawn_error(it, DOING))?;
-    Reply::new(child, body).ok_or_else(|| Error::Git { doing: DOING, problem: NO_PIPES.to_owned() })
+    Reply::new(child, body, holder)
+        .ok_or_else(|| Error::Git { doing: DOING, problem: NO_PIPES.to_owned() })
+}
+
+/// A push whose git was killed leaves the lock of the branch behind, in which the next one would
+/// run; from here on, it may be ours.
+async fn free_branch(dir: &Path) -> Result<Holder, Error> {
+    let dir = dir.to_owned();
+    let removed = tokio::task::spawn_blocking(move || stale_lock_remove(&dir, BRANCH)).await;
+    removed.map_err(|it| Error::Git { doing: DOING, problem: it.to_string() })??;
+    Ok(Holder::new())
 }
 
 /// The answer, if no child is needed for it. What fails here is git's to judge.

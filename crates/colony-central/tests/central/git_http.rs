@@ -27,6 +27,23 @@ async fn git_clones_and_pushes_with_a_token_and_nobody_without() {
     hub.stop().await;
 }
 
+#[tokio::test]
+async fn the_lock_of_a_push_that_was_killed_stops_nobody() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let work = clone(&hub, dir.path()).await;
+    let lock = dir.path().join("central/deployments.git/refs/heads/main.lock");
+    for (name, text) in [("one", "by a push"), ("two", "by the next push")] {
+        std::fs::write(&lock, "").expect("a lock that stays");
+        std::fs::write(work.join(name), text).expect("a file");
+        git(&work, &["add", "."]).await;
+        git(&work, &["commit", "-qm", name]).await;
+        git(&work, &["push", "-q"]).await;
+        assert!(!lock.exists());
+    }
+    hub.stop().await;
+}
+
 /// Clones with the operator's token, as `colony repo clone` does.
 pub(crate) async fn clone(hub: &Hub, dir: &Path) -> PathBuf {
     let url = hub.url.replace("https://", &format!("https://me:{}@", hub.token()));

@@ -11,6 +11,7 @@ use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
+use crate::durable::Holder;
 use crate::git;
 
 const COMPLAINT_LIMIT: usize = 8 * 1024;
@@ -30,8 +31,8 @@ impl Reply {
         Reply(Source::Made(Bytes::from(bytes)))
     }
 
-    pub(super) fn new(child: Child, body: Bytes) -> Option<Reply> {
-        Some(Reply(Source::Git(Box::new(Running::new(child, body)?))))
+    pub(super) fn new(child: Child, body: Bytes, holder: Option<Holder>) -> Option<Reply> {
+        Some(Reply(Source::Git(Box::new(Running::new(child, body, holder)?))))
     }
 }
 
@@ -61,13 +62,16 @@ struct Running {
     stdout: ChildStdout,
     stderr: Option<ChildStderr>,
     complaint: Vec<u8>,
+    /// Of a push.
+    _holder: Option<Holder>,
 }
 
 impl Running {
-    fn new(mut child: Child, body: Bytes) -> Option<Running> {
+    fn new(mut child: Child, body: Bytes, holder: Option<Holder>) -> Option<Running> {
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take()?);
         let stderr = child.stderr.take();
-        Some(Running { child, stdin, body, stdout, stderr, complaint: Vec::new() })
+        let complaint = Vec::new();
+        Some(Running { child, stdin, body, stdout, stderr, complaint, _holder: holder })
     }
 
     fn feed(&mut self, cx: &mut Context<'_>) {

@@ -23,6 +23,7 @@ pub use batch::{Batch, Commit, Conflict, Edit, Written};
 pub use origin::Origin;
 
 use crate::cache::Cache;
+use crate::durable::Holder;
 use crate::error::Error;
 use crate::repo::{self, BLOB_LIMIT, Reached};
 use crate::{Auth, Remote, git, path, walk};
@@ -173,6 +174,8 @@ impl Deployments {
         const DOING: &str = "pack the repository up";
         let mut command = git::command(self.dir(), &[]);
         command.args(["gc", "--auto", "--quiet"]);
+        // It locks references, too.
+        let _holder = Holder::new();
         let output = git::run(command, DOING)?;
         match output.status.success() {
             true => Ok(()),

@@ -1,0 +1,171 @@
+//! Git's own lock of a reference, and what is done with one that a dead process
+//! left behind: nothing could be written until somebody removed it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use super::{folder_sync, io};
+use crate::Error;
+
+const TRIES: usize = 1000;
+/// A lock that stays this long is nobody's, if it is none of ours.
+const STALE_TRIES: usize = 400;
+const PAUSE: Duration = Duration::from_millis(5);
+
+static HOLDERS: AtomicUsize = AtomicUsize::new(0);
+
+/// Something of this process that may hold a lock: as long as there is one, no
+/// lock is taken for stale.
+#[derive(Debug)]
+pub(crate) struct Holder(());
+
+impl Holder {
+    pub(crate) fn new() -> Holder {
+        HOLDERS.fetch_add(1, Ordering::SeqCst);
+        Holder(())
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        HOLDERS.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Whoever creates the file holds it.
+pub(super) struct Lock {
+    path: PathBuf,
+    file: File,
+    held: bool,
+    _holder: Holder,
+}
+
+impl Lock {
+    /// Waits for its turn; what a dead process left behind is out of the way after that.
+    pub(super) fn take(reference: &Path) -> Result<Lock, Error> {
+        Lock::take_within(reference, TRIES, STALE_TRIES)
+    }
+
+    fn take_within(reference: &Path, tries: usize, stale: usize) -> Result<Lock, Error> {
+        let path = lock_path(reference);
+        if let Some(lock) = Lock::wait(&path, tries)? {
+            return Ok(lock);
+        }
+        remove_stale(&path, stale)?;
+        let contended = Error::Contended { doing: "lock the branch", tries };
+        Lock::wait(&path, tries)?.ok_or(contended)
+    }
+
+    fn wait(path: &Path, tries: usize) -> Result<Option<Lock>, Error> {
+        let folder = path.parent().unwrap_or(path);
+        for _ in 0..tries {
+            std::fs::create_dir_all(folder).map_err(io("create the folder", folder))?;
+            match OpenOptions::new().write(true).create_new(true).open(path) {
+                Ok(file) => {
+                    let (path, _holder) = (path.to_owned(), Holder::new());
+                    return Ok(Some(Lock { path, file, held: true, _holder }));
+                }
+                // Git removes folders of references that have become empty.
+                Err(it) if matches!(it.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound) => {
+                    std::thread::sleep(PAUSE);
+                }
+                Err(it) => return Err(io("lock", path)(it)),
+            }
+        }
+        Ok(None)
+    }
+
+    pub(super) fn commit(mut self, text: &str, reference: &Path) -> Result<(), Error> {
+        self.file.write_all(text.as_bytes()).map_err(io("write", &self.path))?;
+        self.file.sync_all().map_err(io("write", &self.path))?;
+        std::fs::rename(&self.path, reference).map_err(io("update", reference))?;
+        self.held = false;
+        folder_sync(reference.parent().unwrap_or(reference))
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        if self.held {
+            // A lock that stays is found and removed later.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Removes the lock of a process that died: the very same file stays while all
+/// live ones would have gone, and nothing of this process may hold it.
+pub(crate) fn stale_lock_remove(git_dir: &Path, name: &str) -> Result<(), Error> {
+    remove_stale(&lock_path(&git_dir.join(name)), STALE_TRIES)
+}
+
+fn remove_stale(lock: &Path, tries: usize) -> Result<(), Error> {
+    let Some(first) = file_of(lock) else { return Ok(()) };
+    for _ in 0..tries {
+        std::thread::sleep(PAUSE);
+        if HOLDERS.load(Ordering::SeqCst) > 0 || file_of(lock) != Some(first) {
+            return Ok(());
+        }
+    }
+    tracing::warn!(lock = %lock.display(), "removing a lock that a dead process left behind");
+    match std::fs::remove_file(lock) {
+        Err(it) if it.kind() != ErrorKind::NotFound => Err(io("remove the stale lock", lock)(it)),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Tells a file from another one of the same name.
+fn file_of(path: &Path) -> Option<(u64, u64, i64, i64)> {
+    let it = std::fs::symlink_metadata(path).ok()?;
+    Some((it.dev(), it.ino(), it.ctime(), it.ctime_nsec()))
+}
+
+fn lock_path(reference: &Path) -> PathBuf {
+    let mut path = reference.as_os_str().to_owned();
+    path.push(".lock");
+    PathBuf::from(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Mutex, PoisonError};
+
+    use super::*;
+
+    /// What holds a lock is counted for the whole process.
+    static TURN: Mutex<()> = Mutex::new(());
+
+    #[test]
+    fn a_lock_of_a_dead_process_is_taken_over() {
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let dir = tempfile::tempdir().expect("a folder");
+        let reference = dir.path().join("refs/heads/main");
+        Lock::take(&reference).expect("a lock").commit("a", &reference).expect("it is written");
+        std::fs::write(lock_path(&reference), "").expect("a lock that stays");
+
+        let lock = Lock::take_within(&reference, 2, 2).expect("its holder is dead");
+
+        lock.commit("b", &reference).expect("it is written");
+        assert_eq!(std::fs::read_to_string(&reference).expect("a file"), "b");
+        assert!(!lock_path(&reference).exists());
+    }
+
+    #[test]
+    fn a_lock_that_may_be_ours_stays() {
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let dir = tempfile::tempdir().expect("a folder");
+        let reference = dir.path().join("main");
+        std::fs::write(lock_path(&reference), "").expect("a lock");
+        let push = Holder::new();
+
+        let refused = Lock::take_within(&reference, 2, 2).err().expect("somebody holds it");
+
+        assert!(matches!(refused, Error::Contended { .. }), "{refused}");
+        drop(push);
+        Lock::take_within(&reference, 2, 2).expect("nobody holds it");
+    }
+}

@@ -2,6 +2,8 @@
 
 /// The most that fits into one, behind the number of its band.
 const BAND_LIMIT: usize = 65_515;
+/// The longest that git takes, with its digits.
+const LENGTH_LIMIT: usize = 65_520;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Line<'a> {
@@ -24,21 +26,26 @@ impl<'a> Line<'a> {
 pub(super) fn read(mut body: &[u8]) -> Option<Vec<Line<'_>>> {
     let mut lines = Vec::new();
     while !body.is_empty() {
-        let digits = std::str::from_utf8(body.get(..4)?).ok()?;
-        let length = usize::from_str_radix(digits, 16).ok()?;
+        let length = length(body.get(..4)?)?;
         let end = length.max(4);
         lines.push(match length {
             0 => Line::Flush,
             1 => Line::Delimiter,
-            2..=4 => return None,
-            _ => {
+            5..=LENGTH_LIMIT => {
                 let text = body.get(4..length)?;
                 Line::Text(text.strip_suffix(b"\n").unwrap_or(text))
             }
+            _ => return None,
         });
         body = body.get(end..)?;
     }
     Some(lines)
+}
+
+/// Hexadecimal digits and nothing else: a sign is none.
+fn length(digits: &[u8]) -> Option<usize> {
+    let value = |it: u8| char::from(it).to_digit(16).map(|it| it as usize);
+    digits.iter().try_fold(0, |length, it| Some(length * 16 + value(*it)?))
 }
 
 pub(super) fn text(out: &mut Vec<u8>, text: &str) {
@@ -73,8 +80,18 @@ mod tests {
         check("00", None);
         check("0009abcd", None);
         check("-004abcd", None);
+        check("+00bcommand", None);
+        check(" 00bcommand", None);
+        check("000Bcommand", Some("command"));
         check("zzzz", None);
         check("", Some(""));
+    }
+
+    #[test]
+    fn a_line_is_no_longer_than_git_takes() {
+        let line = |length: usize| format!("{length:04x}{}", "a".repeat(length - 4));
+        assert!(read(line(LENGTH_LIMIT).as_bytes()).is_some());
+        assert!(read(line(LENGTH_LIMIT + 1).as_bytes()).is_none());
     }
 
     #[test]

@@ -44,9 +44,11 @@ fn parts(a: &str, b: &str) -> Ordering {
     loop {
         match (a.next(), b.next()) {
             (None, None) => return Ordering::Equal,
-            // `1.0` and `1` differ only in how much was written down.
-            (Some(rest), None) => return if rest == "0" { continue } else { Ordering::Greater },
-            (None, Some(rest)) => return if rest == "0" { continue } else { Ordering::Less },
+            // `1.0` and `1` differ only in how much was written down, as `1.00` does.
+            (Some(rest), None) if part(rest, "0").is_eq() => {}
+            (Some(_), None) => return Ordering::Greater,
+            (None, Some(rest)) if part(rest, "0").is_eq() => {}
+            (None, Some(_)) => return Ordering::Less,
             (Some(a), Some(b)) if part(a, b).is_eq() => {}
             (Some(a), Some(b)) => return part(a, b),
         }
@@ -85,6 +87,19 @@ mod tests {
         assert_eq!(compare("1.2", "1.2-bad"), Ordering::Greater);
         assert_eq!(compare("1.2-bad", "1.1"), Ordering::Greater);
         assert_eq!(compare("1.0", "1"), Ordering::Equal);
+    }
+
+    /// Sorting by what is no order may panic.
+    #[test]
+    fn any_three_versions_have_an_order() {
+        const ALL: [&str; 12] =
+            ["1", "1.0", "1.00", "1.0.0", "01", "1.", "1.a", "1-0", "1-00", "1-a", "v1+x", ""];
+        let pairs = || ALL.iter().flat_map(|a| ALL.iter().map(move |b| (a, b)));
+        for (a, (b, c)) in ALL.iter().flat_map(|a| pairs().map(move |it| (a, it))) {
+            let (ab, bc) = (compare(a, b), compare(b, c));
+            assert_eq!(compare(b, a), ab.reverse(), "{a} {b}");
+            assert!(ab != bc || compare(a, c) == ab, "{a} {ab:?} {b} {bc:?} {c}");
+        }
     }
 
     #[track_caller]

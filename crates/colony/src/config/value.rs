@@ -23,8 +23,9 @@ pub(crate) fn pairs(text: Option<&str>) -> anyhow::Result<BTreeMap<String, Strin
 /// `5s`, `250ms` or `2m`.
 pub(crate) fn seconds(text: &str) -> anyhow::Result<Duration> {
     let digits = text.trim_end_matches(|it: char| it.is_ascii_alphabetic());
-    let number: u64 =
-        digits.parse().with_context(|| format!("`{text}` should read like 5s or 250ms"))?;
+    let plain = digits.bytes().all(|it| it.is_ascii_digit());
+    let number = plain.then(|| digits.parse::<u64>().ok()).flatten();
+    let number = number.with_context(|| format!("`{text}` should read like 5s or 250ms"))?;
     match &text[digits.len()..] {
         "ms" => Ok(Duration::from_millis(number)),
         "s" => Ok(Duration::from_secs(number)),
@@ -46,5 +47,6 @@ mod tests {
         assert_eq!(seconds("2m").expect("a time"), Duration::from_secs(120));
         assert!(seconds("5h").is_err());
         assert!(seconds("soon").is_err());
+        assert!(seconds("+5s").is_err());
     }
 }

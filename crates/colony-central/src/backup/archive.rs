@@ -1,14 +1,22 @@
 //! The file of a backup: a tar archive with names that are known before.
+//!
+//! Whoever restores is not always who saved: each file is taken once, none is
+//! longer than its kind, and one that is cut off anywhere is refused.
 
+use std::collections::BTreeSet;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
-use tar::{Archive, Builder, EntryType, Header};
+use anyhow::{Context, anyhow, bail};
+use tar::{Archive, Builder, Entry, EntryType, Header};
 
 use super::{ABOUT, BUNDLE, DATABASE, KEYS};
+
+/// The longest of the files that are held in memory: keys, and what a backup
+/// says of itself.
+const SMALL: u64 = 64 << 10;
 
 /// What goes into an entry.
 #[derive(Debug)]
@@ -60,30 +68,164 @@ fn put(tar: &mut Builder<File>, name: &str, content: &Content) -> anyhow::Result
 /// Unpacks everything into `folder`; a name nobody gave is refused.
 pub(super) fn read(file: &Path, folder: &Path) -> anyhow::Result<()> {
     let opened = File::open(file).with_context(|| format!("could not open {}", file.display()))?;
-    let mut tar = Archive::new(opened);
-    for entry in tar.entries().context("it is no backup")? {
-        let mut entry = entry.context("it is cut off, or no backup")?;
-        let name = entry.path()?.to_string_lossy().into_owned();
-        if !is_known(&name) || entry.header().entry_type() != EntryType::Regular {
-            bail!("it is no backup of a central orchestrator: it holds `{name}`");
-        }
-        let path = folder.join(&name);
+    let length = opened.metadata()?.len();
+    unpack(opened, length, |name, content| {
+        let path = folder.join(name);
         if let Some(parent) = path.parent() {
             self::folder(parent)?;
         }
-        keep(&mut entry, &path).with_context(|| format!("could not unpack {name}"))?;
+        keep(content, &path)
+    })
+}
+
+/// Hands each file of an archive of `length` bytes to `keep`, whole.
+pub(super) fn unpack(
+    from: impl Read,
+    length: u64,
+    mut keep: impl FnMut(&'static str, &mut dyn Read) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let mut tar = Archive::new(from);
+    let mut seen = BTreeSet::new();
+    // As it is written: what extends a header would be held in memory, at any length.
+    for entry in tar.entries().map_err(|it| broken(&it))?.raw(true) {
+        let mut entry = entry.map_err(|it| broken(&it))?;
+        let name = name_of(&entry)?;
+        if !seen.insert(name) {
+            bail!("it holds `{name}` twice");
+        }
+        check(name, entry.size(), length.saturating_sub(entry.raw_file_position()))?;
+        keep(name, &mut entry).with_context(|| format!("could not unpack {name}"))?;
+    }
+    match [ABOUT].iter().chain(&KEYS).find(|it| !seen.contains(**it)) {
+        Some(missing) => bail!("it is cut off, or no backup: `{missing}` is missing"),
+        None => Ok(()),
+    }
+}
+
+fn broken(error: &std::io::Error) -> anyhow::Error {
+    anyhow!("it is cut off, or no backup: {}", error.to_string().escape_debug())
+}
+
+fn name_of<R: Read>(entry: &Entry<'_, R>) -> anyhow::Result<&'static str> {
+    let found = entry.path_bytes();
+    let known = [ABOUT, DATABASE, BUNDLE].into_iter().chain(KEYS);
+    let known = known.into_iter().find(|it| it.as_bytes() == found.as_ref());
+    match known.filter(|_| entry.header().entry_type() == EntryType::Regular) {
+        Some(name) => Ok(name),
+        None => {
+            let found = String::from_utf8_lossy(&found).escape_debug().to_string();
+            bail!("it is no backup of a central orchestrator: it holds `{found}`")
+        }
+    }
+}
+
+/// The database and the repository are as long as the archive has room for.
+fn check(name: &str, size: u64, left: u64) -> anyhow::Result<()> {
+    if ![DATABASE, BUNDLE].contains(&name) && size > SMALL {
+        bail!("`{name}` has {size} bytes; a file of its kind has {SMALL} at most");
+    }
+    if size > left {
+        bail!("it is cut off: of the {size} bytes of `{name}` there are {left}");
     }
     Ok(())
 }
 
-fn is_known(name: &str) -> bool {
-    [ABOUT, DATABASE, BUNDLE].contains(&name) || KEYS.contains(&name)
-}
-
-fn keep(from: &mut impl Read, path: &Path) -> anyhow::Result<()> {
+fn keep(from: &mut dyn Read, path: &Path) -> anyhow::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     std::io::copy(from, &mut file)?;
     file.flush()?;
     file.sync_all()?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_packed_is_unpacked() {
+        assert_eq!(
+            told(&packed(&whole())),
+            "backup.json central.db ca/ca.key ca/ca.pem token.key admin.token"
+        );
+    }
+
+    #[test]
+    fn a_file_longer_than_its_kind_is_refused() {
+        let mut files = whole();
+        files[0].1 = "x".repeat(SMALL as usize);
+        assert!(!told(&packed(&files)).contains("at most"));
+        files[0].1.push('x');
+        check("`backup.json` has 65537 bytes; a file of its kind has 65536 at most", &files);
+        let mut files = whole();
+        files[1].1 = "x".repeat(SMALL as usize + 1);
+        assert!(told(&packed(&files)).starts_with("backup.json central.db"));
+    }
+
+    #[test]
+    fn a_backup_that_is_cut_off_anywhere_is_refused() {
+        let whole = packed(&whole());
+        let end = whole.len() - 1024;
+        for cut in (0..end).step_by(128) {
+            let told = told(&whole[..cut]);
+            assert!(told.contains("cut off"), "cut at {cut}: {told}");
+        }
+    }
+
+    #[test]
+    fn only_files_of_a_backup_are_taken_and_each_once() {
+        let twice: Vec<_> = [whole(), whole()].concat();
+        check("it holds `backup.json` twice", &twice);
+        let strange = [("ca/../x\u{1b}[2J", String::new())];
+        check("it is no backup of a central orchestrator: it holds `ca/../x\\u{1b}[2J`", &strange);
+    }
+
+    #[test]
+    fn a_size_nobody_has_is_refused_before_anything_is_kept() {
+        let mut bytes = packed(&whole());
+        let second = 1024;
+        let mut header = Header::from_byte_slice(&bytes[second..second + 512]).clone();
+        header.set_size(1 << 40);
+        header.set_cksum();
+        bytes[second..second + 512].copy_from_slice(header.as_bytes());
+        let told = told(&bytes);
+        assert!(
+            told.starts_with("it is cut off: of the 1099511627776 bytes of `central.db`"),
+            "{told}"
+        );
+    }
+
+    #[track_caller]
+    fn check(expected: &str, files: &[(&str, String)]) {
+        assert_eq!(told(&packed(files)), expected);
+    }
+
+    fn whole() -> Vec<(&'static str, String)> {
+        let names = [ABOUT, DATABASE].into_iter().chain(KEYS);
+        names.map(|it| (it, format!("what {it} holds"))).collect()
+    }
+
+    fn packed(files: &[(&str, String)]) -> Vec<u8> {
+        let mut tar = Builder::new(Vec::new());
+        for (name, text) in files {
+            let mut header = Header::new_gnu();
+            header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
+            header.set_entry_type(EntryType::Regular);
+            header.set_size(text.len() as u64);
+            header.set_cksum();
+            tar.append(&header, text.as_bytes()).expect("memory");
+        }
+        tar.into_inner().expect("memory")
+    }
+
+    /// The names in their order, or why it was refused.
+    fn told(bytes: &[u8]) -> String {
+        let mut names = Vec::new();
+        let unpacked = unpack(bytes, bytes.len() as u64, |name, content| {
+            std::io::copy(content, &mut std::io::sink())?;
+            names.push(name);
+            Ok(())
+        });
+        unpacked.map_or_else(|it| format!("{it:#}"), |()| names.join(" "))
+    }
 }

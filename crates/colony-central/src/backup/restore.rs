@@ -48,7 +48,9 @@ async fn make(config: &Config, file: &Path, aside: &Path) -> anyhow::Result<Rest
     archive::folder(aside)?;
     let (from, to) = (file.to_owned(), aside.to_owned());
     tokio::task::spawn_blocking(move || archive::read(&from, &to)).await??;
-    let about = about(&aside.join(ABOUT))?;
+    let text = std::fs::read(aside.join(ABOUT)).context("it does not say what it is")?;
+    let about = about(&text)?;
+    complete(&about, aside)?;
     repository(config, &about, aside).await?;
     let database = database(config, &about, aside)?;
     let epoch = rewind(&database, &about).await?;
@@ -62,14 +64,24 @@ async fn make(config: &Config, file: &Path, aside: &Path) -> anyhow::Result<Rest
     Ok(Restored { about, epoch })
 }
 
-fn about(path: &Path) -> anyhow::Result<About> {
-    let text = std::fs::read(path).context("it does not say what it is")?;
-    let about: About = serde_json::from_slice(&text).context("it does not say what it is")?;
+pub(super) fn about(text: &[u8]) -> anyhow::Result<About> {
+    let about: About = serde_json::from_slice(text).context("it does not say what it is")?;
     if about.format != FORMAT {
-        let (found, version) = (about.format, &about.version);
+        let version: String = about.version.chars().take(64).collect();
+        let (found, version) = (about.format, version.escape_debug());
         bail!("it has format {found}, made by colony {version}; this one reads {FORMAT}");
     }
     Ok(about)
+}
+
+/// A database that is missing would be made anew, and empty.
+fn complete(about: &About, aside: &Path) -> anyhow::Result<()> {
+    for (said, name) in [(about.database, DATABASE), (about.repository, BUNDLE)] {
+        if said && !aside.join(name).exists() {
+            bail!("it is cut off, or no backup: `{name}` is missing");
+        }
+    }
+    Ok(())
 }
 
 async fn repository(config: &Config, about: &About, aside: &Path) -> anyhow::Result<()> {

@@ -37,9 +37,15 @@ impl Bed {
         if down == "central" {
             return self.why(WAITS, down);
         }
+        self.order();
+        self.why(ASKED, down);
+    }
+
+    /// Something is ordered that will be there in the end.
+    #[track_caller]
+    pub(crate) fn order(&mut self) {
         assert_eq!(self.deploy(ASKED), 0);
         self.ordered = true;
-        self.why(ASKED, down);
     }
 
     /// Something that waits and that the site knows, to be asked about when the

@@ -38,8 +38,12 @@ pub(crate) fn role(point: Point) -> &'static str {
     }
 }
 
-/// Docker and podman take turns from point to point.
+/// Docker and podman take turns from point to point. Docker has networks for
+/// some thirty deployments on a whole machine; a long journal takes too many.
 pub(crate) fn engine(point: Point) -> Engine {
+    if matches!(point, Point::NodeJournalRewritten | Point::NodeJournalReplaced) {
+        return Engine::podman();
+    }
     let index = Point::ALL.iter().position(|it| *it == point).unwrap_or_default();
     if index % 2 == 0 { Engine::podman() } else { Engine::docker() }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use colony_fail::Point;
 
+use crate::ask::ASKED;
 use crate::bed::Bed;
 use crate::kill::{engine, part, role};
 use crate::kit::{Fleet, wait};
@@ -47,11 +48,12 @@ pub(super) fn node(point: Point) {
     let mut bed = Bed::of(Fleet::central(&[]), "kill -9", role(point));
     bed.fleet.engine = Some(engine(point));
     bed.fleet.site("home");
+    bed.order();
     let invitation = bed.fleet.colony(["node", "invite", "--site", "home"]).ok().invitation();
     bed.arm(part(point), point, 1);
     bed.fleet.joining_node("home/n1", "n1", &invitation);
     bed.died(part(point), point);
-    ask(&mut bed, part(point));
+    bed.why(ASKED, part(point));
     bed.over();
     bed.restart(part(point));
     // Whoever starts nodes starts them again when they end, as systemd does.
@@ -65,7 +67,7 @@ pub(super) fn node(point: Point) {
     bed.end(&["job"]);
 }
 
-/// Something is ordered for whoever is about to join.
+/// Something is ordered for the site that is about to join.
 fn ask(bed: &mut Bed, down: &str) {
     if down == "central" {
         return bed.nothing_to_ask("nothing was ordered, and nobody takes an order");

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use anyhow::Context;
 use tokio::sync::mpsc;
@@ -18,6 +19,9 @@ use colony_task::Signal;
 use crate::clock::Clock;
 use crate::journal::Journal;
 use crate::{Config, Identity};
+
+/// For so long a disk that failed is told of if nothing is to be stored.
+const CALM: Duration = Duration::from_secs(60);
 
 /// What a step leaves to be done.
 #[derive(Debug, Default)]
@@ -60,8 +64,8 @@ pub(crate) struct Brain {
 struct Inner {
     core: node::Node,
     journal: Journal,
-    /// Why the last step could not be stored, if it could not.
-    disk: Option<String>,
+    /// Why a step could not be stored, and when.
+    disk: Option<(String, Mono)>,
 }
 
 impl Brain {
@@ -89,12 +93,13 @@ impl Brain {
     /// but that the core is told anew what there is.
     pub(crate) fn step(&self, input: Input) -> Result<(), NotStored> {
         let mut inner = self.lock();
-        let step = inner.core.step(input, self.clock.now());
+        let now = self.clock.now();
+        let step = inner.core.step(input, now);
         colony_fail::hit(colony_fail::Point::NodeStepDecided);
         if let Err(error) = inner.store(&step) {
             return Err(self.fall_back(&mut inner, &error));
         }
-        inner.disk = None;
+        inner.relax(&step, now.mono);
         if let Some(rejection) = &step.rejection {
             warn!("manifest refused: {:#}", anyhow::anyhow!("{rejection}"));
         }
@@ -112,7 +117,7 @@ impl Brain {
     /// The core is ahead of the disk: what is on disk counts.
     fn fall_back(&self, inner: &mut Inner, error: &std::io::Error) -> NotStored {
         error!("could not store the state, going back to the stored one: {error}");
-        inner.disk = Some(error.to_string());
+        inner.disk = Some((error.to_string(), self.clock.mono()));
         if let Ok(journal) = Journal::open(&self.dir) {
             inner.journal = journal;
         }
@@ -159,7 +164,7 @@ impl Brain {
     }
 
     pub(crate) fn disk_problem(&self) -> Option<String> {
-        self.lock().disk.clone()
+        self.lock().disk.as_ref().map(|it| it.0.clone())
     }
 
     pub(crate) fn clock(&self) -> Clock {
@@ -183,6 +188,15 @@ impl Inner {
         let row = |key: &Key| (key.to_string(), self.core.row(key));
         let changes = step.changed.iter().map(row).collect();
         self.journal.write(changes)
+    }
+
+    /// A disk that takes something works. So does one that was not asked for
+    /// so long, as far as anybody knows: whatever failed was tried again.
+    fn relax(&mut self, step: &Step, now: Mono) {
+        let calm = self.disk.as_ref().is_some_and(|it| now.since(it.1) >= CALM);
+        if calm || !step.changed.is_empty() {
+            self.disk = None;
+        }
     }
 
     fn todo(&self, step: Step) -> Todo {
@@ -231,7 +245,8 @@ mod tests {
         assert!(refused.to_string().starts_with("could not store the state: "), "{refused}");
         assert!(todos.try_recv().is_ok_and(|it| it.reborn), "it begins anew");
         assert_eq!(brain.have().0, Some(1), "what is on disk counts");
-        assert!(brain.disk_problem().is_some());
+        brain.step(Input::Tick).expect("there is nothing to store");
+        assert!(brain.disk_problem().is_some(), "what was not written to proves nothing");
         assert!(brain.known().is_empty());
     }
 

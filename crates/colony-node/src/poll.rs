@@ -97,13 +97,21 @@ impl Poll {
         let client = self.manager.client();
         let answer = client.manifest(etag.as_deref(), version, WAIT).await;
         let answer = answer.context("could not ask the manager for the manifest")?;
-        let (news, asks) = match answer {
-            colony_wfm::Poll::Unchanged { asks } => (false, asks),
-            colony_wfm::Poll::Manifest { bytes, etag, asks } => {
-                (self.taken(&bytes, etag).await?, asks)
-            }
+        let (manifest, asks) = match answer {
+            colony_wfm::Poll::Unchanged { asks } => (None, asks),
+            colony_wfm::Poll::Manifest { bytes, etag, asks } => (Some((bytes, etag)), asks),
         };
-        let unchanged = !self.asked(asks)? && !news;
+        // First, for a manifest may be refused, or not be stored.
+        let asked = self.asked(&asks);
+        let news = match manifest {
+            Some((bytes, etag)) => self.taken(&bytes, etag).await?,
+            None => false,
+        };
+        // Last, for it may be about what the manifest brought.
+        if !asks.deployments.is_empty() {
+            self.brain.step(Input::Asked(asks.deployments))?;
+        }
+        let unchanged = !asked && !news;
         // A manager that answers at once with "nothing new" does not hold.
         let held = begun.elapsed() >= Duration::from_secs(1);
         Ok(if unchanged && !held { INTERVAL } else { Duration::ZERO })
@@ -155,13 +163,13 @@ impl Poll {
         Ok(documents)
     }
 
-    /// Does what the manager asks. Returns whether it asked for anything that
-    /// is not under way.
-    fn asked(&mut self, mut asks: Asks) -> Result<bool, NotStored> {
-        asks.logs.retain(|it| self.logs.is_new(it));
-        let anything = !asks.is_empty();
+    /// Has done what the manager asks besides reports. Returns whether it asked
+    /// for anything that is not under way.
+    fn asked(&mut self, asks: &Asks) -> bool {
+        let logs: Vec<_> = asks.logs.iter().filter(|it| self.logs.is_new(it)).cloned().collect();
+        let anything = !Asks { logs: logs.clone(), ..asks.clone() }.is_empty();
         self.introduced &= !asks.capabilities;
-        for request in asks.logs {
+        for request in logs {
             self.logs.read(request, self.runtime.clone(), self.manager.clone());
         }
         if asks.renew {
@@ -170,10 +178,7 @@ impl Poll {
         if asks.health {
             self.manager.health.wake();
         }
-        if !asks.deployments.is_empty() {
-            self.brain.step(Input::Asked(asks.deployments))?;
-        }
-        Ok(anything)
+        anything
     }
 }
 

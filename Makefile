@@ -42,7 +42,7 @@ bench-deploy: ## what a deployment costs, from end to end
 sim: ## replay one story: make sim SEED=7
 	cargo run --release -p colony-sim -- --seed $(SEED)
 
-model: ## explore all interleavings of a small fleet
+model: ## walk through small fleets in breadth, up to a bound
 	cargo run --release -p colony-model
 
 fuzz: ## every reader under changed inputs: make fuzz [RUNS=20000] [SEED=7] [LIBFUZZER=60]

@@ -12,7 +12,7 @@ use colony_core::site::Placement;
 use colony_core::state::{Op, State};
 use colony_core::why;
 
-use crate::act::Die;
+use crate::check::{Rule, Verdict};
 use crate::message::{Out, Up};
 use crate::world::World;
 
@@ -39,13 +39,17 @@ impl Memo {
 
 impl World {
     /// Comes to rest, or says why not.
-    pub(crate) fn calm_down(&mut self) -> Result<(), String> {
+    pub(crate) fn calm_down(&mut self) -> Verdict {
         self.converge(&Memo::default())
     }
 
     /// The same, stopping where a world came by that is known to converge.
-    pub(crate) fn converge(&mut self, memo: &Memo) -> Result<(), String> {
+    pub(crate) fn converge(&mut self, memo: &Memo) -> Verdict {
         self.lose_everything();
+        self.begin_all();
+        if self.interrupted {
+            self.replace_local();
+        }
         let mut met = Vec::new();
         for _ in 0..ROUNDS {
             self.refresh();
@@ -57,6 +61,7 @@ impl World {
             met.push(standing);
             if self.unfinished().is_none() {
                 self.watch()?;
+                self.check_rest()?;
                 memo.add(met);
                 return Ok(());
             }
@@ -64,7 +69,7 @@ impl World {
             self.pass();
             self.sound()?;
         }
-        Err(self.excuse())
+        Err((Rule::Converges, self.excuse()))
     }
 
     fn lose_everything(&mut self) {
@@ -75,35 +80,40 @@ impl World {
     }
 
     /// What has come to rest stays so.
-    fn watch(&mut self) -> Result<(), String> {
+    fn watch(&mut self) -> Verdict {
         for _ in 0..WATCH {
             self.round();
             self.pass();
             self.round();
             self.sound()?;
             if let Some(what) = self.unfinished() {
-                return Err(format!("it was at rest, and then: {what}"));
+                return Err((Rule::Converges, format!("it was at rest, and then: {what}")));
             }
         }
         Ok(())
     }
 
-    fn sound(&self) -> Result<(), String> {
+    fn sound(&self) -> Verdict {
         let broken = self.broken.as_ref();
-        broken.map_or(Ok(()), |it| Err(format!("{}: {}", it.rule.name(), it.what)))
+        broken.map_or(Ok(()), |it| Err((it.rule, it.what.clone())))
     }
 
     /// Everybody does what there is to do, and every message arrives.
     fn round(&mut self) {
-        self.local_fetch(Die::Never);
+        if self.lacks_seed() {
+            self.local_seed();
+        }
+        self.local_fetch();
         self.former_is_fenced();
         for node in 0..self.nodes.len() {
-            while !self.nodes[node].doing.is_empty() {
-                self.engine_done(node, 0, Die::Never);
+            while self.broken.is_none() && !self.nodes[node].doing.is_empty() {
+                self.engine_done(node, 0);
             }
             self.talk(node);
         }
-        if !self.is_prompt() {
+        if self.is_prompt() {
+            self.central_take_all();
+        } else {
             self.talk_to_centre();
         }
         self.reverted |= self.central_revert();
@@ -123,17 +133,25 @@ impl World {
     }
 
     fn exchange(&mut self, node: usize, call: &Up) {
-        self.local_receive(node, call, Die::Never);
+        self.local_receive(node, call);
         while let Some(letter) = self.down[node].take(0, false) {
-            self.edge_receive(node, &letter.text, Die::Never);
+            self.edge_receive(node, &letter.text);
         }
     }
 
     fn talk_to_centre(&mut self) {
-        self.central_receive(&self.local_news(), Die::Never);
-        self.central_receive(&Out::CommandsPlease, Die::Never);
+        for _ in 0..ROUNDS {
+            let Some(news) = self.local_news() else { break };
+            self.central_receive(&news);
+            self.hear_centre();
+        }
+        self.central_receive(&Out::CommandsPlease);
+        self.hear_centre();
+    }
+
+    fn hear_centre(&mut self) {
         while let Some(letter) = self.back.take(0, false) {
-            self.local_hear_centre(&letter.text, Die::Never);
+            self.local_hear_centre(&letter.text);
         }
     }
 

@@ -3,56 +3,47 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use colony_core::event::{Event, Incarnation, Seq};
-use colony_core::fleet::{
-    BatchRefusal, Changed, Fleet, RevertDecision, Row, RowKey, revert_decision,
-};
-use colony_core::id::{PlacementId, SiteName};
-use colony_core::site::{Action, Input, Seed, Site};
-use colony_core::state::State;
+use colony_core::event::{Event, Incarnation, Log, Seq};
+use colony_core::fleet::{Applied, BatchRefusal, Changed, Fleet, Row, RowKey};
+use colony_core::id::SiteName;
+use colony_core::site::Action;
 use colony_core::time::Mono;
 use colony_margo::Digest;
 
-use crate::act::Die;
 use crate::check::Rule;
-use crate::local::Local;
+use crate::disk::{Disk, through_bytes};
+use crate::fate::Die;
 use crate::message::{Back, Out};
 use crate::plan::Flaw;
-use crate::print::print;
-use crate::time::{timing, wall};
-use crate::words;
+use crate::print::{hash, print};
+use crate::revert::Queued;
+use crate::time::wall;
 use crate::world::World;
 
 /// The central orchestrator with its database.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Central {
     pub(crate) core: Fleet,
-    rows: BTreeMap<RowKey, Arc<Row>>,
+    disk: Arc<Disk<RowKey, Row, Fleet>>,
     /// Every event that was stored, with its hash.
-    events: BTreeMap<Incarnation, Vec<(Arc<Event>, Digest)>>,
+    pub(crate) events: BTreeMap<Incarnation, Vec<(Arc<Event>, Digest)>>,
     /// What was ever acknowledged: the next event of each incarnation.
     acked: BTreeMap<Incarnation, Seq>,
+    /// A change of Git that is not known to be there.
+    pub(crate) queued: Option<Queued>,
     /// Absent while the role has changed since it was last computed.
     print: Option<u64>,
 }
 
 impl Central {
-    fn persist(&mut self, changed: &Changed) {
-        for key in changed.keys() {
-            match self.core.row(key) {
-                Some(row) => self.rows.insert(key.clone(), Arc::new(row)),
-                None => self.rows.remove(key),
-            };
-        }
+    pub(crate) fn persist(&mut self, changed: &Changed) {
+        let rows = changed.keys().map(|key| (key.clone(), self.core.row(key)));
+        self.disk = Arc::new(self.disk.with(rows));
         self.print = None;
     }
 
     fn restored(&self, site: &SiteName) -> Fleet {
-        let rows = self.rows.values().map(|it| {
-            let text = serde_json::to_string(&**it).expect("a row can be written");
-            serde_json::from_str::<Row>(&text).expect("a row can be read")
-        });
-        let mut core = Fleet::restore(rows);
+        let mut core = self.disk.restored(through_bytes!(), Fleet::restore);
         let current = core.site(site).and_then(|it| it.incarnation());
         if let Some(events) = current.and_then(|it| self.events.get(&it)) {
             core.recall(site, events.iter().map(|it| it.1));
@@ -66,7 +57,7 @@ impl Central {
     }
 
     pub(crate) fn note(&mut self) {
-        self.print = Some(print(&self.core, Mono(0)));
+        self.print = Some(hash((print(&self.core, Mono(0)), &self.queued)));
     }
 
     pub(crate) fn print(&self) -> Option<u64> {
@@ -75,32 +66,50 @@ impl Central {
 }
 
 impl World {
-    fn central(&mut self) -> &mut Central {
-        Arc::make_mut(&mut self.central)
+    pub(crate) fn central(&mut self) -> &mut Central {
+        let central = Arc::make_mut(&mut self.central);
+        central.print = None;
+        central
     }
 
-    /// A new orchestrator takes the site over, told what the centre knows.
-    pub(crate) fn found_local(&mut self) {
-        let (site, now) = (self.site.clone(), self.now);
+    /// Lets a new orchestrator join; `None` if nobody was answered.
+    pub(crate) fn central_join(&mut self) -> Option<Incarnation> {
+        let site = self.site.clone();
+        self.central_write(|core| {
+            core.site_add(&site);
+            core.join(&site, wall(), true).expect("a site can be joined")
+        })
+    }
+
+    /// Queues an order; `false` if the operator was not answered.
+    pub(crate) fn central_command(&mut self, action: Action) -> bool {
+        let site = self.site.clone();
+        let expires = wall().after(std::time::Duration::from_secs(600));
+        let written = self.central_write(|core| {
+            let _ = core.command(&site, action, "ben", expires);
+        });
+        written.is_some()
+    }
+
+    /// Changes the fleet and its rows; `None` if the centre died before it
+    /// could answer.
+    fn central_write<T>(&mut self, act: impl FnOnce(&mut Fleet) -> T) -> Option<T> {
+        let before = Arc::clone(&self.central);
         let central = self.central();
-        central.core.site_add(&site);
-        let incarnation = central.core.join(&site, wall(), true).expect("a site can be joined");
+        let answer = act(&mut central.core);
         let changed = central.core.take_changed();
-        central.persist(&changed);
-        let git = Arc::clone(&self.git);
-        let seeded = self.central.core.seed(&site, |blob| git.text(blob)).expect("it was added");
-        if !seeded.left_out.is_empty() {
-            self.break_rule(Rule::Seed, format!("left out: {:?}", seeded.left_out));
+        let die = self.fated(true);
+        if die == Die::BeforePersist {
+            self.central = before;
+            self.central_restart("before it persisted");
+            return None;
         }
-        self.say(format!("a new LO takes the site over as incarnation {incarnation}"));
-        self.local = Arc::new(Local::new(Site::new(site, incarnation, timing()), now));
-        let seed = match self.plan.flaw {
-            Flaw::EmptySeed => Seed::default(),
-            Flaw::None | Flaw::AcksFirst => seeded.seed,
-        };
-        self.seeded = seed.placements.iter().map(|it| (it.id.clone(), it.state)).collect();
-        let _ = self.local_step(Input::Seed(Box::new(seed)), Die::Never);
-        self.seeded.clear();
+        self.central().persist(&changed);
+        if die == Die::BeforeAct {
+            self.central_restart("after it persisted, before it answered");
+            return None;
+        }
+        Some(answer)
     }
 
     /// The centre hears of everything at once, where its line is not the subject.
@@ -110,16 +119,16 @@ impl World {
         let fresh = self.local.log.iter().skip(stored).map(|it| it.0.clone());
         let fresh: Vec<Arc<Event>> = fresh.collect();
         if !fresh.is_empty() {
-            let _ = self.central_take(incarnation, &fresh, Die::Never);
+            let _ = self.central_take(incarnation, &fresh);
         }
     }
 
-    pub(crate) fn central_receive(&mut self, message: &Out, die: Die) {
+    pub(crate) fn central_receive(&mut self, message: &Out) {
         let back = match message {
             Out::Events { incarnation, from, events } => {
-                let end = from + events.len() as Seq - 1;
+                let end = (from + events.len() as Seq).saturating_sub(1);
                 self.say(format!("CO is sent events {incarnation}/{from} to {end}"));
-                self.central_take(*incarnation, events, die)
+                self.central_take(*incarnation, events)
             }
             Out::CommandsPlease => {
                 self.say("CO is asked for commands".to_owned());
@@ -127,48 +136,57 @@ impl World {
                 Some(Back::Commands(open.into_iter().cloned().collect()))
             }
         };
-        if let Some(back) = back {
-            self.send_back(back);
+        match back {
+            Some(back) => self.send_back(back),
+            None => self.miss_centre(),
         }
     }
 
-    fn central_take(
+    /// Who was replaced is told so before anything else is looked at.
+    fn central_take(&mut self, incarnation: Incarnation, events: &[Arc<Event>]) -> Option<Back> {
+        let site = self.site.clone();
+        let current = self.central.core.site(&site).and_then(|it| it.incarnation());
+        if let Some(by) = current.filter(|it| incarnation < *it) {
+            return Some(Back::Fenced { by });
+        }
+        let before = Arc::clone(&self.central);
+        let batch: Vec<Event> = events.iter().map(|it| (**it).clone()).collect();
+        match self.central().core.apply(&site, &batch, wall()) {
+            Ok(applied) => self.central_store(incarnation, applied, before),
+            Err(BatchRefusal::Gap { next_seq }) => Some(self.acknowledge(incarnation, next_seq)),
+            Err(BatchRefusal::Fenced { current }) => Some(Back::Fenced { by: current }),
+            Err(refusal) => {
+                self.break_rule(Rule::Centre, format!("CO refuses a batch: {refusal}"));
+                None
+            }
+        }
+    }
+
+    fn central_store(
         &mut self,
         incarnation: Incarnation,
-        events: &[Arc<Event>],
-        die: Die,
+        applied: Applied,
+        before: Arc<Central>,
     ) -> Option<Back> {
-        let before = Arc::clone(&self.central);
-        let site = self.site.clone();
-        let batch: Vec<Event> = events.iter().map(|it| (**it).clone()).collect();
+        let die = self.fated(!applied.fresh.is_empty());
+        if die == Die::BeforePersist {
+            self.central = before;
+            let early = self.plan.flaw == Flaw::AcksFirst;
+            let back = early.then(|| self.acknowledge(incarnation, applied.next_seq));
+            self.central_restart("before it persisted");
+            return back;
+        }
+        self.check_fresh(incarnation, &applied.fresh);
         let central = self.central();
-        let next = match central.core.apply(&site, &batch, wall()) {
-            Ok(applied) if die == Die::BeforePersist => {
-                self.central = before;
-                let early = self.plan.flaw == Flaw::AcksFirst;
-                let back = early.then(|| self.acknowledge(incarnation, applied.next_seq));
-                self.central_restart("before it persisted");
-                return back;
-            }
-            Ok(applied) => {
-                let stored = central.events.entry(incarnation).or_default();
-                stored.extend(applied.fresh.into_iter().map(Arc::new).zip(applied.hashes));
-                central.persist(&applied.changed);
-                applied.next_seq
-            }
-            Err(BatchRefusal::Gap { next_seq }) => next_seq,
-            Err(BatchRefusal::Fenced { current }) => return Some(Back::Fenced { by: current }),
-            Err(refusal) => {
-                self.break_rule(Rule::Log, format!("CO refuses a batch: {refusal}"));
-                return None;
-            }
-        };
+        let stored = central.events.entry(incarnation).or_default();
+        stored.extend(applied.fresh.into_iter().map(Arc::new).zip(applied.hashes));
+        central.persist(&applied.changed);
         self.check_centre(incarnation);
         if die == Die::BeforeAct {
             self.central_restart("after it persisted, before it answered");
             return None;
         }
-        Some(self.acknowledge(incarnation, next))
+        Some(self.acknowledge(incarnation, applied.next_seq))
     }
 
     fn acknowledge(&mut self, incarnation: Incarnation, next: Seq) -> Back {
@@ -180,13 +198,23 @@ impl World {
         Back::Taken { incarnation, next }
     }
 
-    fn central_restart(&mut self, when: &str) {
+    pub(crate) fn central_restart(&mut self, when: &str) {
         self.say(format!("CO dies {when}, and comes back from its database"));
         let site = self.site.clone();
         let central = self.central();
         central.core = central.restored(&site);
-        central.print = None;
         self.check_acknowledged();
+    }
+
+    /// What is stored next follows what is stored.
+    fn check_fresh(&mut self, incarnation: Incarnation, fresh: &[Event]) {
+        let mut log = Log::new(self.site.clone(), incarnation);
+        if let Some((last, hash)) = self.central.events.get(&incarnation).and_then(|it| it.last()) {
+            (log.next, log.head) = (last.seq + 1, *hash);
+        }
+        if let Some(gap) = fresh.iter().find_map(|it| log.follow(it).err()) {
+            self.break_rule(Rule::Centre, gap.to_string());
+        }
     }
 
     /// What was acknowledged is stored, and is what the site has written.
@@ -201,7 +229,12 @@ impl World {
     }
 
     fn check_centre(&mut self, incarnation: Incarnation) {
+        if self.trail.dry {
+            return;
+        }
         self.check_acknowledged();
+        let verdict = self.ask_centre();
+        self.judge(verdict);
         if incarnation != self.local.incarnation() {
             return;
         }
@@ -211,49 +244,8 @@ impl World {
             return self.break_rule(Rule::Acknowledged, "CO has what LO has not".to_owned());
         }
         if stored.len() == log.len() {
-            self.check_belief();
+            let verdict = self.check_belief();
+            self.judge(verdict);
         }
-    }
-
-    /// The centre has been told everything, and believes what is.
-    fn check_belief(&mut self) {
-        let Some(view) = self.central.core.site(&self.site) else { return };
-        let views = || view.placements.values().flat_map(|it| it.values());
-        let theirs: BTreeMap<PlacementId, State> =
-            views().map(|it| (it.id.clone(), it.state)).collect();
-        let core = &self.local.core;
-        let mine: BTreeMap<PlacementId, State> =
-            core.placements().map(|it| (it.id.clone(), it.state())).collect();
-        let flagged = views().find_map(|it| it.flagged.as_ref().map(ToString::to_string));
-        if mine != theirs {
-            let (theirs, mine) = (words::states(&theirs), words::states(&mine));
-            let what = format!("CO believes {theirs}, LO has {mine}");
-            self.break_rule(Rule::Belief, what);
-        } else if let Some(flag) = flagged {
-            self.break_rule(Rule::Belief, flag);
-        }
-    }
-
-    /// Follows a rollback with a commit, if Git still holds the bad file.
-    pub(crate) fn central_revert(&mut self) -> bool {
-        let open = self.central.core.reverts_open().into_iter();
-        let decisions = open.map(|it| revert_decision(&it, self.git.file()));
-        let restore = decisions.filter_map(|it| match it {
-            RevertDecision::Restore(blob) => self.git.text(&blob),
-            RevertDecision::Skip(_) => None,
-        });
-        let Some(text) = restore.into_iter().next() else { return false };
-        self.say("CO reverts the file in Git".to_owned());
-        Arc::make_mut(&mut self.git).commit(Some(text));
-        true
-    }
-
-    pub(crate) fn central_command(&mut self, action: Action) {
-        let site = self.site.clone();
-        let central = self.central();
-        let expires = wall().after(std::time::Duration::from_secs(600));
-        let _ = central.core.command(&site, action, "ben", expires);
-        let changed = central.core.take_changed();
-        central.persist(&changed);
     }
 }

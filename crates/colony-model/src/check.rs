@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use colony_core::event::{Body, Event, Transition};
 use colony_core::id::{DeploymentId, PlacementId};
+use colony_core::node;
 use colony_core::site::{NodeManifest, Step};
 use colony_core::state::State;
 use colony_core::time::Now;
 use colony_core::transition::{Trigger, is_legal};
-use colony_core::{node, why};
 use colony_margo::Digest;
 
 use crate::local::Local;
@@ -25,6 +25,7 @@ pub(crate) enum Rule {
     Content,
     Limit,
     Quarantine,
+    Centre,
     Acknowledged,
     Belief,
     Restart,
@@ -33,6 +34,8 @@ pub(crate) enum Rule {
     Why,
     Seed,
     Step,
+    Swap,
+    Abort,
     Converges,
 }
 
@@ -45,14 +48,19 @@ impl Rule {
             Rule::Content => "one manifest version has one content",
             Rule::Limit => "never more down by own action than maxUnavailable",
             Rule::Quarantine => "a quarantined revision is never offered",
+            Rule::Centre => "the centre's log has no gap and no change",
             Rule::Acknowledged => "no acknowledged event is lost",
-            Rule::Belief => "the centre believes what the site said",
+            Rule::Belief => "the centre, told everything, believes what the site has",
             Rule::Restart => "a matching workload is never restarted",
             Rule::Removal => "an empty or unseeded orchestrator removes nothing",
             Rule::Deleted => "DELETED only after the node confirmed, or never had it",
-            Rule::Why => "what is not final has a why",
+            Rule::Why => "what is not final has a specific why",
             Rule::Seed => "a new orchestrator is told of everything",
             Rule::Step => "nobody starts a revision before its step is opened",
+            Rule::Swap => {
+                "a staged revision is taken over once all reachable nodes have it, or nowhere"
+            }
+            Rule::Abort => "after an abort no node runs the new revision",
             Rule::Converges => "when the faults stop, the world converges",
         }
     }
@@ -75,7 +83,7 @@ impl World {
         }
     }
 
-    fn judge(&mut self, verdict: Verdict) {
+    pub(crate) fn judge(&mut self, verdict: Verdict) {
         if let Err((rule, what)) = verdict {
             self.break_rule(rule, what);
         }
@@ -83,12 +91,16 @@ impl World {
 
     /// Looks at what an orchestrator has just persisted.
     pub(crate) fn observe_site(&mut self, before: &Local, step: &Step, now: Now) {
+        if self.trail.dry {
+            return;
+        }
         for event in &step.events {
             self.say(format!("   {}", words::event(event)));
             if let Body::Quarantined { good: None, .. } = &event.body {
                 self.removed = true;
             }
         }
+        self.judge(self.ask_site(now));
         if step.events.is_empty() && step.changed.placements.is_empty() {
             return;
         }
@@ -99,7 +111,7 @@ impl World {
         self.judge(self.check_deleted(&step.events));
         self.judge(self.check_limits(&step.events));
         self.judge(self.check_step(&step.events));
-        self.judge(self.check_why(step, now));
+        self.follow_swap(&step.events);
     }
 
     /// Follows the transitions from where the placements were to where they are.
@@ -147,19 +159,6 @@ impl World {
             let busy = busy.count();
             if busy > limit as usize {
                 return Err((Rule::Limit, format!("{busy} are down, {limit} may be")));
-            }
-        }
-        Ok(())
-    }
-
-    fn check_why(&self, step: &Step, now: Now) -> Verdict {
-        let core = &self.local.core;
-        for id in &step.changed.placements {
-            let Some(placement) = core.placement(id) else { continue };
-            let open = !placement.state().is_final();
-            if open && why::placement(core, id, now).is_none() {
-                let what = format!("{id} is {} and nobody knows why", placement.state());
-                return Err((Rule::Why, what));
             }
         }
         Ok(())

@@ -35,10 +35,12 @@ impl World {
         let next = self.central.next(incarnation);
         let skip = usize::try_from(next - 1).unwrap_or(0);
         let unheard: Vec<u64> = self.local.log.iter().skip(skip).map(|it| it.1).collect();
-        let ahead = i128::from(self.local.unsent) - i128::from(next);
+        let ahead = self.local.uplink.next.map(|it| i128::from(it) - i128::from(next));
         let locals = (self.local.print(), self.former.as_ref().map(|it| it.print()));
         let roles = (locals, self.central.print(), nodes, self.git.print());
-        hash((roles, unheard, ahead, self.removed, self.reverted, self.broken.is_some()))
+        let people = (self.removed, self.reverted, self.promoted, self.interrupted);
+        let fates = (self.opened, self.aborted, self.broken.is_some());
+        hash((roles, unheard, ahead, people, fates))
     }
 
     fn lines(&self) -> u64 {

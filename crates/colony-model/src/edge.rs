@@ -10,9 +10,11 @@ use colony_core::time::Mono;
 use colony_margo::Digest;
 use colony_testkit::capabilities;
 
-use crate::act::Die;
+use crate::disk::{Disk, through_bytes};
 use crate::engine::Engine;
+use crate::fate::Die;
 use crate::message::{Down, Sheet, Up};
+use crate::plan::Flaw;
 use crate::print::{hash, print, relative};
 use crate::time::{Clock, policy};
 use crate::words;
@@ -28,13 +30,15 @@ pub(crate) struct Edge {
     pub(crate) core: Node,
     pub(crate) clock: Clock,
     pub(crate) wake: Option<Mono>,
-    rows: BTreeMap<Key, Row>,
+    disk: Arc<Disk<Key, Row, Node>>,
     pub(crate) engine: Engine,
     /// What the engine was told and has not finished.
     pub(crate) doing: Vec<Doing>,
     /// The versions that the accepted manifest lists.
     pub(crate) wants: BTreeMap<DeploymentId, String>,
     introduced: bool,
+    /// Its process is there.
+    pub(crate) up: bool,
     /// Absent while the role has changed since it was last computed.
     print: Option<u64>,
 }
@@ -55,30 +59,26 @@ impl Edge {
             name,
             clock,
             wake: None,
-            rows: BTreeMap::new(),
+            disk: Arc::default(),
             engine: Engine::default(),
             doing: Vec::new(),
             wants: BTreeMap::new(),
             introduced: false,
+            up: true,
             print: None,
         }
     }
 
     fn persist(&mut self, step: &Step) {
-        for key in &step.changed {
-            match self.core.row(key) {
-                Some(row) => self.rows.insert(key.clone(), row),
-                None => self.rows.remove(key),
-            };
+        if !step.changed.is_empty() {
+            let rows = step.changed.iter().map(|key| (key.clone(), self.core.row(key)));
+            self.disk = Arc::new(self.disk.with(rows));
         }
     }
 
     fn restored(&self) -> Node {
-        let rows = self.rows.values().map(|it| {
-            let text = serde_json::to_string(it).expect("a row can be written");
-            serde_json::from_str::<Row>(&text).expect("a row can be read")
-        });
-        Node::restore(self.name.as_str().parse().expect("a device id"), policy(), rows)
+        let id = || self.name.as_str().parse().expect("a device id");
+        self.disk.restored(through_bytes!(), |rows| Node::restore(id(), policy(), rows))
     }
 
     pub(crate) fn have(&self) -> Option<Have> {
@@ -100,7 +100,8 @@ impl Edge {
         let wake = self.wake.map(|it| relative(it.0, mono.0));
         let around = format!("{:?} {:?}", self.engine, self.doing);
         let print = print(&self.core, mono);
-        self.print = Some(hash((print, around, wake, self.introduced, &self.wants)));
+        let life = (self.up, self.introduced);
+        self.print = Some(hash((print, around, wake, life, &self.wants)));
     }
 
     pub(crate) fn print(&self) -> Option<u64> {
@@ -117,23 +118,24 @@ impl World {
     }
 
     /// Takes one step and what follows from it at once; `false` if it died.
-    pub(crate) fn edge_step(&mut self, node: usize, input: Input, die: Die) -> bool {
-        self.edge_step_looking(node, input, die, LOOKS)
+    pub(crate) fn edge_step(&mut self, node: usize, input: Input) -> bool {
+        self.edge_step_looking(node, input, LOOKS)
     }
 
-    fn edge_step_looking(&mut self, node: usize, input: Input, die: Die, looks: u32) -> bool {
+    fn edge_step_looking(&mut self, node: usize, input: Input, looks: u32) -> bool {
         let now = self.nodes[node].clock.at_node(self.now);
-        let edge = self.edge(node);
-        let step = edge.core.step(input, now);
+        let step = self.edge(node).core.step(input, now);
+        let die = self.fated(!step.changed.is_empty());
         if die == Die::BeforePersist {
-            self.edge_restart(node, "before it persisted");
+            self.edge_dies(node, "before it persisted");
             return false;
         }
+        let edge = self.edge(node);
         edge.persist(&step);
         edge.wake = step.wake;
         self.observe_node(node, &step);
         if die == Die::BeforeAct {
-            self.edge_restart(node, "after it persisted, before it acted");
+            self.edge_dies(node, "after it persisted, before it acted");
             return false;
         }
         for action in step.actions {
@@ -145,19 +147,29 @@ impl World {
         if step.observe && looks > 0 {
             let containers = self.nodes[node].engine.list();
             let look = Input::Observed { taken: now.mono, containers };
-            return self.edge_step_looking(node, look, Die::Never, looks - 1);
+            return self.edge_step_looking(node, look, looks - 1);
         }
         true
     }
 
-    fn edge_restart(&mut self, node: usize, when: &str) {
-        let now = self.now;
-        let name = self.nodes[node].name.clone();
-        self.say(format!("node {name} dies {when}, and comes back from its disk"));
+    /// Where nobody else can die it comes back at once.
+    fn edge_dies(&mut self, node: usize, when: &str) {
+        self.say(format!("node {} dies {when}", self.nodes[node].name));
         let edge = self.edge(node);
         edge.core = edge.restored();
-        edge.clock.go_on_from(now, edge.core.clock());
+        (edge.up, edge.introduced, edge.wake) = (false, false, None);
         edge.doing.clear();
+        if self.left.deaths == 0 {
+            self.edge_begin(node);
+        }
+    }
+
+    pub(crate) fn edge_begin(&mut self, node: usize) {
+        self.say(format!("node {} comes back from its disk", self.nodes[node].name));
+        let now = self.now;
+        let edge = self.edge(node);
+        edge.clock.go_on_from(now, edge.core.clock());
+        edge.up = true;
         self.edge_introduce(node);
     }
 
@@ -166,15 +178,16 @@ impl World {
         let edge = self.edge(node);
         edge.introduced = false;
         let own = capabilities(edge.name.as_str(), "amd64", "");
-        self.edge_step(node, Input::Capabilities(Box::new(own)), Die::Never);
-        self.edge_look(node, Die::Never);
+        if self.edge_step(node, Input::Capabilities(Box::new(own))) {
+            self.edge_look(node);
+        }
     }
 
-    pub(crate) fn edge_look(&mut self, node: usize, die: Die) -> bool {
+    pub(crate) fn edge_look(&mut self, node: usize) {
         let edge = &self.nodes[node];
         let taken = edge.clock.mono(self.now);
         let containers = edge.engine.list();
-        self.edge_step(node, Input::Observed { taken, containers }, die)
+        self.edge_step(node, Input::Observed { taken, containers });
     }
 
     /// Asks for the manifest; a process that has just begun says what it can do.
@@ -202,28 +215,27 @@ impl World {
         reports
     }
 
-    pub(crate) fn edge_receive(&mut self, node: usize, message: &Down, die: Die) {
+    pub(crate) fn edge_receive(&mut self, node: usize, message: &Down) {
         match message {
             Down::Answer { sheet, asks } => {
-                let alive = sheet.as_ref().is_none_or(|it| self.edge_manifest(node, it, die));
+                let alive = sheet.as_ref().is_none_or(|it| self.edge_manifest(node, it));
                 self.edge(node).introduced &= !asks.capabilities;
                 if alive && !asks.deployments.is_empty() {
-                    let die = if sheet.is_none() { die } else { Die::Never };
                     let name = &self.nodes[node].name;
                     self.say(format!("node {name} is asked what it knows"));
-                    self.edge_step(node, Input::Asked(asks.deployments.clone()), die);
+                    self.edge_step(node, Input::Asked(asks.deployments.clone()));
                 }
             }
             Down::Taken { deployment, report } => {
                 let line = format!("node {} learns: report {report} taken", self.nodes[node].name);
                 self.say(line);
                 let input = Input::Acked { deployment: deployment.clone(), report: *report };
-                self.edge_step(node, input, die);
+                self.edge_step(node, input);
             }
         }
     }
 
-    fn edge_manifest(&mut self, node: usize, sheet: &Sheet, die: Die) -> bool {
+    fn edge_manifest(&mut self, node: usize, sheet: &Sheet) -> bool {
         let (name, etag) = (self.nodes[node].name.clone(), Some(sheet.etag.to_string()));
         let check = self.nodes[node].core.check(&sheet.bytes, etag.as_deref());
         if let Err(rejection) = &check {
@@ -234,26 +246,30 @@ impl World {
         }
         self.say(format!("node {name} takes manifest {}", words::version(sheet.version)));
         self.check_obedience(node, sheet);
-        if die != Die::BeforePersist {
-            self.edge(node).wants = words::listed(sheet);
-        }
+        let before = std::mem::replace(&mut self.edge(node).wants, words::listed(sheet));
         let documents = sheet.documents.iter().map(|it| (it.1, it.2.clone())).collect();
         let bytes = sheet.bytes.clone();
-        self.edge_step(node, Input::Manifest { bytes, etag, documents }, die)
+        let alive = self.edge_step(node, Input::Manifest { bytes, etag, documents });
+        if self.nodes[node].core.version().map(|it| it.get()) != Some(sheet.version) {
+            self.edge(node).wants = before;
+        }
+        alive
     }
 
     /// The engine has finished something.
-    pub(crate) fn engine_done(&mut self, node: usize, index: usize, die: Die) {
+    pub(crate) fn engine_done(&mut self, node: usize, index: usize) {
+        let hasty = self.plan.flaw == Flaw::TakesStaged;
         let edge = self.edge(node);
         let doing = edge.doing.remove(index);
-        let result = edge.engine.perform(&doing.action, doing.version.as_deref());
+        let action = if hasty { unstaged(&doing.action) } else { doing.action.clone() };
+        let result = edge.engine.perform(&action, doing.version.as_deref());
         let what = words::action(Some(&doing));
         let how = result.as_ref().err().map(|it| format!(": {}", it.code)).unwrap_or_default();
         let end = if result.is_ok() { "is done" } else { "fails" };
         let line = format!("node {}'s engine {end}: {what}{how}", edge.name);
         self.say(line);
         self.check_stage();
-        self.edge_step(node, Input::Done { action: doing.action, result }, die);
+        self.edge_step(node, Input::Done { action: doing.action, result });
     }
 
     /// The device loses power while its engine works.
@@ -265,6 +281,21 @@ impl World {
         }
         let what = words::action(doing.first());
         let when = if finished { "as it had just finished" } else { "before it could" };
-        self.edge_restart(node, &format!("{when} to {what}"));
+        self.check_stage();
+        self.edge_dies(node, &format!("{when} to {what}"));
+    }
+}
+
+/// The mistake of a node that makes no difference between beside and instead.
+fn unstaged(action: &Action) -> Action {
+    match action.clone() {
+        Action::Stage { deployment, component, fingerprint } => {
+            Action::Start { deployment, component, fingerprint }
+        }
+        other @ (Action::Prepare { .. }
+        | Action::Start { .. }
+        | Action::Unstage { .. }
+        | Action::Clear { .. }
+        | Action::Remove { .. }) => other,
     }
 }

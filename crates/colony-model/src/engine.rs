@@ -132,6 +132,12 @@ impl Engine {
         own.map(|it| it.1.version.as_str())
     }
 
+    /// The version of a deployment that stands beside what is active.
+    pub(crate) fn staged(&self, deployment: &DeploymentId) -> Option<&str> {
+        let own = self.boxes.iter().find(|it| it.0.deployment == *deployment && it.0.staged);
+        own.map(|it| it.1.version.as_str())
+    }
+
     pub(crate) fn has(&self, deployment: &DeploymentId) -> bool {
         self.boxes.keys().any(|it| it.deployment == *deployment)
     }

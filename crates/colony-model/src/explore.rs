@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use stateright::{Checker, Expectation, HasDiscoveries, Model, Path, Property};
 
 use crate::act::Act;
-use crate::check::Rule;
 use crate::model::Bounded;
 use crate::plan::Plan;
 use crate::world::World;
@@ -18,6 +17,8 @@ pub struct Findings {
     pub about: &'static str,
     pub states: usize,
     pub depth: usize,
+    /// Steps that were tried.
+    pub steps: usize,
     /// Exploring was cut off: what lies deeper was not seen.
     pub cut: bool,
     pub took: Duration,
@@ -64,7 +65,8 @@ pub fn explore(plan: Plan, threads: usize) -> Findings {
     });
     let properties = properties.collect();
     let (states, depth) = (checker.unique_state_count(), checker.max_depth());
-    Findings { world, about, states, depth, cut, took: begun.elapsed(), properties }
+    let steps = checker.state_count();
+    Findings { world, about, states, depth, steps, cut, took: begun.elapsed(), properties }
 }
 
 /// A path in numbered lines, from the beginning of its plain story.
@@ -80,16 +82,15 @@ fn trace(model: &Bounded, path: Path<World, Act>, property: &str) -> String {
             let _ = writeln!(text, "      so far nothing has gone wrong");
         }
     }
-    if property == Rule::Converges.name()
-        && let Some(last) = states.last()
-    {
+    if let Some(last) = states.last().filter(|it| it.broken.is_none()) {
         let mut world = last.clone();
         world.said.clear();
         let verdict = world.calm_down();
         let _ = writeln!(text, "      the faults stop, and all that is under way is lost");
         number += 1;
         line(&mut text, number, &world.said);
-        let _ = writeln!(text, "      BROKEN: {property}: {}", verdict.err().unwrap_or_default());
+        let what = verdict.err().map(|it| it.1).unwrap_or_default();
+        let _ = writeln!(text, "      BROKEN: {property}: {what}");
     }
     text
 }

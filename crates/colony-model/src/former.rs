@@ -6,20 +6,29 @@
 use std::sync::Arc;
 
 use colony_core::event::VERSION_BITS;
-use colony_core::site::Input;
+use colony_core::site::Site;
 
-use crate::act::{Die, Kind};
+use crate::act::{Kind, Who};
 use crate::check::Rule;
+use crate::local::Local;
 use crate::message::{Back, Sheet};
+use crate::time::timing;
 use crate::words;
 use crate::world::World;
 
 impl World {
     /// Another orchestrator takes over; in a split world this one goes on.
-    pub(crate) fn replace_local(&mut self) {
-        let former = Arc::clone(&self.local);
-        self.found_local();
+    /// `false` if the centre died, so that the join has to be tried again.
+    pub(crate) fn replace_local(&mut self) -> bool {
+        let joined = self.central_join();
+        self.interrupted = joined.is_none();
+        let Some(incarnation) = joined else { return false };
+        self.say(format!("a new LO takes the site over as incarnation {incarnation}"));
+        let core = Site::new(self.site.clone(), incarnation, timing());
+        let fresh = Arc::new(Local::new(core, self.now));
+        let former = std::mem::replace(&mut self.local, fresh);
         self.former = self.plan.split.then_some(former);
+        true
     }
 
     /// What the former orchestrator can do.
@@ -27,6 +36,9 @@ impl World {
         let Some(former) = self.former.as_ref().filter(|it| it.core.fenced_by().is_none()) else {
             return;
         };
+        if !former.up {
+            return add(Kind::Begin(Who::Former));
+        }
         if former.core.git() != Some(&self.git.head()) {
             add(Kind::FormerFetch);
         }
@@ -37,15 +49,19 @@ impl World {
     }
 
     pub(crate) fn former_fetch(&mut self) {
-        self.as_former(|it| {
-            it.local_fetch(Die::Never);
-        });
+        self.as_former(World::local_fetch);
+    }
+
+    pub(crate) fn former_begin(&mut self) {
+        if self.former.as_ref().is_some_and(|it| !it.up) {
+            self.as_former(World::local_begin);
+        }
     }
 
     /// A message of a node arrives at the wrong orchestrator.
     pub(crate) fn former_hears(&mut self, node: usize, index: usize) {
         let Some(letter) = self.up[node].take(index, false) else { return };
-        self.as_former(|it| it.local_receive(node, &letter.text, Die::Never));
+        self.as_former(|it| it.local_receive(node, &letter.text));
     }
 
     /// The centre hears of it, and tells it that another one has taken over.
@@ -54,19 +70,13 @@ impl World {
         let Some(by) = by else { return };
         self.as_former(|it| {
             if it.local.incarnation() < by && it.local.core.fenced_by().is_none() {
-                it.local_hear_centre(&Back::Fenced { by }, Die::Never);
+                it.local_hear_centre(&Back::Fenced { by });
             }
         });
     }
 
     pub(crate) fn former_ticks(&mut self) {
-        let now = self.now;
-        self.as_former(|it| {
-            Arc::make_mut(&mut it.local).note(now);
-            if it.local.wake.is_some_and(|due| it.local.clock.when(due) <= now) {
-                let _ = it.local_step(Input::Tick, Die::Never);
-            }
-        });
+        self.as_former(World::local_ticks);
     }
 
     /// Lets the former orchestrator act in the place of the present one.

@@ -25,6 +25,11 @@ impl World {
         deployment.is_some_and(|it| it.rollout().awaits.is_some())
     }
 
+    pub(crate) fn is_under_way(&self) -> bool {
+        let deployment = self.local.core.deployment(&self.deployment());
+        deployment.is_some_and(|it| it.is_under_way())
+    }
+
     pub(crate) fn is_spent(&self) -> bool {
         self.done == self.plan.script.len()
     }

@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use colony_model::{Bounds, Finding, Flaw, Plan, explore, plans, table};
 
 const USAGE: &str = "\
-Explores every interleaving of small fleets and checks what must always hold.
+Walks through small fleets in breadth, as far as a bound goes, and checks what must always hold.
 
 usage: colony-model [--quick] [--world NAME] [BOUND...]
 
   --quick         smaller bounds: half a minute
   --world NAME    only the worlds whose name contains NAME
-  --flaw NAME     with a mistake in a shell: `acks-first` or `empty-seed`
-  --deaths N, --doubles N, --kills N, --passes N, --room N, --steps N, --sample N
+  --flaw NAME     with a mistake in a shell: `acks-first`, `empty-seed`, `takes-staged`
+  --deaths N, --doubles N, --kills N, --passes N, --room N, --far N, --steps N, --sample N
                   other bounds than the world's own
 ";
 
@@ -57,7 +57,11 @@ fn walk(plan: Plan, shortest: bool) -> bool {
     let found = explore(plan, if shortest { 1 } else { cores });
     let seconds = found.took.as_secs_f64();
     println!("\n{}: {}", found.world, found.about);
-    let end = if found.cut { "cut off there" } else { "all there are" };
+    let end = if found.cut {
+        format!("cut off at {} steps", found.steps)
+    } else {
+        "exhausted".to_owned()
+    };
     println!("  {} states, depth {}, {end}, {seconds:.1} s", found.states, found.depth);
     tell(&found.properties);
     found.is_sound()
@@ -83,7 +87,7 @@ fn order(arguments: impl Iterator<Item = String>) -> Result<Option<Order>, Strin
             "--quick" => order.quick = true,
             "--flaw" => order.flaw = Some(flaw(&arguments.next().unwrap_or_default())?),
             "--world" => order.world = arguments.next().unwrap_or_default(),
-            "--deaths" | "--doubles" | "--kills" | "--passes" | "--room" | "--steps"
+            "--deaths" | "--doubles" | "--kills" | "--passes" | "--room" | "--far" | "--steps"
             | "--sample" => {
                 let value = arguments.next().unwrap_or_default();
                 let number =
@@ -110,7 +114,8 @@ fn flaw(name: &str) -> Result<Flaw, String> {
     match name {
         "acks-first" => Ok(Flaw::AcksFirst),
         "empty-seed" => Ok(Flaw::EmptySeed),
-        _ => Err(format!("`--flaw {name}`: `acks-first` or `empty-seed`")),
+        "takes-staged" => Ok(Flaw::TakesStaged),
+        _ => Err(format!("`--flaw {name}`: `acks-first`, `empty-seed` or `takes-staged`")),
     }
 }
 
@@ -123,6 +128,7 @@ impl Order {
                 "--doubles" => bounds.doubles = few,
                 "--kills" => bounds.kills = few,
                 "--passes" => bounds.passes = few,
+                "--far" => bounds.far = (*value).max(1),
                 "--steps" => bounds.steps = (*value).max(1),
                 "--sample" => bounds.sample = u64::from(few.max(1)),
                 _ => bounds.room = (*value).max(1),

@@ -140,16 +140,19 @@ impl<T> Default for Line<T> {
 }
 
 impl<T: Message> Line<T> {
-    /// Sends; what is under way already is not doubled by that.
-    pub(crate) fn send(&mut self, text: T, room: usize) {
+    /// Sends; what is under way already is not doubled by that. `true` if another
+    /// message is lost for it.
+    pub(crate) fn send(&mut self, text: T, room: usize) -> bool {
         let print = text.digest();
         if self.letters.iter().any(|it| it.print == print) {
-            return;
+            return false;
         }
-        if self.letters.len() >= room {
+        let full = self.letters.len() >= room;
+        if full {
             self.letters.remove(0);
         }
         self.letters.push(Arc::new(Letter { print, text }));
+        full
     }
 }
 

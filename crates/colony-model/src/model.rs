@@ -1,6 +1,6 @@
 //! A world as the checker sees it: states, acts, properties.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use stateright::{Model, Property};
@@ -15,19 +15,22 @@ use crate::world::World;
 /// A bounded world, with what was found out about it.
 #[derive(Debug)]
 pub(crate) struct Bounded {
-    /// The plain stories, with hasty and with patient people.
-    stories: [Vec<World>; 2],
+    /// The plain stories, by the people in them.
+    stories: [Vec<World>; 3],
     /// States of which the continuation is known to converge.
     memo: Memo,
     /// Rules of which a counter-example is known: the first is the shortest.
     found: Mutex<BTreeSet<Rule>>,
+    /// States that break a rule when the faults stop there.
+    late: Mutex<BTreeMap<u64, Rule>>,
 }
 
 impl Bounded {
     pub(crate) fn new(plan: Plan) -> Bounded {
         let start = World::new(Arc::new(plan));
-        let stories = [People::Hasty, People::Patient].map(|it| start.tell(it));
-        Bounded { stories, memo: Memo::default(), found: Mutex::default() }
+        let stories = [People::Hasty, People::Patient, People::Meddling].map(|it| start.tell(it));
+        let (found, late) = (Mutex::default(), Mutex::default());
+        Bounded { stories, memo: Memo::default(), found, late }
     }
 
     pub(crate) fn plan(&self) -> &Plan {
@@ -45,18 +48,25 @@ impl Bounded {
 
     fn holds(&self, world: &World, rule: Rule) -> bool {
         let broken = world.broken.as_ref().is_some_and(|it| it.rule == rule);
-        !broken || !self.is_first(rule)
+        let late = || self.late.lock().is_ok_and(|it| it.get(&world.print) == Some(&rule));
+        !(broken || late()) || !self.is_first(rule)
     }
 
-    /// Lets the faults stop here, and looks whether all ends well.
+    /// Lets the faults stop here, and looks whether all ends well. What breaks
+    /// then is told under its own name, so this is asked first.
     fn converges(&self, world: &World) -> bool {
-        if !world.standing().is_multiple_of(self.plan().bounds.sample) {
+        let spared = !world.standing().is_multiple_of(self.plan().bounds.sample);
+        if spared || world.broken.is_some() {
             return true;
         }
-        if world.broken.is_some() || world.clone().converge(&self.memo).is_ok() {
-            return true;
+        let Err((rule, _)) = world.clone().converge(&self.memo) else { return true };
+        if rule == Rule::Converges {
+            return !self.is_first(rule);
         }
-        !self.is_first(Rule::Converges)
+        if let Ok(mut late) = self.late.lock() {
+            late.insert(world.print, rule);
+        }
+        true
     }
 
     fn is_first(&self, rule: Rule) -> bool {
@@ -97,12 +107,12 @@ impl Model for Bounded {
     }
 
     fn properties(&self) -> Vec<Property<Bounded>> {
-        let mut all = rules! {
-            Table Log Versions Content Limit Quarantine Acknowledged Belief Restart Removal
-            Deleted Why Seed Step
-        };
         let converges = |model: &Bounded, world: &World| model.converges(world);
-        all.push(Property::always(Rule::Converges.name(), converges));
+        let mut all = vec![Property::always(Rule::Converges.name(), converges)];
+        all.extend(rules! {
+            Table Log Versions Content Limit Quarantine Centre Acknowledged Belief Restart
+            Removal Deleted Why Seed Step Swap Abort
+        });
         all.extend(self.goals());
         all
     }
@@ -112,10 +122,11 @@ impl Bounded {
     /// What the world must be able to reach, or it shows nothing.
     fn goals(&self) -> Vec<Property<Bounded>> {
         let goals = self.plan().goals;
-        const GOALS: [fn(&Bounded, &World) -> bool; 3] = [
+        const GOALS: [fn(&Bounded, &World) -> bool; 4] = [
             |_, world| reached(world, 0),
             |_, world| reached(world, 1),
             |_, world| reached(world, 2),
+            |_, world| reached(world, 3),
         ];
         goals.iter().zip(GOALS).map(|(it, reached)| Property::sometimes(it.name, reached)).collect()
     }
@@ -127,14 +138,14 @@ fn reached(world: &World, goal: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeMap, VecDeque};
+    use std::collections::VecDeque;
 
     use super::*;
     use crate::worlds::{centre, plans};
 
     #[test]
     fn states_that_count_as_one_go_on_alike() {
-        plans(true).into_iter().for_each(|it| check(it, 30));
+        plans(true).into_iter().for_each(|it| check(it, 8));
         check(centre(), 30);
     }
 

@@ -40,8 +40,10 @@ pub struct Bounds {
     pub kills: u8,
     /// How often time passes.
     pub passes: u8,
-    /// Messages on each line.
+    /// Messages on each line to a node.
     pub room: usize,
+    /// Messages on the line to the centre.
+    pub far: usize,
     /// Where exploring is cut off: steps that were tried.
     pub steps: usize,
     /// Of so many states one is asked whether it converges.
@@ -63,6 +65,8 @@ pub(crate) enum Op {
     Rollback,
     /// An operator opens the next step of a rollout that waits for it.
     Promote,
+    /// An operator gives a rollout up.
+    Abort,
 }
 
 /// A mistake in a shell, for tests of the model itself.
@@ -73,6 +77,8 @@ pub enum Flaw {
     AcksFirst,
     /// A new orchestrator is told that nothing runs at its site.
     EmptySeed,
+    /// A node runs what it is to stage in place of what is there.
+    TakesStaged,
 }
 
 /// Something a world must be able to reach, or it shows nothing.
@@ -106,7 +112,7 @@ impl Plan {
     pub(crate) fn newest(&self) -> Option<&'static str> {
         self.script.iter().rev().find_map(|it| match it {
             Op::Push(version) => Some(*version),
-            Op::Delete | Op::Replace | Op::Release | Op::Rollback | Op::Promote => None,
+            Op::Delete | Op::Replace | Op::Release | Op::Rollback | Op::Promote | Op::Abort => None,
         })
     }
 }

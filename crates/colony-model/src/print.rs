@@ -15,11 +15,10 @@ use crate::time::{OLD, UNIT};
 
 /// The digest of `value` as seen at `now`.
 pub(crate) fn print(value: &impl Debug, now: Mono) -> u64 {
-    let text = String::with_capacity(1 << 15);
-    let mut printer = Printer { text, now: now.0, mode: Mode::Plain };
-    // Writing to memory cannot fail.
+    let mut printer = Printer { hasher: DefaultHasher::new(), now: now.0, mode: Mode::Plain };
+    // Hashing cannot fail.
     let _ = write!(printer, "{value:?}");
-    hash(printer.text)
+    printer.hasher.finish()
 }
 
 /// The digest of something that holds no time.
@@ -42,7 +41,7 @@ pub(crate) fn relative(stamp: u64, now: u64) -> i64 {
 }
 
 struct Printer {
-    text: String,
+    hasher: DefaultHasher,
     now: u64,
     mode: Mode,
 }
@@ -74,14 +73,14 @@ impl Printer {
         match piece {
             "Mono" => self.mode = Mode::Stamp,
             "Log" | "Recent" => self.mode = Mode::Skip { depth: 0 },
-            _ => self.text.push_str(piece),
+            _ => self.hasher.write(piece.as_bytes()),
         }
     }
 
     fn stamp(&mut self, piece: &str) {
         let Ok(stamp) = piece.parse::<u64>() else { return };
-        // Writing to memory cannot fail.
-        let _ = write!(self.text, "@{}", relative(stamp, self.now));
+        self.hasher.write(b"@");
+        self.hasher.write_i64(relative(stamp, self.now));
         self.mode = Mode::Plain;
     }
 

@@ -2,12 +2,13 @@
 //!
 //! Exploring begins at every state of it, with all faults still to come, so that
 //! the end of a story is looked at as closely as its beginning. It is told
-//! twice: with people who act as soon as they can, and with people who wait
-//! until everything is at rest.
+//! three times: with people who act as soon as they can, with people who wait
+//! until everything is at rest, and with people who act when something is under
+//! way.
 
 use std::collections::BTreeSet;
 
-use crate::act::{Act, Die, How, Kind, Way};
+use crate::act::{Act, How, Kind, Way};
 use crate::world::World;
 
 /// More acts than any plain story has.
@@ -18,6 +19,8 @@ const LONGEST: usize = 1_000;
 pub(crate) enum People {
     Hasty,
     Patient,
+    /// As soon as something is under way that everybody knows of.
+    Meddling,
 }
 
 /// Who tells a story, and which nodes call before time passes.
@@ -43,7 +46,7 @@ impl World {
     fn after(&self, kind: Kind) -> Option<World> {
         let mut next = self.clone();
         next.left.passes = 1;
-        next.happen(&Act(kind));
+        next.happen(&Act::plain(kind));
         next.left = self.plan.bounds;
         next.note();
         (next != *self).then_some(next)
@@ -58,19 +61,27 @@ impl World {
     fn pending(&self) -> impl Iterator<Item = Kind> + '_ {
         let ways = (0..self.nodes.len()).flat_map(|it| [Way::Down(it), Way::Up(it)]);
         let ways = [Way::Back, Way::Out].into_iter().chain(ways);
-        let arrive = |line| Kind::Arrive { line, index: 0, how: How::Once(Die::Never) };
+        let arrive = |line| Kind::Arrive { line, index: 0, how: How::Once };
         let arrivals = ways.filter(|it| self.under_way(*it) > 0).map(arrive);
         let busy = (0..self.nodes.len()).filter(|it| !self.nodes[*it].doing.is_empty());
-        let engines = busy.map(|node| Kind::Engine { node, index: 0, die: Die::Never });
+        let engines = busy.map(|node| Kind::Engine { node, index: 0 });
         let centre = [Kind::Send, Kind::Ask].into_iter().filter(|it| self.has_for_centre(it));
-        let news = [Kind::Fetch(Die::Never), Kind::Revert].into_iter().chain(centre);
+        let seed = self.lacks_seed().then_some(Kind::Seed);
+        let news = seed.into_iter().chain([Kind::Fetch, Kind::Revert]).chain(centre);
         let told = (0..self.nodes.len()).filter(|it| !self.nodes[*it].core.reports().is_empty());
         arrivals.chain(engines).chain(news).chain(told.map(Kind::Report))
     }
 
+    /// An attempt is under way, and the centre knows of it.
+    fn is_busy(&self) -> bool {
+        let told = self.central.next(self.local.incarnation()) > self.local.log.len() as u64;
+        told && self.any(|it| it.is_in_flight())
+    }
+
     fn has_for_centre(&self, kind: &Kind) -> bool {
         let commands = || !self.central.core.commands_open(&self.site).is_empty();
-        !self.is_prompt() && (*kind == Kind::Send || commands())
+        let news = || *kind == Kind::Send && self.local_news().is_some();
+        !self.is_prompt() && (news() || (*kind == Kind::Ask && commands()))
     }
 
     fn under_way(&self, line: Way) -> usize {
@@ -89,6 +100,10 @@ impl Teller {
             return None;
         }
         if self.people == People::Hasty && world.is_operable() {
+            return world.after(Kind::Operate);
+        }
+        let meddles = self.people == People::Meddling && world.is_operable();
+        if meddles && (world.done == 0 || world.is_busy()) {
             return world.after(Kind::Operate);
         }
         let pending = world.pending().find_map(|it| world.after(it));

@@ -10,10 +10,10 @@ use colony_core::state::State;
 use colony_margo::Digest;
 use colony_testkit::{App, deployment_id};
 
-use crate::act::Die;
 use crate::central::Central;
 use crate::check::Broken;
 use crate::edge::Edge;
+use crate::fate::Trail;
 use crate::git::Git;
 use crate::local::Local;
 use crate::message::{Back, Down, Line, Out, Up};
@@ -48,9 +48,19 @@ pub(crate) struct World {
     /// Something was removed from Git, or has nothing to go back to.
     pub(crate) removed: bool,
     pub(crate) reverted: bool,
+    /// An operator has asked for the next step.
+    pub(crate) promoted: bool,
+    /// The take-over of a staged revision was opened.
+    pub(crate) opened: bool,
+    /// The newest revision was given up.
+    pub(crate) aborted: bool,
+    /// A takeover was tried, and the centre did not answer.
+    pub(crate) interrupted: bool,
     /// What the placements of an orchestrator under way to be seeded are.
     pub(crate) seeded: BTreeMap<PlacementId, State>,
     pub(crate) broken: Option<Arc<Broken>>,
+    /// The steps of the act that happens.
+    pub(crate) trail: Trail,
     /// What the last act did, in words.
     pub(crate) said: Vec<String>,
     /// The digest by which this state is known.
@@ -82,8 +92,13 @@ impl World {
             served: vec![None; count],
             removed: false,
             reverted: false,
+            promoted: false,
+            opened: false,
+            aborted: false,
+            interrupted: false,
             seeded: BTreeMap::new(),
             broken: None,
+            trail: Trail::default(),
             said: Vec::new(),
             print: 0,
             plan,
@@ -93,11 +108,13 @@ impl World {
     }
 
     fn found(&mut self) {
-        self.found_local();
-        self.local_fetch(Die::Never);
+        self.replace_local();
+        self.former = None;
+        self.local_seed();
+        self.local_fetch();
         for node in 0..self.nodes.len() {
             let name = self.nodes[node].name.clone();
-            let _ = self.local_step(Input::Joined(name), Die::Never);
+            let _ = self.local_step(Input::Joined(name));
             self.edge_introduce(node);
             self.talk(node);
         }
@@ -108,6 +125,8 @@ impl World {
             let calm = self.calm_down();
             assert_eq!(calm, Ok(()), "the world `{}` does not begin", self.plan.name);
         }
+        (self.promoted, self.opened, self.aborted) = (false, false, false);
+        self.trail = Trail::default();
         self.said.clear();
         self.left = self.plan.bounds;
         self.note();
@@ -141,46 +160,55 @@ impl World {
     }
 
     pub(crate) fn send_out(&mut self, message: Out) {
-        let room = self.plan.bounds.room;
-        self.out.send(message, room);
+        if self.out.send(message, self.plan.bounds.far) {
+            self.miss_centre();
+        }
     }
 
     pub(crate) fn send_back(&mut self, message: Back) {
-        let room = self.plan.bounds.room;
-        self.back.send(message, room);
+        if self.back.send(message, self.plan.bounds.far) {
+            self.miss_centre();
+        }
     }
 
-    /// Somebody does the next thing of the script.
+    /// Somebody does the next thing of the script; who gets no answer does it
+    /// again.
     pub(crate) fn operate(&mut self) {
         let Some(op) = self.plan.script.get(self.done).copied() else { return };
-        self.done += 1;
         let deployment = self.deployment();
-        match op {
+        let answered = match op {
             Op::Push(version) => {
                 self.say(format!("somebody commits {NAME} {version}"));
                 let text = self.text(version, self.plan.settings);
                 Arc::make_mut(&mut self.git).commit(Some(text));
+                true
             }
             Op::Delete => {
                 self.say(format!("somebody removes {NAME} from Git"));
                 self.removed = true;
                 Arc::make_mut(&mut self.git).commit(None);
+                true
             }
             Op::Replace => self.replace_local(),
             Op::Release => self.command(Action::ReleaseQuarantine { deployment }),
             Op::Rollback => self.command(Action::Rollback { deployment }),
-            Op::Promote => self.command(Action::Promote { deployment }),
-        }
+            Op::Promote => {
+                self.promoted = true;
+                self.command(Action::Promote { deployment })
+            }
+            Op::Abort => self.command(Action::Abort { deployment, note: String::new() }),
+        };
+        self.done += usize::from(answered);
     }
 
-    fn command(&mut self, action: Action) {
+    fn command(&mut self, action: Action) -> bool {
         self.say(format!("an operator asks: {action:?}"));
         if !self.is_prompt() {
             return self.central_command(action);
         }
         let command =
             colony_core::site::Command { number: None, by: "ana".into(), expires: None, action };
-        let _ = self.local_step(Input::Command(command), Die::Never);
+        self.local_step(Input::Command(command)).is_some()
     }
 }
 

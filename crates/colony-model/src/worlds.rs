@@ -41,6 +41,11 @@ const READDED: Goal = Goal {
 const AWAITED: Goal =
     Goal { name: "a step is done and waits for an operator", reached: |it| it.awaits_promotion() };
 
+const ABORTED: Goal = Goal {
+    name: "an abort is followed everywhere",
+    reached: |it| it.aborted && it.is_spent() && it.all(|at| at == State::Installed),
+};
+
 const ROLLING: &str = "strategy: {type: rolling, maxUnavailable: 1}";
 const AT_ONCE: &str = "strategy: {type: all-at-once}";
 const CANARY: &str = "strategy: {type: canary, canary: 1, soak: 10s, promote: manual}";
@@ -48,10 +53,12 @@ const BLUE_GREEN: &str = "strategy: {type: blue-green, soak: 10s, promote: manua
 
 /// Every world of a run.
 pub fn plans(quick: bool) -> Vec<Plan> {
-    let one = [rollback(), delete(), replacement(), split(), doubled(), release()];
-    let two =
-        [install(), repair(), centre(), canary(), canary_fails(), blue_green(), staged_fails()];
-    one.into_iter().chain(two).map(|it| if quick { it.quick() } else { it }).collect()
+    let one = [rollback(), delete(), replacement(), split(), doubled(), release(), install()];
+    let two = [repair(), centre(), bad_line(), bad_line_replaced(), canary(), canary_fails()];
+    let three = [blue_green(), staged_fails(), staged_aborted(), staged_replaced()];
+    let small = [alone(), alone_deaths()];
+    let all = one.into_iter().chain(two).chain(three).chain(small);
+    all.map(|it| if quick { it.quick() } else { it }).collect()
 }
 
 fn base() -> Plan {
@@ -71,8 +78,9 @@ fn base() -> Plan {
             kills: 0,
             passes: 2,
             room: 1,
-            steps: 150_000,
-            sample: 4,
+            far: 1,
+            steps: 80_000,
+            sample: 8,
         },
         goals: &[],
         ahead: None,
@@ -117,7 +125,6 @@ pub fn replacement() -> Plan {
     Plan {
         name: "replacement",
         about: "the orchestrator is lost with its disk in the middle of an update",
-        nodes: &["a"],
         script: &[Op::Push("1.0.1"), Op::Replace],
         prompt: false,
         goals: &[TAKEN_OVER, INSTALLED, UNKNOWN],
@@ -155,7 +162,6 @@ fn release() -> Plan {
     Plan {
         name: "quarantine-release",
         about: "a quarantined revision is released by an operator, and fails again",
-        nodes: &["a"],
         script: &[Op::Push("1.0.8"), Op::Release],
         goals: &[ROLLED_BACK, RELEASED, REVERTED],
         ..base()
@@ -169,7 +175,7 @@ fn repair() -> Plan {
         nodes: &["a"],
         script: &[Op::Push("1.0.1"), Op::Rollback],
         goals: &[ROLLED_BACK],
-        bounds: Bounds { kills: 1, ..base().bounds },
+        bounds: Bounds { kills: 1, deaths: 2, ..base().bounds },
         ..base()
     }
 }
@@ -183,6 +189,7 @@ pub fn centre() -> Plan {
         script: &[Op::Push("1.0.8"), Op::Release],
         prompt: false,
         goals: &[ROLLED_BACK],
+        bounds: Bounds { deaths: 2, ..base().bounds },
         ..base()
     }
 }
@@ -211,11 +218,10 @@ fn canary_fails() -> Plan {
     }
 }
 
-fn blue_green() -> Plan {
+pub fn blue_green() -> Plan {
     Plan {
         name: "blue-green-promoted",
         about: "the update runs beside the old revision until an operator promotes it",
-        nodes: &["a"],
         settings: BLUE_GREEN,
         script: &[Op::Push("1.0.1"), Op::Promote],
         goals: &[AWAITED, INSTALLED],
@@ -229,11 +235,88 @@ fn staged_fails() -> Plan {
     Plan {
         name: "blue-green-fails",
         about: "the update ends beside the old revision, which runs on",
-        nodes: &["a"],
         settings: BLUE_GREEN,
         script: &[Op::Push("1.0.6")],
         goals: &[ROLLED_BACK, REVERTED],
         ahead: Some(0),
+        ..base()
+    }
+}
+
+/// Nobody is told of a revision that an operator gives up while it is staged.
+fn staged_aborted() -> Plan {
+    Plan {
+        name: "blue-green-aborted",
+        about: "an operator gives the update up while it is staged",
+        settings: BLUE_GREEN,
+        script: &[Op::Push("1.0.1"), Op::Abort],
+        goals: &[AWAITED, ABORTED, REVERTED],
+        ahead: Some(0),
+        ..base()
+    }
+}
+
+fn staged_replaced() -> Plan {
+    Plan {
+        name: "blue-green-replaced",
+        about: "the orchestrator is lost with its disk while a staged update is taken over",
+        settings: BLUE_GREEN,
+        script: &[Op::Push("1.0.1"), Op::Promote, Op::Replace],
+        prompt: false,
+        goals: &[AWAITED, TAKEN_OVER, INSTALLED],
+        ahead: Some(0),
+        ..base()
+    }
+}
+
+/// Batches, answers and commands overtake each other, and one arrives twice.
+fn bad_line() -> Plan {
+    Plan {
+        name: "line-to-the-centre",
+        about: "what a site and the centre say is lost, doubled and overtaken during an update",
+        nodes: &["a"],
+        script: &[Op::Push("1.0.6"), Op::Release],
+        prompt: false,
+        goals: &[ROLLED_BACK, RELEASED],
+        bounds: Bounds { doubles: 1, far: 2, ..base().bounds },
+        ..base()
+    }
+}
+
+fn bad_line_replaced() -> Plan {
+    Plan {
+        name: "line-to-the-centre-replaced",
+        about: "the same line while another orchestrator takes over",
+        nodes: &["a"],
+        script: &[Op::Push("1.0.1"), Op::Replace],
+        prompt: false,
+        goals: &[TAKEN_OVER, INSTALLED],
+        bounds: Bounds { doubles: 1, far: 2, ..base().bounds },
+        ..base()
+    }
+}
+
+/// Small enough to be seen to its end.
+fn alone() -> Plan {
+    Plan {
+        name: "alone",
+        about: "an update comes to one node",
+        nodes: &["a"],
+        script: &[Op::Push("1.0.1")],
+        goals: &[INSTALLED],
+        bounds: Bounds { passes: 1, steps: 5_000_000, ..base().bounds },
+        ..base()
+    }
+}
+
+fn alone_deaths() -> Plan {
+    Plan {
+        name: "alone-and-mortal",
+        about: "an update comes to one node, and two processes die",
+        nodes: &["a"],
+        script: &[Op::Push("1.0.1")],
+        goals: &[INSTALLED],
+        bounds: Bounds { passes: 0, deaths: 2, steps: 5_000_000, ..base().bounds },
         ..base()
     }
 }

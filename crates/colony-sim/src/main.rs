@@ -110,10 +110,27 @@ fn tell(order: &Order) -> Result<(String, bool), Box<Violation>> {
         let workers: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
         workers.into_iter().flat_map(|it| it.join().expect("a worker panicked")).collect()
     });
-    let bad = told.iter().filter_map(|it| it.as_ref().err()).filter(|_| order.keep_going);
-    bad.for_each(|it| println!("story {} ends badly: {}", it.seed, it.what));
-    let reports: Vec<Report> = told.into_iter().collect::<Result<_, _>>()?;
-    Ok(summary(&reports, order.replay))
+    let (reports, bad) = sorted(told);
+    if order.keep_going && !bad.is_empty() {
+        bad.iter().for_each(|it| println!("story {} ends badly: {}", it.seed, it.what));
+        println!("{}", summary(&reports, false).0);
+    }
+    match bad.into_iter().next() {
+        Some(first) => Err(first),
+        None => Ok(summary(&reports, order.replay)),
+    }
+}
+
+/// The stories that ended well, and those that did not.
+fn sorted(told: Vec<Result<Report, Box<Violation>>>) -> (Vec<Report>, Vec<Box<Violation>>) {
+    let (mut well, mut badly) = (Vec::new(), Vec::new());
+    for it in told {
+        match it {
+            Ok(report) => well.push(report),
+            Err(violation) => badly.push(violation),
+        }
+    }
+    (well, badly)
 }
 
 /// What the stories were, and whether they met all that is published.

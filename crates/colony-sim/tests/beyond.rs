@@ -16,11 +16,13 @@ fn codes_of_others_are_tried_again_or_condemn_and_are_told() {
         plant.deploy(&App::new("hello", "1.0.0").with("retry: {installs: 1}"));
         plant.report("a", "hello", &format!("failed:{code}"));
 
-        let id =
-            PlacementId { deployment: deployment_id("hello"), node: "a".parse().expect("a name") };
-        let told = why::placement(&plant.site, &id, plant.now).expect("it is not well").to_string();
+        let id = deployment_id("hello");
+        let place = PlacementId { deployment: id.clone(), node: "a".parse().expect("a name") };
+        let mut told = why::deployment_by_id(&plant.site, &id, plant.now);
+        told.extend(why::placement(&plant.site, &place, plant.now));
+        let told = told.iter().map(Why::to_string).collect::<Vec<_>>().join("\n");
         assert!(told.contains(&code.to_string()), "{told}");
-        let condemned = plant.site.deployment(&id.deployment).is_some_and(|it| it.is_quarantined());
+        let condemned = plant.site.deployment(&id).is_some_and(|it| it.is_quarantined());
         assert_eq!(condemned, code.class() == Class::Revision, "{code}: {told}");
     }
 }

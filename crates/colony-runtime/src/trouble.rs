@@ -78,7 +78,7 @@ impl Trouble {
 }
 
 fn failure(code: Code, doing: &str, trouble: &Trouble) -> Failure {
-    let told = trouble.to_string().replace('\n', " ");
+    let told = trouble.to_string().replace(char::is_control, " ");
     let told: String = told.trim().chars().take(SHOWN).collect();
     Failure::new(code, format!("could not {doing}: {told}"))
 }
@@ -208,6 +208,14 @@ mod tests {
         made(404, "No such image: x:1", Code::ImageMissing);
         made(400, "invalid capability", Code::InvalidConfig);
         made(500, "something else", Code::EngineError);
+    }
+
+    #[test]
+    fn what_an_engine_says_stays_on_the_line() {
+        let forged = Trouble::refused(500, b"{\"message\":\"no\\r\\u001b[2Kall is well\\n\"}");
+        assert_eq!(forged.failed("start").message, "could not start: no  [2Kall is well");
+        let long = Trouble::refused(500, &[b'x'; 4096]);
+        assert_eq!(long.failed("start").message.len(), "could not start: ".len() + SHOWN);
     }
 
     #[test]

@@ -10,6 +10,9 @@ use serde::de::DeserializeOwned;
 
 use crate::fault::Fault;
 
+/// How much is said of a body's beginning, and of its end.
+const HALF: usize = 200;
+
 /// A JSON body. An empty one reads as an empty object.
 #[derive(Debug)]
 pub(crate) struct Sent<T>(pub T);
@@ -22,10 +25,26 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Sent<T> {
             let status = it.status().as_u16();
             Fault::from(Problem::about_blank(status).detail(it.body_text()))
         })?;
-        let body = if body.is_empty() { Bytes::from_static(b"{}") } else { body };
-        let read = serde_json::from_slice(&body);
-        read.map(Sent).map_err(|it| Fault::invalid(format!("the body cannot be read: {it}")))
+        read(&body).map(Sent).map_err(Fault::invalid)
     }
+}
+
+/// Reads a JSON body; an empty one as an empty object.
+pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
+    let body = if body.is_empty() { b"{}" } else { body };
+    let said = |it: serde_json::Error| format!("the body cannot be read: {}", short(&it));
+    serde_json::from_slice(body).map_err(said)
+}
+
+/// On one line, and without all of a long value; where it is stands at its end.
+fn short(error: &serde_json::Error) -> String {
+    let text = error.to_string().replace(char::is_control, " ");
+    if text.len() <= 2 * HALF {
+        return text;
+    }
+    let start: String = text.chars().take(HALF).collect();
+    let end: Vec<char> = text.chars().rev().take(HALF).collect();
+    format!("{start}…{}", end.iter().rev().collect::<String>())
 }
 
 /// The query of a request.
@@ -44,4 +63,24 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
 /// Reads a name somebody typed.
 pub(crate) fn name<T: FromStr<Err: ToString>>(field: &str, text: &str) -> Result<T, Fault> {
     text.parse().map_err(|it: T::Err| Fault::field(field, it.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use colony_api::request::Release;
+    use colony_api::site::SiteJoinRequest;
+
+    use super::*;
+
+    #[test]
+    fn a_body_that_cannot_be_read_is_told_shortly_and_where() {
+        let long = "x".repeat(1 << 20);
+        let body = format!("{{\"token\":\"\",\"csr\":\"\",\"replace\":\"{long}\"}}");
+        let said = read::<SiteJoinRequest>(body.as_bytes()).expect_err("no flag");
+        assert!(said.chars().count() <= 2 * HALF + 30, "{} bytes", said.len());
+        assert!(said.contains("expected a boolean at line 1 column 10486"), "{said}");
+        let said = read::<Release>(b"{\"what\":\"\\u001b[2J\"}").expect_err("no such thing");
+        assert!(!said.contains(char::is_control), "{said:?}");
+        assert_eq!(read::<Release>(b""), Ok(Release::default()));
+    }
 }

@@ -116,18 +116,18 @@ fn tell(order: &Order) -> Result<(String, bool), Box<Violation>> {
         println!("{}", summary(&reports, false).0);
     }
     match bad.into_iter().next() {
-        Some(first) => Err(first),
+        Some(first) => Err(Box::new(first)),
         None => Ok(summary(&reports, order.replay)),
     }
 }
 
 /// The stories that ended well, and those that did not.
-fn sorted(told: Vec<Result<Report, Box<Violation>>>) -> (Vec<Report>, Vec<Box<Violation>>) {
+fn sorted(told: Vec<Result<Report, Box<Violation>>>) -> (Vec<Report>, Vec<Violation>) {
     let (mut well, mut badly) = (Vec::new(), Vec::new());
     for it in told {
         match it {
             Ok(report) => well.push(report),
-            Err(violation) => badly.push(violation),
+            Err(violation) => badly.push(*violation),
         }
     }
     (well, badly)

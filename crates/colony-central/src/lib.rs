@@ -20,6 +20,8 @@ mod extract;
 mod fault;
 mod files;
 mod force;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod health;
 mod identity;
 mod link;

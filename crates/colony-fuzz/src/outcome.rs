@@ -30,6 +30,11 @@ impl Outcome {
         Outcome(hash(&format!("taken {}", bare(&shape.to_string()))))
     }
 
+    /// Taken by the readers of these names.
+    pub fn taken_by(names: &[&str]) -> Outcome {
+        Outcome(hash(&format!("taken by {}", names.join(" "))))
+    }
+
     /// Taken as a document that prints as this JSON: its keys tell it apart.
     pub fn document(json: &Json) -> Outcome {
         let mut text = String::from("document ");

@@ -30,6 +30,16 @@ fn every_folder_has_a_target_and_names_are_unique() {
 }
 
 #[test]
+fn the_document_lists_every_target() {
+    let path = folder().join("../../../docs/fuzzing.md");
+    let text = std::fs::read_to_string(path).expect("the document");
+    let rows = text.lines().filter(|it| it.starts_with("| `"));
+    let cells = rows.filter_map(|it| it.split('|').nth(1));
+    let listed: BTreeSet<&str> = cells.flat_map(|it| it.split('`').skip(1).step_by(2)).collect();
+    assert_eq!(listed, all().iter().map(|it| it.name).collect());
+}
+
+#[test]
 fn the_same_seed_makes_the_same_inputs() {
     let target = all().into_iter().find(|it| it.name == "margo_text").expect("a target");
     let corpus = Corpus::read(&folder(), target.name).expect("a corpus");

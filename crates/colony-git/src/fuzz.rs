@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::remote::Remote;
+pub use crate::serve::door::{Packet, answer, lines, request};
 use crate::serve::{self, Service};
 
 /// Whether a path may be one of the repository.

@@ -4,6 +4,8 @@
 //! commit is answered in the process (`second`); all else by git itself, as a
 //! child that lives as long as its answer is read.
 
+#[cfg(feature = "fuzz")]
+pub(crate) mod door;
 mod gzip;
 mod line;
 mod reply;

@@ -111,8 +111,8 @@ pub(crate) struct ImageCheck {
 /// What podman says after it ran a check.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Verdict {
-    status: String,
+pub(crate) struct Verdict {
+    pub(crate) status: String,
 }
 
 /// What an engine noted of the checks it ran.
@@ -259,7 +259,7 @@ impl Version {
     }
 }
 
-fn understood<T: DeserializeOwned>(
+pub(crate) fn understood<T: DeserializeOwned>(
     path: &str,
     (status, bytes): (http::StatusCode, Bytes),
 ) -> Result<T, Trouble> {

@@ -2,13 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
+use colony_core::attempt::Failure;
 use colony_margo::{DeviceId, Digest};
+use serde::de::DeserializeOwned;
 
+use crate::check::Check;
+use crate::engine::{self, Image, Info, Inspected, Listed, Verdict, Version};
 use crate::image::Reference;
 use crate::label::{self, Care, Owner};
 use crate::load;
 use crate::registry::auth::{self, Challenge};
 use crate::registry::{Manifest, Place};
+use crate::survey::Seen;
+use crate::trouble::Trouble;
 
 /// The blob a manifest names, and its size.
 pub type Blob = (Digest, u64);
@@ -65,4 +72,41 @@ pub fn name(node: &DeviceId, parts: &[&str]) -> String {
 /// An image as an engine loads it.
 pub fn image(config: &[u8], layers: &[Vec<u8>]) -> Result<Vec<u8>, String> {
     load::packed("colony.test/fuzz:1", config, layers)
+}
+
+/// What is made of an engine's answer, or the failures it is shown as.
+pub type Reading = Result<String, [Failure; 2]>;
+
+/// An engine's answer, read as a list of containers, as a container, an image,
+/// a check, the machine and the program.
+pub fn engine(status: u16, body: &[u8]) -> [Reading; 6] {
+    [
+        reading(status, body, |it: Vec<Listed>| {
+            it.iter().all(|it| it.labels.is_some()).to_string()
+        }),
+        reading(status, body, |it: Inspected| format!("{:?}", Seen::of(it).map(|it| it.status))),
+        reading(status, body, |it: Image| Check::of(None, it.check()).is_some().to_string()),
+        reading(status, body, |it: Verdict| (it.status == "healthy").to_string()),
+        reading(status, body, |it: Info| it.os_type.is_empty().to_string()),
+        reading(status, body, |it: Version| it.kind().to_owned()),
+    ]
+}
+
+/// How a refusal of the engine is shown, of a container and of an image.
+pub fn refused(status: u16, body: &[u8]) -> [Failure; 2] {
+    failures(&Trouble::refused(status, body))
+}
+
+fn reading<T: DeserializeOwned>(
+    status: u16,
+    body: &[u8],
+    told: impl FnOnce(T) -> String,
+) -> Reading {
+    let status = http::StatusCode::from_u16(status).unwrap_or_default();
+    let answer = (status, Bytes::copy_from_slice(body));
+    engine::understood("/x", answer).map(told).map_err(|it| failures(&it))
+}
+
+fn failures(trouble: &Trouble) -> [Failure; 2] {
+    [trouble.failed("look at a container"), trouble.not_pulled("registry.test/a:1")]
 }

@@ -81,6 +81,21 @@ async fn make(config: &Config, file: &Path, parts: &Path) -> anyhow::Result<Abou
     Ok(about)
 }
 
+/// A backup in memory: its files by name, and what it says of itself.
+#[cfg(feature = "fuzz")]
+pub(crate) fn unpacked(bytes: &[u8]) -> anyhow::Result<(Vec<(&'static str, Vec<u8>)>, About)> {
+    let mut files = Vec::new();
+    archive::unpack(bytes, bytes.len() as u64, |name, content| {
+        let mut kept = Vec::new();
+        content.read_to_end(&mut kept)?;
+        files.push((name, kept));
+        Ok(())
+    })?;
+    let about = files.iter().find(|it| it.0 == ABOUT).map(|it| restore::about(&it.1));
+    let about = about.context("it does not say what it is")??;
+    Ok((files, about))
+}
+
 /// `<file>.<ending>`, in the same folder.
 fn beside(file: &Path, ending: &str) -> PathBuf {
     let mut name = file.file_name().unwrap_or_default().to_owned();

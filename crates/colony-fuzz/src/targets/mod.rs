@@ -2,6 +2,10 @@
 
 #[cfg(feature = "adapters")]
 mod api;
+#[cfg(feature = "central")]
+mod central;
+#[cfg(feature = "adapters")]
+mod cli;
 mod core;
 #[cfg(feature = "adapters")]
 mod git;
@@ -24,4 +28,8 @@ pub(crate) const ALL: &[&[Target]] = &[
     git::TARGETS,
     #[cfg(feature = "adapters")]
     api::TARGETS,
+    #[cfg(feature = "adapters")]
+    cli::TARGETS,
+    #[cfg(feature = "central")]
+    central::TARGETS,
 ];

@@ -24,7 +24,7 @@ pub(super) fn answer(dir: &Path, body: &[u8]) -> Result<Option<Vec<u8>>, Error> 
 }
 
 /// The command with its arguments. What stands between says who asks.
-fn parsed(body: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
+pub(super) fn parsed(body: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
     let lines = line::read(body)?;
     let Some((Line::Text(command), rest)) = lines.split_first() else { return None };
     let (Some(Line::Flush), middle) = (rest.last(), rest.get(..rest.len().checked_sub(1)?)?) else {

@@ -1,11 +1,12 @@
 //! Readers of `colony-api`: streams, queries, requests.
 
+mod body;
+
 use axum::extract::Query;
 use axum::http::Uri;
 use colony_api::fuzz;
-use colony_api::request::{DeleteQuery, DeployRequest, EventQuery, Hold, LogsQuery, SiteQuery};
-use colony_api::site::{EventBatch, Hints, NodesReport, SiteJoined};
-use colony_api::view::EventView;
+use colony_api::request::{DeleteQuery, EventQuery, LogsQuery, SiteQuery};
+use colony_api::site::HintsQuery;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -15,7 +16,8 @@ use crate::{Outcome, Target};
 pub(super) const TARGETS: &[Target] = &[
     Target::new("api_stream", Text, STREAM, stream),
     Target::new("api_query", Text, QUERY, query),
-    Target::new("api_request", Json, REQUEST, request),
+    Target::new("api_request", Json, REQUEST, body::request),
+    Target::new("api_view", Json, VIEW, body::view),
 ];
 
 const STREAM: &[&str] = &[
@@ -45,6 +47,9 @@ const QUERY: &[&str] = &[
     "sites=",
     "force=",
     "dryRun=",
+    "head=",
+    "command=",
+    "logs=",
     "true",
     "-1",
     "9223372036854775808",
@@ -55,8 +60,128 @@ const QUERY: &[&str] = &[
     "%ff",
 ];
 const REQUEST: &[&str] = &[
-    "app", "version", "sites", "values", "strategy", "profile", "name", "by", "note", "events",
-    "seq", "nodes", "kind", "id", "at", "body", "from", "to",
+    "token",
+    "csr",
+    "replace",
+    "name",
+    "application",
+    "version",
+    "sites",
+    "node",
+    "selector",
+    "parameters",
+    "profile",
+    "strategy",
+    "type",
+    "maxUnavailable",
+    "canary",
+    "soak",
+    "promote",
+    "onFailure",
+    "replicas",
+    "dryRun",
+    "planHash",
+    "labels",
+    "lifetimeSeconds",
+    "url",
+    "branch",
+    "file",
+    "text",
+    "note",
+    "what",
+    "removal",
+    "history",
+    "to",
+    "role",
+    "head",
+    "command",
+    "logs",
+    "incarnation",
+    "events",
+    "seq",
+    "at",
+    "body",
+    "prev",
+    "actor",
+    "kind",
+    "ready",
+    "reasons",
+    "urls",
+    "ca",
+    "caPem",
+    "domain",
+    "nodes",
+    "lastHeardMsAgo",
+    "engine",
+    "progress",
+    "deployment",
+    "doneBytes",
+    "totalBytes",
+    "commands",
+    "id",
+    "previous",
+    "lines",
+    "truncated",
+    "problem",
+    "chain",
+    "roots",
+    "tokenPublic",
+    "git",
+    "auth",
+    "mtls",
+    "nextSeq",
+    "current",
+    "status",
+    "title",
+    "blue-green",
+    "rollback-site",
+    "manual",
+    "4294967296",
+    "18446744073709551616",
+];
+const VIEW: &[&str] = &[
+    "name",
+    "site",
+    "node",
+    "state",
+    "since",
+    "outcome",
+    "sites",
+    "placements",
+    "rollout",
+    "paused",
+    "stopped",
+    "quarantine",
+    "rolledBack",
+    "conflicts",
+    "history",
+    "entries",
+    "sentence",
+    "reasons",
+    "lines",
+    "position",
+    "events",
+    "kind",
+    "actor",
+    "at",
+    "body",
+    "plan",
+    "targets",
+    "action",
+    "changes",
+    "diff",
+    "hash",
+    "role",
+    "expires",
+    "nodes",
+    "attention",
+    "deployments",
+    "presence",
+    "holds",
+    "counts",
+    "online",
+    "INSTALLED",
+    "18446744073709551616",
 ];
 
 /// However a stream is cut, it says the same.
@@ -86,39 +211,13 @@ fn query(input: &[u8]) -> Outcome {
         asked::<LogsQuery>(&uri),
         asked::<DeleteQuery>(&uri),
         asked::<SiteQuery>(&uri),
+        asked::<HintsQuery>(&uri),
     ];
     Outcome::taken(taken.map(|it| if it { 'x' } else { '-' }).iter().collect::<String>())
 }
 
 fn asked<T: DeserializeOwned + Serialize>(uri: &Uri) -> bool {
     let Ok(Query(query)) = Query::<T>::try_from_uri(uri) else { return false };
-    again(&query);
+    body::again(&query);
     true
-}
-
-fn request(input: &[u8]) -> Outcome {
-    let taken = [
-        sent::<DeployRequest>(input),
-        sent::<Hold>(input),
-        sent::<EventBatch>(input),
-        sent::<NodesReport>(input),
-        sent::<Hints>(input),
-        sent::<SiteJoined>(input),
-        sent::<EventView>(input),
-    ];
-    Outcome::taken(taken.map(|it| if it { 'x' } else { '-' }).iter().collect::<String>())
-}
-
-fn sent<T: DeserializeOwned + Serialize>(input: &[u8]) -> bool {
-    let Ok(value) = serde_json::from_slice::<T>(input) else { return false };
-    again(&value);
-    true
-}
-
-/// What was taken is sent on as it was taken.
-fn again<T: DeserializeOwned + Serialize>(value: &T) {
-    let text = serde_json::to_string(value).expect("JSON");
-    let read: T = serde_json::from_str(&text)
-        .unwrap_or_else(|it| panic!("we send what we refuse: {it}\n{text}"));
-    assert_eq!(serde_json::to_string(&read).expect("JSON"), text, "sent on it differs");
 }

@@ -1,6 +1,8 @@
 //! Readers of `colony-core`: files of Git, logs, and what is kept on disks.
 
 mod file;
+mod fleet;
+mod journal;
 mod log;
 mod name;
 mod node;
@@ -17,7 +19,8 @@ pub(super) const TARGETS: &[Target] = &[
     Target::new("core_events", Json, EVENTS, log::events),
     Target::new("core_site_rows", Json, ROWS, rows::site),
     Target::new("core_node_rows", Json, ROWS, rows::node),
-    Target::new("core_fleet_rows", Json, ROWS, rows::fleet),
+    Target::new("core_fleet_rows", Json, ROWS, fleet::rows),
+    Target::new("core_journal", Text, JOURNAL, journal::journal),
     Target::new("core_seed", Json, ROWS, rows::seed),
     Target::new("core_name", Text, NAMES, name::name),
 ];
@@ -140,6 +143,22 @@ const ROWS: &[&str] = &[
     "removing",
     "failed",
     "9007199254740991",
+];
+const JOURNAL: &[&str] = &[
+    "sha256:",
+    "[",
+    "]",
+    "{\"key\":\"meta\",\"row\":null}",
+    "{\"key\":\"",
+    "\"row\":",
+    "null",
+    "\n",
+    "\r\n",
+    " ",
+    "\0\0\0\0",
+    "[]",
+    "meta",
+    "18446744073709551615",
 ];
 const NAMES: &[&str] = &[
     "local",

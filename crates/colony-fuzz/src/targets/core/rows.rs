@@ -1,7 +1,5 @@
 //! Rows brought back from a disk, and the seed of a site.
 
-use colony_core::fleet::{self, Fleet};
-use colony_core::id::SiteName;
 use colony_core::node::{self, Node, Policy};
 use colony_core::site::{self, Input, Seed, Site, Timing};
 use colony_core::time::{Mono, Now, Wall};
@@ -11,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use crate::Outcome;
 
-const WALL: Wall = Wall(1_794_225_600_000);
+pub(super) const WALL: Wall = Wall(1_794_225_600_000);
 
 pub(super) fn site(input: &[u8]) -> Outcome {
     let rows: Vec<site::Row> = match read(input) {
@@ -88,25 +86,6 @@ pub(super) fn node(input: &[u8]) -> Outcome {
     )
 }
 
-pub(super) fn fleet(input: &[u8]) -> Outcome {
-    let rows: Vec<fleet::Row> = match read(input) {
-        Ok(rows) => rows,
-        Err(outcome) => return outcome,
-    };
-    let mut fleet = Fleet::restore(rows.clone());
-    let again = Fleet::restore(rows.into_iter().rev());
-    let sites: Vec<SiteName> = fleet.sites().map(|it| it.0.clone()).collect();
-    assert_eq!(sites, again.sites().map(|it| it.0.clone()).collect::<Vec<_>>());
-    let mut seen = Vec::new();
-    for site in &sites {
-        let joined = fleet.join(site, WALL, true);
-        seen.push(joined.is_ok());
-        let _ = fleet.heard(site, WALL);
-        let _ = fleet.apply(site, &[], WALL);
-    }
-    Outcome::taken(format!("{seen:?}"))
-}
-
 pub(super) fn seed(input: &[u8]) -> Outcome {
     let seed: Seed = match serde_json::from_slice(input) {
         Ok(seed) => seed,
@@ -125,7 +104,7 @@ pub(super) fn seed(input: &[u8]) -> Outcome {
 }
 
 /// Rows as a list, each of which prints as it was read.
-fn read<T: Serialize + DeserializeOwned>(input: &[u8]) -> Result<Vec<T>, Outcome> {
+pub(super) fn read<T: Serialize + DeserializeOwned>(input: &[u8]) -> Result<Vec<T>, Outcome> {
     let rows: Vec<T> = serde_json::from_slice(input).map_err(Outcome::refused)?;
     let text = printed(&rows);
     let again: Vec<T> = serde_json::from_str(&text).expect("rows we wrote are read");

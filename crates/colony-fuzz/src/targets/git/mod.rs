@@ -1,5 +1,7 @@
 //! Readers of `colony-git`: paths, addresses, and what clients of Git send.
 
+mod wire;
+
 use colony_git::serve::{self, Service};
 use colony_git::{Auth, Remote, Secret, fuzz};
 
@@ -10,6 +12,8 @@ pub(super) const TARGETS: &[Target] = &[
     Target::new("git_path", Text, PATH, path),
     Target::new("git_remote", Text, REMOTE, remote),
     Target::new("git_protocol", Text, PROTOCOL, protocol),
+    Target::new("git_lines", Bytes, LINES, wire::lines),
+    Target::new("git_request", Bytes, LINES, wire::request),
     Target::new("git_gunzip", Bytes, &["\u{1f}\u{8b}", "\0"], gunzip),
 ];
 
@@ -49,6 +53,29 @@ const REMOTE: &[&str] = &[
     "git@h:",
 ];
 const PROTOCOL: &[&str] = &["version=2", "version=1", ":", "=", "\n", "GIT_", "\0"];
+const LINES: &[&str] = &[
+    "0000",
+    "0001",
+    "0002",
+    "0004",
+    "0005\n",
+    "fff0",
+    "ffff",
+    "+00b",
+    "0014command=ls-refs\n",
+    "0012command=fetch\n",
+    "0010agent=git/2\n",
+    "0017object-format=sha1\n",
+    "0009peel\n",
+    "000csymrefs\n",
+    "001bref-prefix refs/heads/\n",
+    "0032want aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n",
+    "0032have bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\n",
+    "000ethin-pack\n",
+    "000eofs-delta\n",
+    "0009done\n",
+    "000ddeepen 1\n",
+];
 
 fn path(input: &[u8]) -> Outcome {
     let text = String::from_utf8_lossy(input);

@@ -2,6 +2,7 @@
 
 mod archive;
 mod compose;
+mod engine;
 mod label;
 mod registry;
 
@@ -16,6 +17,7 @@ pub(super) const TARGETS: &[Target] = &[
     Target::new("runtime_challenge", Text, CHALLENGE, registry::challenge),
     Target::new("runtime_reference", Text, REFERENCE, registry::reference),
     Target::new("runtime_image", Bytes, IMAGE, registry::image),
+    Target::new("runtime_engine", Json, ENGINE, engine::engine),
     Target::new("runtime_labels", Json, LABELS, label::labels),
 ];
 
@@ -104,6 +106,43 @@ const CHALLENGE: &[&str] =
 const REFERENCE: &[&str] =
     &[":", "@", "/", "sha256:", "..", "latest", "localhost:5000", "[::1]:5000", "colony.builtin"];
 const IMAGE: &[&str] = &["rootfs", "diff_ids", "sha256:", "[", "]", "{", "}", "\u{1f}\u{8b}"];
+const ENGINE: &[&str] = &[
+    "Id",
+    "Labels",
+    "State",
+    "Status",
+    "running",
+    "exited",
+    "stopped",
+    "created",
+    "ExitCode",
+    "StartedAt",
+    "Health",
+    "Log",
+    "Output",
+    "Config",
+    "Healthcheck",
+    "Test",
+    "CMD",
+    "CMD-SHELL",
+    "NONE",
+    "Interval",
+    "Retries",
+    "18446744073709551615",
+    "NCPU",
+    "MemTotal",
+    "Components",
+    "Name",
+    "Podman Engine",
+    "Version",
+    "message",
+    "manifest unknown",
+    "port is already allocated",
+    "no such container",
+    "no space left on device",
+    "deadline exceeded",
+    "\r\u{1b}[2J",
+];
 const LABELS: &[&str] = &[
     "colony.node",
     "colony.deployment",

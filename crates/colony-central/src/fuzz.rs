@@ -1,0 +1,39 @@
+//! Doors to private readers, for the fuzzers alone.
+
+use std::cmp::Ordering;
+
+use axum::http::HeaderMap;
+use serde::de::DeserializeOwned;
+
+use crate::catalog::version;
+use crate::{About, auth, extract};
+
+/// A backup in memory: its files by name, and what it says of itself.
+pub fn backup(bytes: &[u8]) -> Result<(Vec<(&'static str, Vec<u8>)>, About), String> {
+    crate::backup::unpacked(bytes).map_err(|it| format!("{it:#}"))
+}
+
+/// The body of a request; else what its sender is told.
+pub fn body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    extract::read(bytes)
+}
+
+/// The token a request shows.
+pub fn token(headers: &HeaderMap) -> Option<String> {
+    auth::presented(headers)
+}
+
+/// Which of two versions of the catalog is newer.
+pub fn compare(a: &str, b: &str) -> Ordering {
+    version::compare(a, b)
+}
+
+/// The version that is taken when none is named.
+pub fn newest<'a>(versions: &[&'a str]) -> Option<&'a str> {
+    version::newest(versions.iter().copied())
+}
+
+/// Whether people get a version only when they ask for it.
+pub fn is_prerelease(text: &str) -> bool {
+    version::is_prerelease(text)
+}

@@ -1,0 +1,33 @@
+//! Doors to the readers of what clients of Git send, for the fuzzers alone.
+
+use std::path::Path;
+
+use super::line::{self, Line};
+use super::second;
+use crate::error::Error;
+
+/// A line: `t` and its text, `-` for a delimiter, `.` for a flush.
+pub type Packet<'a> = (char, &'a [u8]);
+
+/// A body's lines; `None` if it is not made of them.
+pub fn lines(body: &[u8]) -> Option<Vec<Packet<'_>>> {
+    line::read(body).map(|it| it.into_iter().map(told).collect())
+}
+
+fn told(line: Line<'_>) -> Packet<'_> {
+    match line {
+        Line::Text(text) => ('t', text),
+        Line::Delimiter => ('-', b""),
+        Line::Flush => ('.', b""),
+    }
+}
+
+/// A request's command and its arguments; `None` if it is left to git.
+pub fn request(body: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
+    second::parsed(body)
+}
+
+/// The answer of the repository in `dir`; `None` if it is left to git.
+pub fn answer(dir: &Path, body: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+    second::answer(dir, body)
+}

@@ -74,13 +74,23 @@ impl PlacementFacts<'_> {
         // What a device refused may still run what it had: it is not down.
         let failed = matches!(self.placement.state(), State::Failed(_));
         let is_down = failed && !self.placement.is_refused() && !self.placement.aside;
-        let taken = if is_down { lanes.busy.len() } else { lanes.down() };
+        let taken = if is_down { lanes.busy.len() } else { lanes.busy.len() + self.others_down() };
         let holds_slot = lanes.busy.contains(&self.placement.id.node);
         if holds_slot || (is_down && self.leaves_again()) || taken < limit as usize {
             return Ok(());
         }
         let busy = lanes.busy.iter().chain(&lanes.failed).take(3).cloned().collect();
         Err(Reason::WaveFull { busy, taken, limit })
+    }
+
+    /// Those that failed; whom the open step does not mean stays down as long
+    /// as it is open, and would hold up for ever whom it means.
+    fn others_down(&self) -> usize {
+        let failed = &self.deployment.lanes.failed;
+        match self.deployment.is_open() {
+            true => failed.len(),
+            false => failed.iter().filter(|it| self.site.is_of_step(self.deployment, it)).count(),
+        }
     }
 
     /// Another try of a way back or a removal.

@@ -87,11 +87,6 @@ impl Lanes {
         }
     }
 
-    /// How many nodes are down by our own action.
-    pub(super) fn down(&self) -> usize {
-        self.busy.len() + self.failed.len()
-    }
-
     pub(super) fn is_idle(&self) -> bool {
         let queues = [&self.free, &self.back, &self.swap, &self.again, &self.start];
         queues.into_iter().all(BTreeSet::is_empty)

@@ -72,6 +72,24 @@ fn labels_choose_the_first() {
 }
 
 #[test]
+fn who_failed_before_and_is_not_meant_holds_no_canary_up() {
+    let mut plant = plant("a");
+    plant.join_with("c", "amd64", r#""line":"test""#);
+    plant.deploy(&App::new("hello", "1.0.0").with("strategy: {type: all-at-once}"));
+    plant.report("c", "hello", "installed");
+    plant.report("a", "hello", "failed:registry-unavailable");
+    plant.deploy(
+        &App::new("hello", "2.0.0")
+            .with("strategy: {type: canary, canary: {line: test}, soak: 10s, maxUnavailable: 1}"),
+    );
+    check(&plant, "a FAILED(install) 1, c UPDATING 2");
+    plant.converge();
+    plant.pass(11);
+    plant.converge();
+    check(&plant, "a INSTALLED 2, c INSTALLED 2");
+}
+
+#[test]
 fn manual_promotion_is_waited_for() {
     let mut plant = updating(MANUAL);
     assert_eq!(promote(&mut plant), "the open step is not done: 0 of 1 nodes run it well");

@@ -21,6 +21,8 @@ pub(super) fn rows(input: &[u8]) -> Outcome {
     let changed = fleet.take_changed();
     changed.keys().for_each(|it| kept.put(it.clone(), fleet.row(it)));
     hold::same(&kept.restored(), &fleet, "what a restart finds");
+    let sites: Vec<SiteName> = fleet.sites().map(|it| it.0.clone()).collect();
+    sites.iter().for_each(|it| drop(fleet.apply(it, &[], WALL)));
     Outcome::taken(format!("{seen:?} {}", kept.kinds()))
 }
 
@@ -58,7 +60,6 @@ fn live(fleet: &mut Fleet) -> Vec<bool> {
     let one = |site| {
         let joined = fleet.join(site, WALL, true);
         let _ = fleet.heard(site, WALL);
-        let _ = fleet.apply(site, &[], WALL);
         joined.is_ok()
     };
     sites.iter().map(one).collect()

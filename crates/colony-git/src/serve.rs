@@ -142,10 +142,10 @@ pub async fn exchange(
 /// A push whose git was killed leaves the lock of the branch behind, in which the next one would
 /// run; from here on, it may be ours.
 async fn free_branch(dir: &Path) -> Result<Holder, Error> {
-    let dir = dir.to_owned();
-    let removed = tokio::task::spawn_blocking(move || stale_lock_remove(&dir, BRANCH)).await;
+    let at = dir.to_owned();
+    let removed = tokio::task::spawn_blocking(move || stale_lock_remove(&at, BRANCH)).await;
     removed.map_err(|it| Error::Git { doing: DOING, problem: it.to_string() })??;
-    Ok(Holder::new())
+    Ok(Holder::new(dir))
 }
 
 /// The answer, if no child is needed for it. What fails here is git's to judge.

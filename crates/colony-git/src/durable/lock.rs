@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::{folder_sync, io};
@@ -16,24 +16,31 @@ const TRIES: usize = 1000;
 const STALE_TRIES: usize = 400;
 const PAUSE: Duration = Duration::from_millis(5);
 
-static HOLDERS: AtomicUsize = AtomicUsize::new(0);
+static HOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Something of this process that may hold a lock: as long as there is one, no
-/// lock is taken for stale.
+/// Something of this process that may hold a lock below a path: as long as there
+/// is one, no lock there is taken for stale.
 #[derive(Debug)]
-pub(crate) struct Holder(());
+pub(crate) struct Holder(PathBuf);
 
 impl Holder {
-    pub(crate) fn new() -> Holder {
-        HOLDERS.fetch_add(1, Ordering::SeqCst);
-        Holder(())
+    pub(crate) fn new(below: &Path) -> Holder {
+        holders().push(below.to_owned());
+        Holder(below.to_owned())
     }
 }
 
 impl Drop for Holder {
     fn drop(&mut self) {
-        HOLDERS.fetch_sub(1, Ordering::SeqCst);
+        let mut all = holders();
+        if let Some(at) = all.iter().position(|it| *it == self.0) {
+            all.swap_remove(at);
+        }
     }
+}
+
+fn holders() -> MutexGuard<'static, Vec<PathBuf>> {
+    HOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whoever creates the file holds it.
@@ -66,7 +73,7 @@ impl Lock {
             std::fs::create_dir_all(folder).map_err(io("create the folder", folder))?;
             match OpenOptions::new().write(true).create_new(true).open(path) {
                 Ok(file) => {
-                    let (path, _holder) = (path.to_owned(), Holder::new());
+                    let (path, _holder) = (path.to_owned(), Holder::new(path));
                     return Ok(Some(Lock { path, file, held: true, _holder }));
                 }
                 // Git removes folders of references that have become empty.
@@ -107,7 +114,8 @@ fn remove_stale(lock: &Path, tries: usize) -> Result<(), Error> {
     let Some(first) = file_of(lock) else { return Ok(()) };
     for _ in 0..tries {
         std::thread::sleep(PAUSE);
-        if HOLDERS.load(Ordering::SeqCst) > 0 || file_of(lock) != Some(first) {
+        let ours = holders().iter().any(|it| lock.starts_with(it));
+        if ours || file_of(lock) != Some(first) {
             return Ok(());
         }
     }
@@ -132,16 +140,10 @@ fn lock_path(reference: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Mutex, PoisonError};
-
     use super::*;
-
-    /// What holds a lock is counted for the whole process.
-    static TURN: Mutex<()> = Mutex::new(());
 
     #[test]
     fn a_lock_of_a_dead_process_is_taken_over() {
-        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let dir = tempfile::tempdir().expect("a folder");
         let reference = dir.path().join("refs/heads/main");
         Lock::take(&reference).expect("a lock").commit("a", &reference).expect("it is written");
@@ -156,11 +158,10 @@ mod tests {
 
     #[test]
     fn a_lock_that_may_be_ours_stays() {
-        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let dir = tempfile::tempdir().expect("a folder");
         let reference = dir.path().join("main");
         std::fs::write(lock_path(&reference), "").expect("a lock");
-        let push = Holder::new();
+        let push = Holder::new(dir.path());
 
         let refused = Lock::take_within(&reference, 2, 2).err().expect("somebody holds it");
 

@@ -175,7 +175,7 @@ impl Deployments {
         let mut command = git::command(self.dir(), &[]);
         command.args(["gc", "--auto", "--quiet"]);
         // It locks references, too.
-        let _holder = Holder::new();
+        let _holder = Holder::new(self.dir());
         let output = git::run(command, DOING)?;
         match output.status.success() {
             true => Ok(()),

@@ -6,10 +6,12 @@ use axum::http::HeaderMap;
 use serde::de::DeserializeOwned;
 
 use crate::catalog::version;
-use crate::{About, auth, extract};
+use crate::{auth, extract};
 
-/// A backup in memory: its files by name, and what it says of itself.
-pub fn backup(bytes: &[u8]) -> Result<(Vec<(&'static str, Vec<u8>)>, About), String> {
+pub use crate::backup::Unpacked;
+
+/// A backup in memory.
+pub fn backup(bytes: &[u8]) -> Result<Unpacked, String> {
     crate::backup::unpacked(bytes).map_err(|it| format!("{it:#}"))
 }
 

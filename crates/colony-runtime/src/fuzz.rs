@@ -75,7 +75,7 @@ pub fn image(config: &[u8], layers: &[Vec<u8>]) -> Result<Vec<u8>, String> {
 }
 
 /// What is made of an engine's answer, or the failures it is shown as.
-pub type Reading = Result<String, [Failure; 2]>;
+pub type Reading = Result<String, Vec<Failure>>;
 
 /// An engine's answer, read as a list of containers, as a container, an image,
 /// a check, the machine and the program.
@@ -93,7 +93,7 @@ pub fn engine(status: u16, body: &[u8]) -> [Reading; 6] {
 }
 
 /// How a refusal of the engine is shown, of a container and of an image.
-pub fn refused(status: u16, body: &[u8]) -> [Failure; 2] {
+pub fn refused(status: u16, body: &[u8]) -> Vec<Failure> {
     failures(&Trouble::refused(status, body))
 }
 
@@ -107,6 +107,6 @@ fn reading<T: DeserializeOwned>(
     engine::understood("/x", answer).map(told).map_err(|it| failures(&it))
 }
 
-fn failures(trouble: &Trouble) -> [Failure; 2] {
-    [trouble.failed("look at a container"), trouble.not_pulled("registry.test/a:1")]
+fn failures(trouble: &Trouble) -> Vec<Failure> {
+    vec![trouble.failed("look at a container"), trouble.not_pulled("registry.test/a:1")]
 }

@@ -83,7 +83,10 @@ async fn make(config: &Config, file: &Path, parts: &Path) -> anyhow::Result<Abou
 
 /// A backup in memory: its files by name, and what it says of itself.
 #[cfg(feature = "fuzz")]
-pub(crate) fn unpacked(bytes: &[u8]) -> anyhow::Result<(Vec<(&'static str, Vec<u8>)>, About)> {
+pub type Unpacked = (Vec<(&'static str, Vec<u8>)>, About);
+
+#[cfg(feature = "fuzz")]
+pub(crate) fn unpacked(bytes: &[u8]) -> anyhow::Result<Unpacked> {
     let mut files = Vec::new();
     archive::unpack(bytes, bytes.len() as u64, |name, content| {
         let mut kept = Vec::new();

@@ -21,9 +21,9 @@ async fn a_write_that_is_given_up_leaves_the_fleet_as_it_is_stored() {
     assert_eq!(named(&fleet), named(&stored));
     drop(fleet);
     add(&brain, "home").await.expect("it is stored");
-    assert_eq!(named(&*brain.read().await.expect("the fleet")), "home");
+    assert_eq!(named(&brain.read().await.expect("the fleet")), "home");
     let again = Brain::open(brain.store().clone()).await.expect("a brain");
-    assert_eq!(named(&*again.read().await.expect("the fleet")), "home", "it was stored");
+    assert_eq!(named(&again.read().await.expect("the fleet")), "home", "it was stored");
 }
 
 /// Begins to write and goes away while the transaction is open.

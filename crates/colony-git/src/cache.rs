@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use gix::{ObjectId, Repository, ThreadSafeRepository};
 
-use crate::durable::io;
+use crate::durable::{io, stale_lock_remove};
 use crate::error::Error;
 use crate::{Remote, fetch, pack, repo};
 
@@ -43,10 +43,18 @@ impl Cache {
             suspect: AtomicBool::new(false),
             packing: Mutex::new(()),
         };
+        cache.unlock()?;
         if cache.head().is_err() {
             cache.suspect.store(true, Ordering::Relaxed);
         }
         Ok(cache)
+    }
+
+    /// A process that was killed in a fetch leaves its locks behind, and no fetch
+    /// would ever go past them.
+    fn unlock(&self) -> Result<(), Error> {
+        let locked = [self.tracking(), "packed-refs".to_owned()];
+        locked.iter().try_for_each(|it| stale_lock_remove(&self.dir, it))
     }
 
     pub(crate) fn dir(&self) -> &Path {

@@ -45,6 +45,23 @@ fn the_first_look_lists_everything_and_the_next_what_changed() {
 }
 
 #[test]
+fn locks_of_a_process_that_was_killed_in_a_fetch_are_gone_at_the_next_start() {
+    let world = World::empty();
+    let (person, watch) = (world.person(), open(&world));
+    app(&person, "home", "hello", "1.0.0");
+    person.commit("first").push();
+    let first = look(&watch, None).revision;
+    drop(watch);
+    for name in ["refs/remotes/origin/main.lock", "packed-refs.lock"] {
+        std::fs::write(world.dir("watch").join(name), "").expect("a lock that stays");
+    }
+    app(&person, "home", "hello", "1.1.0");
+    person.commit("second").push();
+    let second = look(&open(&world), Some(&first)).revision;
+    assert_eq!(second.as_str(), person.head());
+}
+
+#[test]
 fn a_copy_that_stays_open_takes_any_number_of_commits() {
     let world = World::empty();
     let (person, watch) = (world.person(), open(&world));

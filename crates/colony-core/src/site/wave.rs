@@ -164,12 +164,14 @@ impl Turn<'_> {
 
     /// Whether the next in the queue would be refused for the same reason. What
     /// is staged needs no slot, so that full slots hold only others up; what a
-    /// device refused needs one where others that are down have theirs.
+    /// device refused, or what failed beside another version, needs one where
+    /// others that are down have theirs.
     fn is_shared(&self, refusal: &Refusal, id: &PlacementId) -> bool {
         let staging = self.site.deployments.get(&id.deployment).is_some_and(|it| it.is_staging());
-        let refused = self.site.placements.get(id).is_some_and(|it| it.is_refused());
+        let placement = self.site.placements.get(id);
+        let runs_on = placement.is_some_and(|it| it.is_refused() || it.aside);
         refusal.reasons.iter().any(|it| {
-            let full = matches!(it, Reason::WaveFull { .. }) && !staging && !refused;
+            let full = matches!(it, Reason::WaveFull { .. }) && !staging && !runs_on;
             full || matches!(
                 it,
                 Reason::WaveStopped { .. }

@@ -4,7 +4,7 @@ use colony_core::event::Body;
 use colony_core::why;
 use colony_testkit::{App, Plant};
 
-use super::{BLUE_GREEN, abort, because, check, steer, updating};
+use super::{BLUE_GREEN, abort, because, check, installed, steer, updating};
 
 const STAGED: &str = "a UPDATING 2 staged, b UPDATING 2 staged, c UPDATING 2 staged";
 
@@ -96,6 +96,19 @@ fn what_failed_beside_is_not_down_and_takes_a_slot_to_be() {
     plant.deploy(&App::new("hello", "2.0.0").with("strategy: {type: rolling, maxUnavailable: 1}"));
     plant.pass(60);
     check(&plant, "a UPDATING 2, b FAILED(update) 2, c UPDATING 2 staged");
+}
+
+#[test]
+fn what_failed_beside_holds_nobody_up_who_is_down() {
+    let mut plant = installed(BLUE_GREEN);
+    plant.report("b", "hello", "failed:registry-unavailable");
+    plant.deploy(&App::new("hello", "2.0.0").with(BLUE_GREEN));
+    plant.report("a", "hello", "failed:registry-unavailable");
+    check(&plant, "a FAILED(update) 2, b FAILED(update) 1, c UPDATING 2");
+    plant.deploy(&App::new("hello", "3.0.0").with("strategy: {type: rolling, maxUnavailable: 1}"));
+    check(&plant, "a FAILED(update) 2, b UPDATING 3, c UPDATING 2");
+    plant.converge();
+    check(&plant, "a INSTALLED 3, b INSTALLED 3, c INSTALLED 3");
 }
 
 /// Version 2 is staged everywhere; node b says so as told.

@@ -289,6 +289,10 @@ impl Deployment {
             self.rollout = Rollout::default();
             self.rejected.retain(|_, it| it.workload == revision.workload);
         }
+        if self.wanted != revision {
+            // Other steps may ask for nobody's word.
+            self.rollout.awaits = None;
+        }
         self.stopped.take_if(|it| it.workload != revision.workload);
         self.rolled_back.take_if(|it| *it != revision.workload);
         self.name = document.name.clone();

@@ -3,7 +3,9 @@
 use colony_core::site::Action;
 use colony_testkit::{App, deployment_id};
 
-use super::{CANARY, abort, because, check, pause, plant, promote, resume, steer, updating};
+use super::{
+    CANARY, MANUAL, abort, because, check, pause, plant, promote, resume, steer, updating,
+};
 
 #[test]
 fn pause_starts_nothing_and_resume_goes_on() {
@@ -20,6 +22,18 @@ fn pause_starts_nothing_and_resume_goes_on() {
     assert_eq!(steer(&mut plant, resume()), "");
     check(&plant, "a INSTALLED 2, b UPDATING 2, c UPDATING 2");
     assert_eq!(steer(&mut plant, resume()), "its rollout is not paused");
+}
+
+#[test]
+fn strategy_that_asks_nobody_waits_for_nobody() {
+    let mut plant = updating(MANUAL);
+    plant.report("a", "hello", "installed");
+    plant.pass(400);
+    because(&plant, "c", "awaits-promotion");
+    plant.deploy(&App::new("hello", "2.0.0").with("strategy: {type: all-at-once}"));
+    check(&plant, "a INSTALLED 2, b UPDATING 2, c UPDATING 2");
+    let own = plant.site.deployment(&deployment_id("hello")).expect("it is here");
+    assert_eq!(own.rollout().awaits, None);
 }
 
 #[test]

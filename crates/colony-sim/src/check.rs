@@ -16,6 +16,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use colony_core::attempt::Revision;
 use colony_core::code::Class;
 use colony_core::event::{Body, Event, Incarnation, Log, Presence, Transition};
 use colony_core::id::{DeploymentId, NodeName, PlacementId, SiteName};
@@ -33,6 +34,10 @@ use crate::world::World;
 #[derive(Debug, Default)]
 pub(crate) struct Checker {
     states: BTreeMap<(usize, PlacementId), State>,
+    /// Whose attempt runs beside what was there.
+    beside: BTreeSet<(usize, PlacementId)>,
+    /// The deployments of a step in which a staged revision was replaced.
+    replaced: Vec<DeploymentId>,
     logs: BTreeMap<usize, Log>,
     /// The newest manifest each node was served, by each LO.
     served: BTreeMap<(usize, usize), (u64, Digest)>,
@@ -51,6 +56,7 @@ impl Checker {
     pub(crate) fn begin(&mut self, site: usize, log: Log, states: BTreeMap<PlacementId, State>) {
         self.served.retain(|key, _| key.0 != site);
         self.states.retain(|key, _| key.0 != site);
+        self.beside.retain(|key| key.0 != site);
         self.states.extend(states.into_iter().map(|(id, state)| ((site, id), state)));
         self.logs.insert(site, log);
     }
@@ -138,12 +144,25 @@ impl Checker {
         if !is_legal(it.from, it.trigger, it.to) {
             return Err(format!("{}: {:?} to {} is not in the table", key.1, it.from, it.to));
         }
+        self.note_beside(&key, it);
         if it.to == State::Deleted {
             self.states.remove(&key);
         } else {
             self.states.insert(key, it.to);
         }
         Ok(())
+    }
+
+    /// What takes the place of a staged revision takes down what ran on, unless
+    /// that is what it brings.
+    fn note_beside(&mut self, key: &(usize, PlacementId), it: &Transition) {
+        let was =
+            if it.beside { !self.beside.insert(key.clone()) } else { self.beside.remove(key) };
+        let workload = |it: &Option<Revision>| it.as_ref().map(|it| it.workload);
+        let back = workload(&it.revisions.target) == workload(&it.revisions.last_good);
+        if was && !it.beside && !back && it.trigger == Trigger::Superseded {
+            self.replaced.push(it.deployment.clone());
+        }
     }
 }
 
@@ -203,7 +222,9 @@ impl World {
             let Body::StateTransition(it) = &it.body else { return None };
             (is_start(it) && !is_aside(core, it)).then(|| it.deployment.clone())
         });
-        for deployment in starts.collect::<Vec<_>>() {
+        let starts: Vec<DeploymentId> = starts.collect();
+        let replaced = std::mem::take(&mut self.checker.replaced);
+        for deployment in starts.into_iter().chain(replaced) {
             let core = &self.sites[site].core;
             let Some(limit) = core.rollout_limit(&deployment) else { continue };
             let busy = core

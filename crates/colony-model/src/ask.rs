@@ -1,22 +1,18 @@
 //! `why` in every state: whatever is not final has an answer, at its site and at
 //! the centre, and the answer says more than that nobody knows.
-//!
-//! What is vague is what `colony-sim` takes for vague (its `ask.rs`).
 
 use std::time::Duration;
 
-use colony_core::fleet::Standing;
-use colony_core::site::{Deployment, Site};
+use colony_core::site::Site;
 use colony_core::state::State;
 use colony_core::time::Now;
 use colony_core::why::{self, Why};
+use colony_testkit::{is_open, is_over, is_vague};
 
 use crate::check::{Rule, Verdict};
 use crate::time::{UNIT, wall};
 use crate::world::World;
 
-/// What is said where nothing is known.
-const VAGUE: [&str; 2] = ["never reported", "waits to install nothing"];
 /// Longer than any wait of a world: somebody asks while timers are behind.
 const LATE: Duration = Duration::from_millis(6 * UNIT);
 
@@ -79,20 +75,6 @@ fn ask_nodes(core: &Site, now: Now) -> Verdict {
     })
 }
 
-fn is_open(core: &Site, deployment: &Deployment) -> bool {
-    let mut own = core.placements().filter(|it| it.id.deployment == deployment.id);
-    own.any(|it| !it.state().is_final())
-}
-
-fn is_over(standing: Standing) -> bool {
-    match standing {
-        Standing::Gone | Standing::RolledBack | Standing::Placed(State::Installed) => true,
-        Standing::Pending | Standing::Conflict | Standing::InProgress | Standing::Placed(_) => {
-            false
-        }
-    }
-}
-
 fn must(known: bool, what: impl FnOnce() -> String) -> Verdict {
     if known { Ok(()) } else { Err((Rule::Why, format!("nobody knows why: {}", what()))) }
 }
@@ -103,6 +85,5 @@ fn specific(answers: &[Why]) -> Verdict {
 
 /// The answer is more than that nothing is known.
 fn clear(text: &str) -> Verdict {
-    let vague = text.is_empty() || VAGUE.iter().any(|it| text.contains(it));
-    if vague { Err((Rule::Why, format!("the answer is only: {text}"))) } else { Ok(()) }
+    if is_vague(text) { Err((Rule::Why, format!("the answer is only: {text}"))) } else { Ok(()) }
 }

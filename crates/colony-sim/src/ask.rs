@@ -5,17 +5,14 @@
 
 use std::time::Duration;
 
-use colony_core::fleet::Standing;
-use colony_core::site::{Deployment, Site};
+use colony_core::site::Site;
 use colony_core::state::State;
 use colony_core::time::Now;
 use colony_core::why::{self, Why};
+use colony_testkit::{is_open, is_over, is_vague};
 
 use crate::network::Happening;
 use crate::world::World;
-
-/// What is said where nothing is known.
-const VAGUE: [&str; 2] = ["never reported", "waits to install nothing"];
 
 impl World {
     pub(crate) fn ask(&mut self) {
@@ -115,17 +112,4 @@ fn ask_nodes(core: &Site, now: Now, answers: &mut Vec<Why>) -> Option<String> {
         }
     }
     mute
-}
-
-fn is_open(core: &Site, deployment: &Deployment) -> bool {
-    let own = core.placements().filter(|it| it.id.deployment == deployment.id);
-    own.into_iter().any(|it| !it.state().is_final())
-}
-
-fn is_over(standing: Standing) -> bool {
-    matches!(standing, Standing::Gone | Standing::RolledBack | Standing::Placed(State::Installed))
-}
-
-fn is_vague(text: &str) -> bool {
-    text.is_empty() || VAGUE.iter().any(|it| text.contains(it))
 }

@@ -189,8 +189,14 @@ impl fmt::Display for Reason {
             Reason::WaveStopped { node, code } => {
                 write!(f, "the rollout stopped when node {node} failed with {code}")
             }
+            Reason::CanaryFirst { of: 0, .. } => {
+                write!(f, "no node that can be reached is a canary, the others wait for one")
+            }
             Reason::CanaryFirst { done, of } => {
                 write!(f, "{done} of {of} canaries run it well, the others wait for them")
+            }
+            Reason::StageFirst { of: 0, .. } => {
+                write!(f, "no node that can be reached has something to stage it beside")
             }
             Reason::StageFirst { done, of } => {
                 write!(f, "{done} of {of} have it staged, and all have to before one takes over")

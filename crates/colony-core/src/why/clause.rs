@@ -67,8 +67,14 @@ impl Cause {
                 let are = if *limit == 1 { "slot is" } else { "slots are" };
                 format!("{taken} of {limit} rollout {are} taken by {}", slots(some, *taken, asked))
             }
+            Cause::CanaryFirst { of: 0, .. } => {
+                "no node that can be reached is a canary, and the others wait for one".to_owned()
+            }
             Cause::CanaryFirst { done, of } => {
                 format!("{done} of {of} canaries run it well, and the others wait for them")
+            }
+            Cause::StageFirst { of: 0, .. } => {
+                "no node that can be reached has something to stage it beside".to_owned()
             }
             Cause::StageFirst { done, of } => {
                 format!(

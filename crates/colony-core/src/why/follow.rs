@@ -50,6 +50,7 @@ fn what(cause: &Cause, clause: &str) -> String {
         }
         Cause::RunningLost { .. } => "the node starts it again".to_owned(),
         Cause::WaveFull { slots, .. } => format!("{clause} when {} done", done(slots)),
+        Cause::CanaryFirst { of: 0, .. } => format!("a canary gets it first, then {clause}"),
         Cause::CanaryFirst { .. } => format!("they soak, then {clause}"),
         Cause::StageFirst { .. } => format!("they soak, then {clause}"),
         Cause::Soaking { .. } => format!("the soak ends and {clause}"),

@@ -8,6 +8,10 @@ use crate::why::{Cause, Misfit, Owner, Unfitting};
 /// The owner of a cause, and what that person can do, as a clause.
 pub(super) fn of(cause: &Cause) -> (Owner, Option<String>) {
     let (owner, act) = match cause {
+        Cause::CanaryFirst { of: 0, .. } => (
+            Owner::GitAuthor,
+            "choose canaries by labels that a node has, or bring one that has them back".to_owned(),
+        ),
         Cause::Fenced { .. } => {
             (Owner::SiteEngineer, "stop this orchestrator, or let it join again".to_owned())
         }

@@ -22,6 +22,28 @@ fn deployment_is_on_hold() {
 }
 
 #[test]
+fn nobody_is_a_canary() {
+    let mut plant = installed("a");
+    let labels = "strategy: {type: canary, canary: {line: test}, soak: 10s}";
+    plant.deploy(&hello("2.0.0").with(labels));
+    plant.pass(30);
+    assert_snapshot!(on(&plant, "a"), @"hello on a runs 1.0.0 and has waited 30 s to update to 2.0.0 (INSTALLED for 30 s): no node that can be reached is a canary, and the others wait for one. Next: a canary gets it first, then it is updated to 2.0.0. To do (author of the file in Git): choose canaries by labels that a node has, or bring one that has them back.");
+}
+
+#[test]
+fn nobody_can_stage_it() {
+    let mut plant = plant("a");
+    plant.silence("a");
+    plant.pass(60);
+    plant.deploy(&hello("1.0.0").with("strategy: {type: blue-green, soak: 10s}"));
+    assert!(
+        on(&plant, "a").contains("no node that can be reached has something to stage it beside"),
+        "{}",
+        on(&plant, "a")
+    );
+}
+
+#[test]
 fn removal_waits_for_a_hold() {
     let mut plant = installed("a");
     hold(&mut plant, HoldScope::Site, "night shift");

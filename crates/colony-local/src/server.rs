@@ -4,8 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::connect_info::ConnectInfo;
-use axum::extract::{DefaultBodyLimit, Path, Request, State};
+use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -15,7 +16,7 @@ use axum::{Json, Router};
 use tokio_util::sync::CancellationToken;
 
 use colony_margo::{Problem, ProblemType};
-use colony_wfm::{JoinRequest, Joined, Manager, Peer, Refusal};
+use colony_wfm::{JoinRequest, Joined, Manager, Peer, Refusal, server};
 
 use crate::brain::Brain;
 use crate::health::Health;
@@ -40,23 +41,20 @@ pub(crate) fn router(app: App) -> Router {
         .route("/v2/{name}/manifests/{reference}", get(manifest))
         .route("/v2/{name}/blobs/{digest}", get(blob))
         .layer(middleware::from_fn_with_state(app.clone(), members_only));
-    let join =
-        Router::new().route("/colony/v1/join", post(join)).layer(DefaultBodyLimit::max(JOIN_LIMIT));
     let own = Router::new()
+        .route("/colony/v1/join", post(join))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics_show));
     let gate: Arc<dyn Manager> = app.gate.clone();
     let margo = colony_wfm::router(gate);
-    let all = own.merge(join).merge(builtin).with_state(app).merge(margo);
+    let all = own.merge(builtin).with_state(app).merge(margo);
     // A node that hangs up leaves no identity half given.
     all.layer(middleware::from_fn(colony_wfm::finish))
 }
 
-async fn join(
-    State(app): State<App>,
-    Json(request): Json<JoinRequest>,
-) -> Result<Json<Joined>, Refusal> {
+async fn join(State(app): State<App>, body: Body) -> Result<Json<Joined>, Refusal> {
+    let request: JoinRequest = server::json(body, JOIN_LIMIT).await?;
     Ok(app.door.join(request).await.map(Json)?)
 }
 

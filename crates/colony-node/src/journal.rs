@@ -41,7 +41,7 @@ impl Journal {
         };
         let (rows, good) = replay(&bytes);
         if good < bytes.len() {
-            set_aside(&path, &bytes[good..])?;
+            set_aside(&path, &bytes[good..]);
         }
         let file = OpenOptions::new().create(true).append(true).open(&path)?;
         file.set_len(good as u64)?;
@@ -80,32 +80,51 @@ impl Journal {
         Ok(())
     }
 
+    /// What cannot be written anew, on a full disk above all, goes on as it is.
     fn compact_if_grown(&mut self, limit: u64) -> io::Result<()> {
         if self.size <= limit {
             return Ok(());
         }
+        let fresh = self.path.with_extension("new");
+        match self.write_anew(&fresh) {
+            Ok(size) => self.replace_with(&fresh, size),
+            Err(error) => {
+                warn!(%error, bytes = self.size, "the journal cannot be written anew; it grows on");
+                let _ = fs::remove_file(&fresh);
+                self.compact = self.size;
+                Ok(())
+            }
+        }
+    }
+
+    fn write_anew(&self, fresh: &Path) -> io::Result<u64> {
         let rows = self.rows.iter();
         let entries = rows.map(|(key, row)| Entry { key: key.clone(), row: Some(row.clone()) });
         let line = line(&entries.collect::<Vec<_>>())?;
-        let fresh = self.path.with_extension("new");
-        let mut file = File::create(&fresh)?;
+        let mut file = File::create(fresh)?;
         file.write_all(&line)?;
         file.sync_all()?;
         colony_fail::hit(colony_fail::Point::NodeJournalRewritten);
-        fs::rename(&fresh, &self.path)?;
+        Ok(line.len() as u64)
+    }
+
+    fn replace_with(&mut self, fresh: &Path, size: u64) -> io::Result<()> {
+        fs::rename(fresh, &self.path)?;
         self.path.parent().map_or(Ok(()), sync_dir)?;
         colony_fail::hit(colony_fail::Point::NodeJournalReplaced);
         self.file = OpenOptions::new().append(true).open(&self.path)?;
-        (self.size, self.compact) = (line.len() as u64, line.len() as u64);
+        (self.size, self.compact) = (size, size);
         Ok(())
     }
 }
 
-/// Keeps what could not be read, for whoever wants to know.
-fn set_aside(path: &Path, rest: &[u8]) -> io::Result<()> {
+/// Keeps what could not be read, for whoever wants to know, if there is room.
+fn set_aside(path: &Path, rest: &[u8]) {
     let broken = path.with_extension("broken");
     warn!(file = %broken.display(), bytes = rest.len(), "the end of the journal is torn; set aside");
-    fs::write(broken, rest)
+    if let Err(error) = fs::write(broken, rest) {
+        warn!(%error, "the torn end of the journal is not kept");
+    }
 }
 
 fn sync_dir(dir: &Path) -> io::Result<()> {
@@ -155,6 +174,24 @@ mod tests {
         }
         let size = fs::metadata(dir.path().join("journal")).expect("it is there").len();
         assert!(size <= SMALL, "{size} bytes");
+        assert_eq!(numbers(&Journal::open(dir.path()).expect("it opens")), [1_999]);
+    }
+
+    #[test]
+    fn a_disk_without_room_for_a_second_journal_holds_nobody_up() {
+        let dir = tempfile::tempdir().expect("a directory");
+        fs::create_dir_all(dir.path().join("journal.new/in-the-way")).expect("writable");
+        fs::create_dir_all(dir.path().join("journal.broken/in-the-way")).expect("writable");
+        let mut journal = Journal::open(dir.path()).expect("a new journal");
+        for number in 0..2_000 {
+            journal.write(vec![row("a", number)]).expect("it is written");
+        }
+        assert!(journal.size > SMALL, "it could not be written anew: {} bytes", journal.size);
+        OpenOptions::new()
+            .append(true)
+            .open(dir.path().join("journal"))
+            .and_then(|mut it| it.write_all(b"torn"))
+            .expect("writable");
         assert_eq!(numbers(&Journal::open(dir.path()).expect("it opens")), [1_999]);
     }
 

@@ -6,6 +6,7 @@
 //! join, and that a token serves once, is decided by the server.
 
 use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,7 +34,7 @@ const MAX_URLS: usize = 16;
 const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// What a node that joins sends.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinRequest {
     pub token: String,
     /// The certificate request, in PEM.
@@ -41,6 +42,13 @@ pub struct JoinRequest {
     /// The name it would like to have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+}
+
+/// A token lets its holder in: it is not printed.
+impl fmt::Debug for JoinRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinRequest").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 /// What a member gets.

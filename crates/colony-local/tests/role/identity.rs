@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use colony_api::client::Client as Operator;
-use colony_wfm::{Client, PrivateKey};
+use colony_wfm::{Client, Joined, PrivateKey, join};
+use serde_json::json;
 
 use crate::plant::{Node, Plant};
-use crate::status_of;
+use crate::{now, status_of};
 
 #[tokio::test]
 async fn a_retired_node_stays_out_when_its_name_is_given_to_another() {
@@ -49,6 +50,27 @@ async fn a_join_whose_answer_was_lost_is_repeated_and_a_key_may_change() {
     assert_eq!(poll(&next).await, 200);
     assert_eq!(first.poll().await, 403, "the next key was seen");
     role.stop().await;
+}
+
+#[tokio::test]
+async fn a_request_that_cannot_be_read_is_told_where() {
+    let plant = Plant::new().await;
+    let role = plant.first_start().await;
+    let token = plant.central.node_token("t1", 3_600).await;
+    check_join(
+        &token,
+        &json!({"token": 7}),
+        "invalid type: integer `7`, expected a string at line 1",
+    )
+    .await;
+    check_join(&token, &json!({"token": "x".repeat(70_000)}), "more than 65536 bytes").await;
+    role.stop().await;
+}
+
+async fn check_join(token: &str, request: &serde_json::Value, expected: &str) {
+    let refused = join::ask::<Joined>(token, request, now()).await;
+    let error = refused.expect_err("it is not let in").to_string();
+    assert!(error.contains("refuses") && error.contains(expected), "{error}");
 }
 
 /// A node named `a`, with all it has.

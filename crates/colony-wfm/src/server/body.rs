@@ -25,8 +25,8 @@ pub(super) async fn read(body: Body, limit: usize) -> Result<Bytes, Problem> {
     }
 }
 
-/// Reads a JSON body.
-pub(super) async fn json<T: DeserializeOwned>(body: Body, limit: usize) -> Result<T, Problem> {
+/// Reads a JSON body of `limit` bytes at most.
+pub async fn json<T: DeserializeOwned>(body: Body, limit: usize) -> Result<T, Problem> {
     let bytes = read(body, limit).await?;
     serde_json::from_slice(&bytes).map_err(|error| invalid(error.to_string()))
 }

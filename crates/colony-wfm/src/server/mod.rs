@@ -25,6 +25,7 @@ use crate::asks::{Asks, LogAnswer};
 use crate::health::NodeReport;
 use crate::identity::SpiffeId;
 use crate::join::Joined;
+pub use body::json;
 pub use finish::finish;
 pub use refusal::Refusal;
 

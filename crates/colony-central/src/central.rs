@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use anyhow::Context;
 use colony_git::Deployments;
-use colony_store::{CentralStore, OperatorToken};
+use colony_store::{CentralStore, OperatorToken, Write};
 use colony_task::{Signal, Tasks};
 use colony_wfm::{ClientAuth, Peer, Reloader, TlsListener, tls};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::{App, Shared};
-use crate::brain::Brain;
+use crate::brain::{Brain, own_event};
 use crate::config::Config;
 use crate::force::Forces;
 use crate::identity::Identity;
@@ -202,7 +203,16 @@ async fn admin_token(data: &Path, store: &CentralStore) -> anyhow::Result<()> {
         created: clock::wall(),
         expires: None,
     };
-    store.token_put(&admin).await.context("could not keep the first token")?;
+    let body = json!({"name": admin.name, "role": admin.role});
+    let event = own_event("token_made", "colony", admin.created, (None, None), body);
+    let before = if known { vec![admin.name.clone()] } else { Vec::new() };
+    let write = Write {
+        tokens_remove: before,
+        tokens_add: vec![admin],
+        events: vec![event],
+        ..Write::default()
+    };
+    store.commit(write).await.context("could not keep the first token")?;
     colony_fail::hit(colony_fail::Point::CentralAdminStored);
     files::replace(&path, &format!("{token}\n"))
 }

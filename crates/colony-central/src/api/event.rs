@@ -54,7 +54,7 @@ pub(super) struct Wanted {
     pub filter: EventFilter,
     /// Of an application: its deployments.
     deployments: Option<BTreeSet<String>>,
-    operator: Operator,
+    pub operator: Operator,
 }
 
 impl Wanted {

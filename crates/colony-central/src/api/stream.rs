@@ -45,7 +45,7 @@ impl Start {
     }
 }
 
-/// Follows the log until the reader or this role ends.
+/// Follows the log until the reader, its token or this role ends.
 pub(super) fn stream(app: App, wanted: Wanted, start: Start) -> Response {
     let events = follow(app, wanted, start);
     Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()
@@ -95,6 +95,10 @@ impl Reader {
     async fn fill(&mut self) -> Option<()> {
         let head = *self.head.borrow_and_update();
         if self.position < head {
+            // The end of a token is an event, so that nobody misses it here.
+            if !self.wanted.operator.is_still_known(&self.app).await {
+                return None;
+            }
             let store = self.app.brain.store();
             let read = store.events(&self.wanted.filter, self.position, CHUNK).await;
             // A reader whose stream ends comes back with its position.
@@ -107,6 +111,7 @@ impl Reader {
         }
         tokio::select! {
             moved = self.head.changed() => moved.ok(),
+            () = self.wanted.operator.expired() => None,
             () = self.app.stop.cancelled() => None,
         }
     }

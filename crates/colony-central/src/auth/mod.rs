@@ -14,6 +14,7 @@ use std::str::FromStr;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use colony_core::id::SiteName;
+use colony_core::time::Wall;
 
 pub(crate) use key::Keys;
 pub(crate) use local::Local;
@@ -62,9 +63,38 @@ pub(crate) struct Operator {
     pub role: Role,
     /// Empty: every site.
     sites: Vec<String>,
+    /// The hash of the token.
+    hash: String,
+    expires: Option<Wall>,
 }
 
 impl Operator {
+    /// Who has the token of this hash.
+    async fn known(app: &App, hash: String) -> Result<Operator, Fault> {
+        let known = app.brain.store().token_by_hash(&hash).await?;
+        let known = known.ok_or_else(|| Fault::unknown_caller("this token is not known here"))?;
+        let (name, expires) = (known.name, known.expires);
+        if expires.is_some_and(|it| it <= clock::wall()) {
+            let said = format!("token `{name}` has expired; an admin makes another one");
+            return Err(Fault::unknown_caller(said));
+        }
+        let role = known.role.parse().map_err(Fault::forbidden)?;
+        Ok(Operator { name, role, sites: known.sites, hash, expires })
+    }
+
+    /// Asks again, for what goes on longer than a request.
+    pub(crate) async fn is_still_known(&self, app: &App) -> bool {
+        Operator::known(app, self.hash.clone()).await.is_ok()
+    }
+
+    /// Resolves when the token expires.
+    pub(crate) async fn expired(&self) {
+        match self.expires {
+            Some(at) => tokio::time::sleep(at.since(clock::wall())).await,
+            None => std::future::pending().await,
+        }
+    }
+
     /// Refuses who has not this role, wherever; what is done has a site, too.
     pub(crate) fn must_be(&self, role: Role) -> Result<(), Fault> {
         if self.role >= role {
@@ -109,7 +139,8 @@ impl Operator {
 #[cfg(test)]
 impl Operator {
     pub(crate) fn admin() -> Operator {
-        Operator { name: "ana".to_owned(), role: Role::Admin, sites: Vec::new() }
+        let (name, role) = ("ana".to_owned(), Role::Admin);
+        Operator { name, role, sites: Vec::new(), hash: String::new(), expires: None }
     }
 }
 
@@ -119,13 +150,25 @@ impl FromRequestParts<App> for Operator {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Operator, Fault> {
         let token = presented(&parts.headers)
             .ok_or_else(|| Fault::unknown_caller("send a token: `Authorization: Bearer …`"))?;
-        let known = app.brain.store().token_by_hash(&token::hash(&token)).await?;
-        let known = known.ok_or_else(|| Fault::unknown_caller("this token is not known here"))?;
-        if known.expires.is_some_and(|it| it <= clock::wall()) {
-            let said = format!("token `{}` has expired; an admin makes another one", known.name);
-            return Err(Fault::unknown_caller(said));
-        }
-        let role = known.role.parse().map_err(Fault::forbidden)?;
-        Ok(Operator { name: known.name, role, sites: known.sites })
+        Operator::known(app, token::hash(&token)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_token_expires_at_its_time_or_never() {
+        let forever = Operator::admin();
+        assert_eq!(forever.expired().now_or_never(), None);
+        let hour = Some(clock::wall().after(Duration::from_secs(3_600)));
+        assert_eq!(Operator { expires: hour, ..forever.clone() }.expired().now_or_never(), None);
+        let over = Some(clock::wall().before(Duration::from_secs(1)));
+        Operator { expires: over, ..forever }.expired().await;
     }
 }

@@ -1,6 +1,6 @@
 //! Events as they come, from where the reader was.
 
-use colony_api::client::Signal;
+use colony_api::client::{Client, Server, Signal};
 use colony_api::request::{EventQuery, SiteAdd};
 
 use crate::support::Hub;
@@ -52,6 +52,29 @@ async fn a_reader_of_another_store_is_told_to_read_all_again() {
     assert_eq!(stream.next().await.expect("a signal"), Signal::Reset);
     add(&hub, "s1").await;
     assert_eq!(next(&mut stream).await, "s1");
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_its_token() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let server = Server {
+        url: hub.url.clone(),
+        token: Some(hub.made("viewer", &[]).await),
+        ca_pem: Some(hub.ca()),
+    };
+    let viewer = Client::new(server).expect("a client");
+    let query = EventQuery { kind: Some("site_added".to_owned()), ..EventQuery::default() };
+    let mut stream = viewer.event_follow(query, None).await.expect("a stream");
+    add(&hub, "s1").await;
+    assert_eq!(next(&mut stream).await, "s1");
+
+    hub.client.token_delete("viewer-").await.expect("it is deleted");
+    let lost = Signal::Lost("the server closed the stream".to_owned());
+    assert_eq!(stream.next().await.expect("a signal"), lost);
+    let error = stream.next().await.expect_err("nobody knows it").to_string();
+    assert!(error.contains("this token is not known here"), "{error}");
     hub.stop().await;
 }
 

@@ -23,16 +23,6 @@ pub struct OperatorToken {
 }
 
 impl CentralStore {
-    /// Stores a token under its name, in place of the one before.
-    pub async fn token_put(&self, token: &OperatorToken) -> Result<(), Error> {
-        let text = "INSERT INTO operator_token (name, hash, body) VALUES ($1, $2, $3) \
-                    ON CONFLICT (name) DO UPDATE SET hash = excluded.hash, body = excluded.body";
-        let body = document::write(&named(&token.name), token)?;
-        let query = Query::new("store a token", text);
-        let query = query.bind(token.name.as_str()).bind(token.hash.as_str()).bind(body);
-        self.db.execute(query).await.map(drop)
-    }
-
     pub async fn token_by_hash(&self, hash: &str) -> Result<Option<OperatorToken>, Error> {
         let text = "SELECT name, body FROM operator_token WHERE hash = $1";
         self.db.fetch_one(Query::new("look a token up", text).bind(hash), read).await

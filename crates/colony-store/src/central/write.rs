@@ -21,11 +21,12 @@ pub struct Write {
     pub notes: Vec<(String, serde_json::Value)>,
     /// `Error::Exists` if there is one of the name.
     pub tokens_add: Vec<OperatorToken>,
-    /// Names; `Error::Missing` if there is none.
+    /// Names, before others are added; `Error::Missing` if there is none.
     pub tokens_remove: Vec<String>,
     /// `Error::Exists` if there is one of the name.
     pub registries_add: Vec<Registry>,
-    /// Names; `Error::Missing` if there is none. Packages stay.
+    /// Names, before others are added; `Error::Missing` if there is none.
+    /// Packages stay.
     pub registries_remove: Vec<String>,
     /// Scope, id and time: the whole write is refused with `Error::Used` if
     /// that id was used in that scope before.
@@ -79,15 +80,14 @@ fn encode(write: Write) -> Result<Encoded, Error> {
 }
 
 fn exact(write: &Write) -> Result<Vec<Exact>, Error> {
-    let mut all = Vec::new();
+    let mut all: Vec<Exact> = write.tokens_remove.iter().map(|it| operator::remove(it)).collect();
+    all.extend(write.registries_remove.iter().map(|it| catalog::remove(it)));
     for it in &write.tokens_add {
         all.push(operator::add(it)?);
     }
     for it in &write.registries_add {
         all.push(catalog::add(it)?);
     }
-    all.extend(write.tokens_remove.iter().map(|it| operator::remove(it)));
-    all.extend(write.registries_remove.iter().map(|it| catalog::remove(it)));
     Ok(all)
 }
 

@@ -94,15 +94,16 @@ pub(crate) async fn packages_are_kept_by_version(it: &Database) {
 pub(crate) async fn tokens_are_found_by_hash(it: &Database) {
     let store = it.open().await;
     let mut ana = token("ana", "h1");
-    store.token_put(&ana).await.expect("it is stored");
-    store.token_put(&token("ben", "h2")).await.expect("it is stored");
+    let add = |it| Write { tokens_add: vec![it], ..Write::default() };
+    store.commit(add(ana.clone())).await.expect("it is stored");
+    store.commit(add(token("ben", "h2"))).await.expect("it is stored");
     ana.hash = "h3".to_owned();
-    store.token_put(&ana).await.expect("it is replaced");
+    let replace = Write { tokens_remove: vec!["ana".to_owned()], ..add(ana.clone()) };
+    store.commit(replace).await.expect("it is replaced");
 
     assert_eq!(store.token_by_hash("h1").await.expect("an answer"), None);
     assert_eq!(store.token_by_hash("h3").await.expect("an answer"), Some(ana.clone()));
     assert_eq!(store.token_list().await.expect("a list"), [ana, token("ben", "h2")]);
-    let add = |it| Write { tokens_add: vec![it], ..Write::default() };
     refused(store.commit(add(token("ben", "h4"))).await, "token `ben` exists");
     let remove = || Write { tokens_remove: vec!["ben".to_owned()], ..Write::default() };
     store.commit(remove()).await.expect("it is removed");

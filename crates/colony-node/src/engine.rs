@@ -14,16 +14,24 @@ use crate::manager::Manager;
 use crate::service::Service;
 use crate::{Config, Identity};
 
-/// A node that was here before waits for its engine: at boot that may be up later.
 pub(crate) async fn find(
     config: &Config,
     identity: &Identity,
     manager: &Arc<Manager>,
     returning: bool,
 ) -> anyhow::Result<(Runtime, Option<Service>)> {
+    patiently(returning, async || connect(config, identity, manager).await).await
+}
+
+/// A node that was here before waits for its engine: at boot that may be up
+/// later. A new one is told at once that there is none.
+async fn patiently<T>(
+    returning: bool,
+    connect: impl AsyncFn() -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     let mut backoff = Backoff::default();
     loop {
-        match connect(config, identity, manager).await {
+        match connect().await {
             Err(error) if returning => warn!("waiting for the engine: {error:#}"),
             found => return found,
         }
@@ -69,4 +77,28 @@ fn podman(choice: &Choice) -> Option<PathBuf> {
     }
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|it| it.join("podman")).find(|it| it.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn who_was_here_before_waits_for_the_engine_and_who_is_new_does_not() {
+        check(false, Err("no engine yet"), 1).await;
+        check(true, Ok(()), 5).await;
+    }
+
+    /// The engine answers when it is asked for the fifth time.
+    async fn check(returning: bool, expected: Result<(), &str>, tries: u32) {
+        let tried = Cell::new(0);
+        let connect = async || {
+            tried.set(tried.get() + 1);
+            if tried.get() < 5 { anyhow::bail!("no engine yet") } else { Ok(()) }
+        };
+        let found = patiently(returning, connect).await.map_err(|it| it.to_string());
+        assert_eq!((found, tried.get()), (expected.map_err(str::to_owned), tries));
+    }
 }

@@ -1,0 +1,62 @@
+//! What a site writes into its log: in order, within the table, and no revision
+//! is condemned by anybody's fault but its own.
+
+use colony_core::attempt::Revision;
+use colony_core::code::Class;
+use colony_core::event::{Body, Event, Transition};
+use colony_core::id::PlacementId;
+use colony_core::state::State;
+use colony_core::transition::{Trigger, is_legal};
+
+use crate::check::Checker;
+
+impl Checker {
+    pub(super) fn follow(&mut self, site: usize, event: &Event) -> Result<(), String> {
+        let log = self.logs.get_mut(&site).ok_or("an event of a site nobody knows")?;
+        log.follow(event).map_err(|it| it.to_string())?;
+        if let Body::StateTransition(it) = &event.body {
+            return self.transition(site, it);
+        }
+        let (Body::Quarantined { failure, .. }
+        | Body::RolloutStopped { failure, .. }
+        | Body::RevisionRejected { failure, .. }) = &event.body
+        else {
+            return Ok(());
+        };
+        if failure.code.class() != Class::Revision && !event.actor.is_operator() {
+            return Err(format!("{} condemned a revision", failure.code));
+        }
+        Ok(())
+    }
+
+    fn transition(&mut self, site: usize, it: &Transition) -> Result<(), String> {
+        let id = PlacementId { deployment: it.deployment.clone(), node: it.node.clone() };
+        let key = (site, id);
+        let from = self.states.get(&key).copied();
+        if from != it.from {
+            return Err(format!("{}: moves from {:?} but was {from:?}", key.1, it.from));
+        }
+        if !is_legal(it.from, it.trigger, it.to) {
+            return Err(format!("{}: {:?} to {} is not in the table", key.1, it.from, it.to));
+        }
+        self.note_beside(&key, it);
+        if it.to == State::Deleted {
+            self.states.remove(&key);
+        } else {
+            self.states.insert(key, it.to);
+        }
+        Ok(())
+    }
+
+    /// What takes the place of a staged revision takes down what ran on, unless
+    /// that is what it brings.
+    fn note_beside(&mut self, key: &(usize, PlacementId), it: &Transition) {
+        let was =
+            if it.beside { !self.beside.insert(key.clone()) } else { self.beside.remove(key) };
+        let workload = |it: &Option<Revision>| it.as_ref().map(|it| it.workload);
+        let back = workload(&it.revisions.target) == workload(&it.revisions.last_good);
+        if was && !it.beside && !back && it.trigger == Trigger::Superseded {
+            self.replaced.push(it.deployment.clone());
+        }
+    }
+}

@@ -8,6 +8,7 @@ mod deployment;
 mod event;
 mod invite;
 mod logs;
+mod meant;
 mod node;
 mod order;
 mod registry;
@@ -15,6 +16,7 @@ mod repo;
 mod site;
 mod site_order;
 mod status;
+mod steer;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -78,10 +80,10 @@ fn operators() -> Router<App> {
         .route("/api/v1/deployments/{name}/logs", get(logs::logs))
         .route("/api/v1/deployments/{name}/rollback", post(deployment::rollback))
         .route("/api/v1/deployments/{name}/retry", post(order::retry))
-        .route("/api/v1/deployments/{name}/promote", post(order::promote))
-        .route("/api/v1/deployments/{name}/pause", post(order::pause))
-        .route("/api/v1/deployments/{name}/resume", post(order::resume))
-        .route("/api/v1/deployments/{name}/abort", post(order::abort))
+        .route("/api/v1/deployments/{name}/promote", post(steer::promote))
+        .route("/api/v1/deployments/{name}/pause", post(steer::pause))
+        .route("/api/v1/deployments/{name}/resume", post(steer::resume))
+        .route("/api/v1/deployments/{name}/abort", post(steer::abort))
         .route("/api/v1/deployments/{name}/hold", post(order::hold))
         .route("/api/v1/deployments/{name}/release", post(order::release))
         .route("/api/v1/deployments/{name}/quarantine/release", post(order::quarantine_release))
@@ -128,10 +130,10 @@ fn operators() -> Router<App> {
         deployment::rollback,
         logs::logs,
         order::retry,
-        order::promote,
-        order::pause,
-        order::resume,
-        order::abort,
+        steer::promote,
+        steer::pause,
+        steer::resume,
+        steer::abort,
         order::hold,
         order::release,
         order::quarantine_release,

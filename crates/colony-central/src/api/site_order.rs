@@ -4,11 +4,12 @@ use axum::extract::{Path, State};
 use colony_api::request::{Hold, Release, ReleaseWhat};
 use colony_api::view::Accepted;
 use colony_core::event::HoldScope;
-use colony_core::fleet::Holds;
+use colony_core::fleet::SiteView;
 use colony_core::id::SiteName;
 use colony_core::site::Action;
 
-use super::order::{Taken, give};
+use super::meant::{Taken, give};
+use super::order::is_held;
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::extract::{Sent, name};
@@ -43,11 +44,10 @@ pub(crate) async fn release(
     Sent(request): Sent<Release>,
 ) -> Result<Taken, Fault> {
     let site = known(&app, &operator, &site).await?;
-    let held = {
+    let action = {
         let fleet = app.brain.read().await?;
-        fleet.site(&site).map(|it| it.holds.clone()).unwrap_or_default()
+        fleet.site(&site).and_then(|it| released(request.what, it))
     };
-    let action = released(request.what, held);
     let Some(action) = action else {
         return Err(Fault::refused(format!("nothing of that kind is held at site {site}")));
     };
@@ -55,14 +55,15 @@ pub(crate) async fn release(
 }
 
 /// What lets go of that which is held, if something is.
-fn released(what: ReleaseWhat, held: Holds) -> Option<Action> {
-    let scope = HoldScope::Site;
+fn released(what: ReleaseWhat, site: &SiteView) -> Option<Action> {
+    let (scope, held) = (HoldScope::Site, &site.holds);
     match what {
-        ReleaseWhat::Hold => {
-            held.holds.contains_key(&scope).then_some(Action::ReleaseHold { scope })
+        ReleaseWhat::Hold => is_held(site, &scope).then_some(Action::ReleaseHold { scope }),
+        ReleaseWhat::Removal => held.removal.as_ref().map(|_| Action::ReleaseRemoval),
+        ReleaseWhat::History => {
+            let commit = held.history.as_ref().map(|it| it.commit.clone());
+            commit.map(|commit| Action::AcceptHistory { commit })
         }
-        ReleaseWhat::Removal => held.removal.map(|_| Action::ReleaseRemoval),
-        ReleaseWhat::History => held.history.map(|it| Action::AcceptHistory { commit: it.commit }),
     }
 }
 

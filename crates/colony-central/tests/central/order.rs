@@ -1,6 +1,6 @@
 //! Orders travel down with the hints, logs come up; both are told.
 
-use colony_api::request::{Hold, LogsQuery, Release};
+use colony_api::request::{Hold, LogsQuery, Release, Steer, Steering};
 use colony_api::site::{LogAnswer, NodeHealth, NodesReport, PullHealth};
 use colony_api::view::{InviteKind, LogLine};
 use colony_core::state::State;
@@ -27,6 +27,64 @@ async fn a_hold_is_executed_once_and_acknowledged() {
     assert!(hub.client.site_show("home").await.expect("a site").holds.is_empty());
     let again = hub.client.site_release("home", &Release::default()).await;
     assert!(again.expect_err("refused").to_string().contains("nothing of that kind is held"));
+    hub.stop().await;
+}
+
+/// What a site was told and has not done yet counts: orders are done in turn.
+#[tokio::test]
+async fn an_order_that_would_be_refused_is_refused_at_once_with_the_reason() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a", "b"]).await;
+    check_steer(&hub, Steering::Promote, Err("deployment `hello` does not exist")).await;
+    hub.deploy("1.0").await;
+    check_steer(&hub, Steering::Promote, Err("no site that is meant has told of hello")).await;
+    let head = lo.plant.site.git().map(ToString::to_string).unwrap_or_default();
+    assert!(lo.hints(&format!("head={head}")).await.is_some());
+    lo.pull().await;
+    lo.push().await;
+
+    check_steer(&hub, Steering::Resume, Err("at home the rollout is not paused")).await;
+    check_steer(&hub, Steering::Pause, Ok(())).await;
+    check_steer(&hub, Steering::Promote, Err("at home the rollout is paused: resume it first"))
+        .await;
+    lo.obey().await;
+    check_steer(&hub, Steering::Promote, Err("at home the rollout is paused: resume it first"))
+        .await;
+    check_steer(&hub, Steering::Resume, Ok(())).await;
+    check_steer(&hub, Steering::Resume, Err("at home the rollout is not paused")).await;
+    check_steer(&hub, Steering::Promote, Ok(())).await;
+    hub.stop().await;
+}
+
+async fn check_steer(hub: &Hub, steering: Steering, expected: Result<(), &str>) {
+    let told = hub.client.deployment_steer("hello", steering, &Steer::default()).await;
+    match (told, expected) {
+        (Ok(_), Ok(())) => {}
+        (Err(error), Err(expected)) => {
+            assert!(error.to_string().contains(expected), "{error}");
+        }
+        (told, expected) => panic!("{steering:?}: {told:?}, expected {expected:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_hold_may_be_released_before_the_site_has_heard_of_it() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a"]).await;
+    hub.deploy("1.0").await;
+    lo.follow().await;
+    let (hold, release) = (Hold::default(), Release::default());
+    let early = hub.client.deployment_release("hello", &release).await.expect_err("not held");
+    assert!(early.to_string().contains("at home it is not on hold"), "{early}");
+    hub.client.deployment_hold("hello", &hold).await.expect("an order");
+    hub.client.deployment_release("hello", &release).await.expect("an order");
+    hub.client.site_hold("home", &hold).await.expect("an order");
+    hub.client.site_release("home", &release).await.expect("an order");
+    lo.obey().await;
+    let site = hub.client.site_show("home").await.expect("a site");
+    assert_eq!((site.commands_open, site.holds.len()), (0, 0));
     hub.stop().await;
 }
 

@@ -70,11 +70,7 @@ fn canary_that_is_paused_starts_nothing_more() {
     bed.why("job", "home");
     bed.over();
     bed.restart("home");
-    steer(&bed, "promote");
-    wait("the promotion to be refused", || {
-        let told = bed.fleet.colony(["event", "--site", "home", "--last", "20"]).ok().out;
-        told.contains("resume it first").then_some(())
-    });
+    bed.fleet.colony(["deployment", "promote", "job"]).ends(1).says("resume it first");
     stands(&bed, "paused");
     keeps(&bed, &second);
     steer(&bed, "resume");

@@ -106,6 +106,16 @@ mod tests {
     }
 
     #[test]
+    fn who_turns_out_to_have_another_past_is_asked_anew() {
+        let mut uplink = Uplink::default();
+        check(&mut uplink, 8, 8, "from 7, taken");
+        assert!(uplink.is_known());
+        uplink.diverged();
+        assert!(!uplink.is_known());
+        check(&mut uplink, 8, 8, "from 7, taken");
+    }
+
+    #[test]
     fn who_comes_back_is_asked_anew() {
         let mut uplink = Uplink::default();
         check(&mut uplink, 8, 8, "from 7, taken");

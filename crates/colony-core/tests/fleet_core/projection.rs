@@ -23,6 +23,23 @@ fn projection_equals_the_site_after_every_step_of_every_story() {
     }
 }
 
+/// An event carries whom it concerns, and says so to whoever asks.
+#[test]
+fn events_name_their_deployment_and_their_node() {
+    let mut seen = (0, 0);
+    for event in STORIES.iter().flat_map(|it| told(it.1).events) {
+        let json = serde_json::to_value(&event.body).expect("it is written");
+        let text = |key: &str| json.get(key).and_then(|it| it.as_str()).map(str::to_owned);
+        let (deployment, node) = (event.body.deployment(), event.body.node());
+        assert_eq!(node.map(ToString::to_string), text("node"), "{json}");
+        let of_hold = json.pointer("/scope/deployment").and_then(|it| it.as_str());
+        let expected = text("deployment").or(of_hold.map(str::to_owned));
+        assert_eq!(deployment.map(ToString::to_string), expected, "{json}");
+        seen = (seen.0 + usize::from(deployment.is_some()), seen.1 + usize::from(node.is_some()));
+    }
+    assert!(seen.0 > 50 && seen.1 > 50, "{seen:?}");
+}
+
 #[test]
 fn a_batch_sent_twice_changes_nothing() {
     let plant = told(STORIES[2].1);

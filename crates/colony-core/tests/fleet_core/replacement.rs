@@ -6,6 +6,7 @@ use colony_core::event::Body;
 use colony_core::fleet::{Fleet, LeftOut, Seeded};
 use colony_core::id::BlobId;
 use colony_core::site::{Action, Commit, File, Input};
+use colony_core::state::{Op, State};
 use colony_core::time::Wall;
 use colony_testkit::{App, Plant, blob, commit_id};
 
@@ -132,6 +133,50 @@ fn what_fails_soon_after_a_takeover_goes_back_to_what_the_nodes_ran_before() {
     new.converge();
     central.sync(&new);
     assert_eq!(new.states(), "hello@a INSTALLED 1.0.0, hello@b INSTALLED 1.0.0");
+}
+
+/// The first node comes back with what was condemned while it was away.
+#[test]
+fn what_fails_after_a_takeover_goes_back_to_nothing_that_was_condemned() {
+    let mut old = told(STORIES[0].1);
+    old.deploy(&app("2.0.0"));
+    old.report("a", "hello", "installed");
+    old.silence("a");
+    old.pass(20);
+    old.report("b", "hello", "failed:exited");
+    old.converge();
+    old.deploy(&app("3.0.0"));
+    old.converge();
+    old.pass(3_600);
+    assert_eq!(old.states(), "hello@a INSTALLED 2.0.0, hello@b INSTALLED 3.0.0");
+
+    let (mut central, mut new) = replace(&old, &[app("3.0.0")]);
+    new.wake("a");
+    new.wake("b");
+    new.converge();
+    assert_eq!(new.states(), "hello@a INSTALLED 3.0.0, hello@b INSTALLED 3.0.0");
+    new.report("a", "hello", "failed:exited");
+    new.converge();
+    central.sync(&new);
+    assert_eq!(new.states(), "hello@a INSTALLED 1.0.0, hello@b INSTALLED 1.0.0");
+}
+
+#[test]
+fn way_back_from_a_stage_is_one_for_the_next_orchestrator_too() {
+    let next = app("2.0.0").with(BLUE_GREEN);
+    let mut old = told(STORIES[0].1);
+    old.deploy(&next);
+    check_phases(&old, "stage stage");
+    old.report("a", "hello", "failed:exited");
+    check_phases(&old, "active active");
+    check_phases(&replace(&old, slice::from_ref(&next)).1, "active active");
+    let told = old.events.iter().filter_map(|it| {
+        let Body::StateTransition(it) = &it.body else { return None };
+        Some((it.to, it.beside))
+    });
+    let told: Vec<_> = told.filter(|it| it.0 != State::Failed(Op::Update)).collect();
+    let back = (State::RollingBack, false);
+    assert!(told.ends_with(&[back, back]) && told.contains(&(State::Updating, true)), "{told:?}");
 }
 
 #[test]

@@ -170,6 +170,9 @@ impl World {
         if self.central.next(self.local.incarnation()) <= self.local.log.len() as u64 {
             return Some("the centre has not heard everything".to_owned());
         }
+        if !self.is_prompt() && !self.central.core.commands_open(&self.site).is_empty() {
+            return Some("the site has not heard of an order".to_owned());
+        }
         (0..self.nodes.len()).find_map(|it| self.node_unfinished(it))
     }
 

@@ -87,6 +87,17 @@ fn what_replaces_a_staged_version_takes_its_slots() {
 }
 
 #[test]
+fn staging_needs_no_slot_of_who_is_down() {
+    let one = "strategy: {type: blue-green, soak: 1m, maxUnavailable: 1}";
+    let mut plant = installed(one);
+    plant.report("b", "hello", "failed:engine-error");
+    plant.pass(10);
+    check(&plant, "a INSTALLED 1, b UPDATING 1, c INSTALLED 1");
+    plant.deploy(&App::new("hello", "2.0.0").with(one));
+    check(&plant, "a UPDATING 2, b UPDATING 1, c UPDATING 2");
+}
+
+#[test]
 fn what_failed_beside_is_not_down_and_takes_a_slot_to_be() {
     let one = "strategy: {type: blue-green, soak: 1m, maxUnavailable: 1}";
     let mut plant = updating(one);

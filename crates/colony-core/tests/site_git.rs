@@ -182,10 +182,13 @@ fn history_that_is_put_back_is_held_no_more() {
         rewritten: false,
         files: vec![],
     };
-    plant.must(Input::Commit(back));
+    plant.must(Input::Commit(back.clone()));
     assert_eq!(plant.site.held_history(), None);
     let told = plant.events.last().map(|it| it.body.clone());
     assert_eq!(told, Some(Body::HistoryAccepted { commit: revision }));
+    let count = plant.events.len();
+    plant.must(Input::Commit(back));
+    assert_eq!(plant.events.len(), count, "what was not held is not accepted");
 }
 
 #[test]

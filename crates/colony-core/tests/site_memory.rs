@@ -32,6 +32,23 @@ fn a_soak_that_another_clock_measured_starts_over() {
 }
 
 #[test]
+fn last_words_of_a_container_are_told_with_its_failure() {
+    let mut plant = Plant::new();
+    plant.join("a");
+    plant.deploy(&hello());
+    let said: Vec<String> = (1..=30).map(|it| format!("line {it}")).collect();
+    let version = plant.version("a");
+    let mut failed = status(&deployment_id("hello"), "failed:exited", version, 1);
+    if let Some(colony) = failed.colony.as_mut() {
+        colony.log = Some(said.clone());
+    }
+    let node = "a".parse().expect("a name");
+    let _ = plant.step(Input::Status { node, status: Box::new(failed) });
+    let kept = plant.site.placements().next().and_then(|it| it.failure.clone());
+    assert_eq!(kept.map(|it| it.log), Some(said[10..].to_vec()));
+}
+
+#[test]
 fn what_was_removed_is_not_taken_over() {
     check(&taken_over(seed(&hello(), "INSTALLED")), "hello@a INSTALLED 1.0.0");
     check(&taken_over(seed(&hello(), "DELETED")), "");

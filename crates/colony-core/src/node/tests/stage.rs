@@ -90,6 +90,28 @@ fn what_was_said_of_the_old_one_is_over_with_the_stage() {
 }
 
 #[test]
+fn what_was_lost_before_is_told_beside_the_stage_and_the_next_stage() {
+    let lost = "web@1 is checked; deploy a web@1; run 90; \
+                web@1 is unhealthy; web@1 becomes unhealthy; run 3";
+    check(
+        &format!("{lost}; deploy a web@2 phase=stage; run 0"),
+        "a: installing beside unhealthy web, pull web@2, stage web@2",
+    );
+    check(
+        &format!("{lost}; deploy a web@2 phase=stage; run 1; deploy a web@3 phase=stage; run 0"),
+        "a: installing beside unhealthy web, pull web@3, unstage web, stage web@3",
+    );
+    check(
+        &format!("{lost}; deploy a web@2; run 0"),
+        "a: installing, pull web@2, clear web, start web@2",
+    );
+    check(
+        &format!("{lost}; deploy a web@2 phase=stage; run 1; undeploy a; run 3"),
+        "a: removing, remove a, a: removed",
+    );
+}
+
+#[test]
 fn registry_that_fails_a_repair_does_not_fail_the_stage() {
     let slow = "deploy a web@1; run 9; web@2 is slow; deploy a web@2 phase=stage; run 9";
     check(

@@ -194,15 +194,15 @@ fn removal_while_staged_removes_both() {
 
 #[test]
 fn foreign_device_is_refused_and_holds_nobody_up() {
-    let mut plant = plant("a");
+    let mut plant = plant("a c");
     plant.join_foreign("b");
     plant.deploy(&App::new("hello", "1.0.0"));
     plant.converge();
     plant.deploy(&App::new("hello", "2.0.0").with(BLUE_GREEN));
-    check(&plant, "a UPDATING 2, b INSTALLED 1");
+    check(&plant, "a UPDATING 2, b INSTALLED 1, c UPDATING 2");
     because(&plant, "b", "not-stageable");
     plant.converge();
     plant.pass(61);
     plant.converge();
-    check(&plant, "a INSTALLED 2, b INSTALLED 1");
+    check(&plant, "a INSTALLED 2, b INSTALLED 1, c INSTALLED 2");
 }

@@ -61,6 +61,12 @@ impl Now {
     pub fn wall_at(&self, due: Mono) -> Wall {
         self.wall.after(due.since(self.mono))
     }
+
+    /// The same to the second. The two clocks are read one after the other, so
+    /// milliseconds differ each time; a stored answer should not.
+    pub fn wall_second(&self, due: Mono) -> Wall {
+        Wall((self.wall_at(due).0 + 500) / 1_000 * 1_000)
+    }
 }
 
 /// A duration as people say it: `3 h`, `2 min`, `45 s`.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::id::{DeploymentId, DeploymentName, NodeName, PlacementId, SiteName};
+use crate::why::AnswerKey;
 
 /// The rows to write; a row that is no longer there is to be deleted.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -43,6 +44,8 @@ pub enum RowKey {
     Target(SiteName, DeploymentName),
     Command(SiteName, u64),
     Archive(SiteName, DeploymentId),
+    /// What the site says of one thing that is not as it should be.
+    Answer(SiteName, AnswerKey),
 }
 
 impl RowKey {
@@ -56,7 +59,8 @@ impl RowKey {
             | RowKey::Placement(site, _)
             | RowKey::Target(site, _)
             | RowKey::Command(site, _)
-            | RowKey::Archive(site, _) => site,
+            | RowKey::Archive(site, _)
+            | RowKey::Answer(site, _) => site,
         }
     }
 }

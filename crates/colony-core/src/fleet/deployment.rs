@@ -125,13 +125,10 @@ impl DeploymentView {
             self.rejected.retain(|_, it| it.workload == workload);
         }
         self.stopped.take_if(|it| it.workload != workload);
-        // The revert of a bad revision is still the end of a rollback.
-        self.rolled_back.take_if(|it| {
-            let good = it.good.as_ref().map(|it| it.workload);
-            it.bad.workload != workload && good != Some(workload)
-        });
+        self.rolled_back.take_if(|it| !it.survives(&self.accepted, revision));
         self.name.clone_from(name);
         self.withdrawn = false;
+        self.commit.clone_from(&event.git);
         self.accepted.clone_from(revision);
     }
 }
@@ -147,6 +144,7 @@ fn blank(
         name: name.clone(),
         accepted: revision.clone(),
         since: event.at,
+        commit: event.git.clone(),
         withdrawn: false,
         good: None,
         quarantine: Default::default(),

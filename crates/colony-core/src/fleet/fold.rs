@@ -49,8 +49,8 @@ impl Pen<'_> {
             Body::RolloutReleased { deployment } => {
                 self.deployment(deployment, DeploymentView::release);
             }
-            Body::FileRefused { path, findings } => self.file(path, Some(findings)),
-            Body::FileAccepted { path } => self.file(path, None),
+            Body::FileRefused { path, findings } => self.file_refused(event, path, findings),
+            Body::FileAccepted { path } => self.file_accepted(path),
             Body::RemovalHeld { commit, deployments } => {
                 self.removal_held(event, commit, deployments);
             }

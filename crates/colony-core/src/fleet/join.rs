@@ -73,6 +73,7 @@ impl Fleet {
         // It reads Git anew, and says what it cannot use or holds.
         pen.wait(|it| (it.removal, it.history) = (None, None));
         pen.forget_files();
+        pen.forget_answers();
         pen.heard(now);
         Ok(incarnation)
     }

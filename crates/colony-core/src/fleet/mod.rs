@@ -6,12 +6,15 @@
 //! change marks its rows for `take_changed`. CO never guesses a state: only an
 //! event of the site moves a placement, whether or not the table allows it.
 //!
+//! A local orchestrator builds the same `SiteView` from its own state
+//! (`Site::view`) and serves it as a fleet of one, so that both orchestrators
+//! answer every question by the same code.
+//!
 //! Left out on purpose: the events themselves and their fleet-wide positions
-//! (the store keeps them), Git (the shell writes it), and why a placement
-//! waits inside its site (the LO knows).
+//! (the store keeps them), and Git (the shell writes it).
 
+mod answer;
 mod batch;
-mod cause;
 mod changed;
 mod command;
 mod delete;
@@ -20,12 +23,13 @@ mod effect;
 mod fold;
 mod join;
 mod moving;
+mod outcome;
 mod pen;
 mod plan;
+mod projection;
 mod rollout;
 mod row;
 mod seed;
-mod sentence;
 mod standing;
 mod tally;
 mod target;
@@ -35,12 +39,13 @@ mod why;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use answer::{AnswersTaken, answers_at};
 pub use batch::{Applied, BATCH_LIMIT, BatchRefusal, RECENT_LIMIT};
-pub use cause::{FleetCause, Owner};
 pub use changed::{Changed, RowKey};
 pub use effect::{Effect, Revert, RevertDecision, RevertSkip, revert_decision};
 pub use join::{HEARD_RECENTLY, JoinRefusal};
 pub use moving::Flag;
+pub use outcome::{Outcome, overall};
 pub use plan::{PlanState, plan_state};
 pub use rollout::RolloutView;
 pub use row::{Row, RowBody};
@@ -49,10 +54,9 @@ pub use standing::Standing;
 pub use tally::{Share, Tally};
 pub use target::Target;
 pub use view::{
-    Archive, DeploymentView, Head, HeldHistory, HeldRemoval, Holds, NodeView, PlacementView,
-    RolledBack, RunningLost, SiteView,
+    Archive, DeploymentView, Head, Holds, NodeView, PlacementView, SITE_SILENT, SitePresence,
+    SiteView,
 };
-pub use why::{LO_SILENT, Why};
 
 use crate::id::{DeploymentName, SiteName};
 use pen::Pen;
@@ -75,6 +79,13 @@ pub struct UnknownSite(pub SiteName);
 impl Fleet {
     pub fn new() -> Fleet {
         Fleet::default()
+    }
+
+    /// A fleet of one site, as its own orchestrator sees it.
+    pub fn of_site(site: SiteName, view: SiteView) -> Fleet {
+        let names = view.names.keys().chain(view.file_names());
+        let names = names.map(|it| (it.clone(), BTreeSet::from([site.clone()]))).collect();
+        Fleet { names, sites: BTreeMap::from([(site, view)]), changed: Changed::default() }
     }
 
     pub fn sites(&self) -> impl Iterator<Item = (&SiteName, &SiteView)> {

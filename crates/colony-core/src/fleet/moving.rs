@@ -9,9 +9,9 @@ use crate::attempt::{Failure, Retry, Revision};
 use crate::code::Code;
 use crate::event::{Event, Seq, Transition};
 use crate::fleet::pen::Pen;
-use crate::fleet::view::RunningLost;
 use crate::fleet::{Effect, PlacementView, RowKey};
 use crate::id::PlacementId;
+use crate::site::RunningLost;
 use crate::state::State;
 use crate::time::Wall;
 use crate::transition::{Trigger, is_legal};
@@ -85,8 +85,8 @@ impl Pen<'_> {
     fn place(&mut self, event: &Event, id: &PlacementId, it: &Transition, flag: Option<Flag>) {
         let nodes = self.view.placements.entry(id.deployment.clone()).or_default();
         let before = nodes.remove(&id.node);
-        let (failure, retry, flagged, running) = before
-            .map_or((None, None, None, None), |it| (it.failure, it.retry, it.flagged, it.running));
+        let (failure, flagged, running) =
+            before.map_or((None, None, None), |it| (it.failure, it.flagged, it.running));
         let placement = PlacementView {
             id: id.clone(),
             state: it.to,
@@ -94,7 +94,7 @@ impl Pen<'_> {
             attempt: it.attempt,
             revisions: it.revisions.clone(),
             failure: failure_after(it, failure),
-            retry: retry_after(it, retry),
+            retry: retry_after(it),
             beside: it.beside,
             running: running.filter(|_| is_same_attempt(it)),
             flagged: flag.or(flagged.filter(|_| !it.to.is_final())),
@@ -177,17 +177,7 @@ fn failure_after(it: &Transition, before: Option<Failure>) -> Option<Failure> {
     }
 }
 
-/// A try under way has no time any more, but what it follows is still told.
-fn retry_after(it: &Transition, before: Option<Retry>) -> Option<Retry> {
-    match it.to {
-        State::Installed => None,
-        State::Failed(_) => it.retry,
-        State::Pending
-        | State::Installing
-        | State::Updating
-        | State::RollingBack
-        | State::Unknown(_)
-        | State::Deleting
-        | State::Deleted => before.map(|it| Retry { at: None, ..it }),
-    }
+/// Only a failure is followed by another try.
+fn retry_after(it: &Transition) -> Option<Retry> {
+    it.retry.filter(|_| matches!(it.to, State::Failed(_)))
 }

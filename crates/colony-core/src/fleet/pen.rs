@@ -2,12 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use colony_margo::Finding;
+
 use crate::event::{Actor, Event, HoldScope, Presence};
-use crate::fleet::view::{HeldHistory, HeldRemoval, Holds};
+use crate::fleet::view::Holds;
 use crate::fleet::{Changed, Effect, NodeView, RowKey, SiteView};
 use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName, SiteName};
-use crate::site::Hold;
+use crate::site::{HeldHistory, HeldRemoval, Hold, RefusedFile};
 use crate::time::Wall;
+use crate::why::AnswerKey;
 
 /// One site, open for writing.
 pub(super) struct Pen<'a> {
@@ -47,7 +50,9 @@ impl<'a> Pen<'a> {
 
     /// Forgets the name here if nothing stands for it any more.
     pub(super) fn unlink(&mut self, name: &DeploymentName) {
-        if self.view.names.contains_key(name) || self.view.targets.contains_key(name) {
+        let file = AnswerKey::File(name.clone());
+        let known = self.view.names.contains_key(name) || self.view.answers.contains_key(&file);
+        if known || self.view.targets.contains_key(name) {
             return;
         }
         if let Some(sites) = self.names.get_mut(name) {
@@ -127,11 +132,15 @@ impl<'a> Pen<'a> {
         self.wait(|it| it.history = Some(held));
     }
 
-    pub(super) fn file(&mut self, path: &str, findings: Option<&[colony_margo::Finding]>) {
-        match findings {
-            Some(it) => drop(self.view.files.insert(path.to_owned(), it.to_vec())),
-            None => drop(self.view.files.remove(path)),
-        }
+    pub(super) fn file_refused(&mut self, event: &Event, path: &str, findings: &[Finding]) {
+        let refused = RefusedFile { findings: findings.to_vec(), since: event.at };
+        self.view.files.insert(path.to_owned(), refused);
+        let path = path.to_owned();
+        self.mark(|site| RowKey::File(site, path));
+    }
+
+    pub(super) fn file_accepted(&mut self, path: &str) {
+        self.view.files.remove(path);
         let path = path.to_owned();
         self.mark(|site| RowKey::File(site, path));
     }

@@ -2,13 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use colony_margo::Finding;
-
 use crate::fleet::pen::Pen;
 use crate::fleet::view::{Archive, DeploymentView, Head, Holds, NodeView, PlacementView};
 use crate::fleet::{Fleet, RowKey, SiteView, Target};
 use crate::id::{DeploymentId, DeploymentName, NodeName, SiteName};
-use crate::site::Command;
+use crate::site::{Command, RefusedFile};
+use crate::why::{AnswerKey, Why};
 
 /// One persisted record of one site.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,13 +21,14 @@ pub struct Row {
 pub enum RowBody {
     Site(Box<Head>),
     Holds(Box<Holds>),
-    File(String, Vec<Finding>),
+    File(String, RefusedFile),
     Node(NodeName, Box<NodeView>),
     Deployment(Box<DeploymentView>),
     Placement(Box<PlacementView>),
     Target(DeploymentName, Box<Target>),
     Command(u64, Box<Command>),
     Archive(DeploymentId, Archive),
+    Answer(AnswerKey, Vec<Why>),
 }
 
 impl Fleet {
@@ -83,6 +83,7 @@ impl SiteView {
                 RowBody::Command(*number, Box::new(self.commands.get(number)?.clone()))
             }
             RowKey::Archive(_, id) => RowBody::Archive(id.clone(), self.archives.get(id)?.clone()),
+            RowKey::Answer(_, key) => RowBody::Answer(key.clone(), self.answers.get(key)?.clone()),
         })
     }
 }
@@ -102,6 +103,7 @@ impl Pen<'_> {
             }
             RowBody::Command(number, it) => drop(self.view.commands.insert(number, *it)),
             RowBody::Archive(id, it) => drop(self.view.archives.insert(id, it)),
+            RowBody::Answer(key, whys) => self.put_answer(key, whys),
         }
     }
 
@@ -110,6 +112,13 @@ impl Pen<'_> {
         self.link(&name);
         self.view.names.entry(name).or_default().insert(id.clone());
         self.view.deployments.insert(id, deployment);
+    }
+
+    fn put_answer(&mut self, key: AnswerKey, whys: Vec<Why>) {
+        if let AnswerKey::File(name) = &key {
+            self.link(name);
+        }
+        self.view.answers.insert(key, whys);
     }
 
     fn put_placement(&mut self, placement: PlacementView) {

@@ -65,6 +65,18 @@ impl SiteView {
     }
 }
 
+impl Standing {
+    /// Nothing is left to explain.
+    pub fn is_at_rest(self) -> bool {
+        match self {
+            Standing::Gone | Standing::RolledBack | Standing::Placed(State::Installed) => true,
+            Standing::Pending | Standing::Conflict | Standing::InProgress | Standing::Placed(_) => {
+                false
+            }
+        }
+    }
+}
+
 impl fmt::Display for Standing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

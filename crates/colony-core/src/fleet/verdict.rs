@@ -5,10 +5,10 @@ use colony_margo::Digest;
 use crate::attempt::Revision;
 use crate::event::{Body, Event};
 use crate::fleet::pen::Pen;
-use crate::fleet::view::{DeploymentView, RolledBack};
+use crate::fleet::view::DeploymentView;
 use crate::fleet::{Effect, Fleet, Revert, SiteView, Target};
 use crate::id::{DeploymentId, SiteName};
-use crate::site::{Quarantine, Stopped};
+use crate::site::{Quarantine, RolledBack, Stopped};
 
 /// As many as the site itself remembers.
 const QUARANTINE_LIMIT: usize = 32;
@@ -102,7 +102,8 @@ impl DeploymentView {
     pub(super) fn awaits_revert(&self) -> Option<&RolledBack> {
         let pair = self.rolled_back.as_ref()?;
         let holds_bad = self.accepted.blob == pair.bad.blob && !self.withdrawn;
-        (holds_bad && pair.good.is_some()).then_some(pair)
+        let restorable = pair.good.as_ref().is_some_and(|it| it.blob != pair.bad.blob);
+        (holds_bad && restorable).then_some(pair)
     }
 
     /// An operator lets what was condemned here try again.

@@ -1,10 +1,11 @@
 //! What CO knows of one site: read by everybody, written through `pen.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use colony_margo::{Capabilities, Digest, Finding};
+use colony_margo::{Capabilities, Digest};
 
 use crate::attempt::{Failure, Retry, Revision, Revisions};
 use crate::event::{HoldScope, Incarnation, Log, Presence};
@@ -13,9 +14,16 @@ use crate::fleet::batch::Recent;
 use crate::fleet::moving::Flag;
 use crate::fleet::rollout::RolloutView;
 use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName, PlacementId};
-use crate::site::{Command, Hold, Quarantine, Rejected, Stopped};
+use crate::site::{
+    Command, HeldHistory, HeldRemoval, Hold, Quarantine, RefusedFile, Rejected, RolledBack,
+    RunningLost, Stopped,
+};
 use crate::state::State;
 use crate::time::Wall;
+use crate::why::{AnswerKey, Why};
+
+/// A site that is not heard for so long counts as offline.
+pub const SITE_SILENT: Duration = Duration::from_secs(60);
 
 /// A site as its LO told it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -23,7 +31,9 @@ pub struct SiteView {
     pub head: Head,
     pub holds: Holds,
     /// Files in Git the site cannot use, by path.
-    pub files: BTreeMap<String, Vec<Finding>>,
+    pub files: BTreeMap<String, RefusedFile>,
+    /// Why something is not as it should be, in the site's own words.
+    pub answers: BTreeMap<AnswerKey, Vec<Why>>,
     pub nodes: BTreeMap<NodeName, NodeView>,
     pub deployments: BTreeMap<DeploymentId, DeploymentView>,
     pub placements: BTreeMap<DeploymentId, BTreeMap<NodeName, PlacementView>>,
@@ -53,6 +63,9 @@ pub struct Head {
     /// The lowest incarnation the next LO may get: raised by a restore.
     #[serde(default)]
     pub joins_from: Incarnation,
+    /// Session and number of the newest answers that were stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<(u64, u64)>,
 }
 
 /// What waits for a person's word at a site.
@@ -62,21 +75,6 @@ pub struct Holds {
     pub holds: BTreeMap<HoldScope, Hold>,
     pub removal: Option<HeldRemoval>,
     pub history: Option<HeldHistory>,
-}
-
-/// A commit that removes suspiciously much.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HeldRemoval {
-    pub commit: GitRevision,
-    pub deployments: BTreeSet<DeploymentId>,
-    pub since: Wall,
-}
-
-/// A history that was rewritten.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HeldHistory {
-    pub commit: GitRevision,
-    pub since: Wall,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,6 +100,9 @@ pub struct DeploymentView {
     /// What the LO took from Git last.
     pub accepted: Revision,
     pub since: Wall,
+    /// The commit the site was at when it took it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<GitRevision>,
     /// Gone from Git; the view forgets it with its last placement.
     pub withdrawn: bool,
     /// The last revision every reachable node ran.
@@ -115,14 +116,6 @@ pub struct DeploymentView {
     pub rollout: Option<RolloutView>,
     /// Stands until something else than this pair is wanted, or a release.
     pub rolled_back: Option<RolledBack>,
-}
-
-/// A revision the site has left, and the one it went back to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RolledBack {
-    pub bad: Revision,
-    pub good: Option<Revision>,
-    pub since: Wall,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -147,14 +140,6 @@ pub struct PlacementView {
     pub flagged: Option<Flag>,
 }
 
-/// Why the revision that runs on meanwhile is not well.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunningLost {
-    pub revision: Revision,
-    pub failure: Failure,
-    pub since: Wall,
-}
-
 /// How many placements of a deployment ended as DELETED at a site.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Archive {
@@ -165,7 +150,39 @@ pub struct Archive {
     pub last: Wall,
 }
 
+/// Whether a site's orchestrator is heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SitePresence {
+    /// No orchestrator has joined yet.
+    Expected,
+    Online,
+    Offline,
+}
+
 impl SiteView {
+    pub fn presence(&self, now: Wall) -> SitePresence {
+        let heard = self.head.last_heard.is_some_and(|it| now.since(it) < SITE_SILENT);
+        match self.incarnation() {
+            None => SitePresence::Expected,
+            Some(_) if heard => SitePresence::Online,
+            Some(_) => SitePresence::Offline,
+        }
+    }
+
+    /// Since when the site is not heard, if it was heard before.
+    pub fn silent_since(&self, now: Wall) -> Option<Wall> {
+        self.head.last_heard.filter(|_| self.presence(now) == SitePresence::Offline)
+    }
+
+    /// Names of deployments the site does not have because their file is refused.
+    pub fn file_names(&self) -> impl Iterator<Item = &DeploymentName> {
+        self.answers.keys().filter_map(|it| match it {
+            AnswerKey::File(name) => Some(name),
+            AnswerKey::Site | AnswerKey::Node(_) | AnswerKey::Deployment(_) => None,
+        })
+    }
+
     /// The incarnation whose events are taken; all below it are fenced.
     pub fn incarnation(&self) -> Option<Incarnation> {
         self.head.log.as_ref().map(|it| it.incarnation)

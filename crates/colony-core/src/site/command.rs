@@ -171,12 +171,9 @@ impl Turn<'_> {
     }
 
     fn release_removal(&mut self, by: &str) -> Done {
-        let removals = std::mem::take(&mut self.site.git.removals);
-        if removals.is_empty() {
-            return Err("no removal is held".to_owned());
-        }
+        let held = self.site.git.removal.take().ok_or("no removal is held")?;
         self.emit(Actor::Operator(by.to_owned()), Body::RemovalReleased);
-        for id in removals {
+        for id in held.deployments {
             self.withdraw_deployment(&id, Actor::Operator(by.to_owned()));
         }
         Ok(())
@@ -184,7 +181,7 @@ impl Turn<'_> {
 
     /// The shell offers the commit again; this time it is taken.
     fn accept_history(&mut self, by: &str, commit: &GitRevision) -> Done {
-        if self.site.git.rewritten.as_ref() != Some(commit) {
+        if self.site.git.rewritten.as_ref().is_none_or(|it| it.commit != *commit) {
             return Err(format!("no rewritten history at {} is held", commit.short()));
         }
         self.site.git.accepted = Some(commit.clone());

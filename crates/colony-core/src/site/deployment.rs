@@ -9,7 +9,7 @@ use colony_margo::Digest;
 
 use crate::attempt::{Failure, Revision};
 use crate::document::Document;
-use crate::id::{BlobId, DeploymentId, DeploymentName, NodeName};
+use crate::id::{BlobId, DeploymentId, DeploymentName, GitRevision, NodeName};
 use crate::site::lanes::Lanes;
 use crate::site::rollout::Rollout;
 use crate::time::Wall;
@@ -34,8 +34,10 @@ pub struct Deployment {
     pub(super) stopped: Option<Stopped>,
     /// How far the rollout of the wanted revision has come.
     pub(super) rollout: Rollout,
-    /// The bad revision whose rollback was reported as done.
-    pub(super) rolled_back: Option<Digest>,
+    /// The rollback that was reported as done.
+    pub(super) rolled_back: Option<RolledBack>,
+    /// The commit that brought what is wanted.
+    pub(super) commit: Option<GitRevision>,
     /// Where it should run.
     pub(super) nodes: BTreeSet<NodeName>,
     pub(super) since: Wall,
@@ -62,6 +64,24 @@ pub struct Rejected {
     pub failure: Failure,
 }
 
+/// A revision the site has left, and the one it went back to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RolledBack {
+    pub bad: Revision,
+    pub good: Option<Revision>,
+    pub since: Wall,
+}
+
+impl RolledBack {
+    /// Whether it is still the last word when Git goes from `before` to `next`:
+    /// the revert of the bad revision is the end of a rollback, anything else
+    /// is a new beginning.
+    pub(crate) fn survives(&self, before: &Revision, next: &Revision) -> bool {
+        let reverted = self.good.as_ref().is_some_and(|it| it.workload == next.workload);
+        before.workload == next.workload || reverted
+    }
+}
+
 /// The failure that stopped a rollout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stopped {
@@ -86,6 +106,7 @@ impl Deployment {
             stopped: None,
             rollout: Rollout::default(),
             rolled_back: None,
+            commit: None,
             nodes: BTreeSet::new(),
             since,
             documents: BTreeMap::from([(blob, document)]),
@@ -141,6 +162,11 @@ impl Deployment {
     /// The rollout waits for an operator.
     pub fn is_stopped(&self) -> bool {
         self.stopped.is_some()
+    }
+
+    /// The commit that brought what is wanted.
+    pub fn commit(&self) -> Option<&GitRevision> {
+        self.commit.as_ref()
     }
 
     /// Git holds a revision that is refused here.

@@ -11,7 +11,10 @@ use crate::id::{DeploymentId, DeploymentName, GitRevision, SiteName};
 use crate::site::file::{Commit, Content, deployment_path, finding, name_of, site_path};
 use crate::site::rollout::Rollout;
 use crate::site::turn::Turn;
-use crate::site::{Deployment, Phase, Refused, SiteSettings};
+use crate::site::{
+    Deployment, HeldHistory, HeldRemoval, Phase, Refused, RefusedFile, SiteSettings,
+};
+use crate::time::Wall;
 
 /// From so many deployments on, and more than half, a removal is held.
 const MASS_REMOVAL: usize = 3;
@@ -43,8 +46,9 @@ impl Turn<'_> {
         if !commit.rewritten || self.site.git.accepted.as_ref() == Some(&revision) {
             return Ok(());
         }
-        if self.site.git.rewritten.as_ref() != Some(&revision) {
-            self.site.git.rewritten = Some(revision.clone());
+        if self.site.git.rewritten.as_ref().is_none_or(|it| it.commit != revision) {
+            let held = HeldHistory { commit: revision.clone(), since: self.now.wall };
+            self.site.git.rewritten = Some(held);
             self.emit(Actor::Local, Body::HistoryHeld { commit: revision.clone() });
         }
         Err(Refused::Rewritten { commit: revision })
@@ -142,10 +146,11 @@ impl Turn<'_> {
 
     /// A broken file changes nothing but what is said about it.
     fn refuse_file(&mut self, path: String, findings: Vec<Finding>) {
-        if self.site.git.refused.get(&path) == Some(&findings) {
+        if self.site.git.refused.get(&path).is_some_and(|it| it.findings == findings) {
             return;
         }
-        self.site.git.refused.insert(path.clone(), findings.clone());
+        let refused = RefusedFile { findings: findings.clone(), since: self.now.wall };
+        self.site.git.refused.insert(path.clone(), refused);
         self.emit(Actor::Local, Body::FileRefused { path, findings });
     }
 
@@ -209,7 +214,7 @@ impl Turn<'_> {
             return;
         }
         let other_workload = deployment.wanted.workload != revision.workload;
-        deployment.take(document, since);
+        deployment.take(document, since, self.site.git.revision.clone());
         if other_workload {
             self.try_again(&id);
         }
@@ -247,20 +252,26 @@ impl Turn<'_> {
         commit: &GitRevision,
     ) {
         let mut pending = removed;
-        pending.extend(self.site.git.removals.iter().filter(|it| !returned.contains(it)).cloned());
+        let held = self.site.git.removal.iter().flat_map(|it| &it.deployments);
+        pending.extend(held.filter(|it| !returned.contains(it)).cloned());
         pending.retain(|it| self.site.deployments.get(it).is_some_and(|it| !it.withdrawn));
         // Most commits remove nothing: they need not count what is there.
         let live = || self.site.deployments.values().filter(|it| !it.withdrawn).count();
         if pending.len() >= MASS_REMOVAL && pending.len() * 2 > live() {
-            if pending != self.site.git.removals {
-                self.site.git.removals = pending.clone();
+            let held = self.site.git.removal.as_ref().map(|it| &it.deployments);
+            if held != Some(&pending) {
+                self.site.git.removal = Some(HeldRemoval {
+                    commit: commit.clone(),
+                    deployments: pending.clone(),
+                    since: self.now.wall,
+                });
                 let deployments = pending.into_iter().collect();
                 let body = Body::RemovalHeld { commit: commit.clone(), deployments };
                 self.emit(Actor::Local, body);
             }
             return;
         }
-        if !std::mem::take(&mut self.site.git.removals).is_empty() {
+        if self.site.git.removal.take().is_some() {
             self.emit(Actor::Local, Body::RemovalReleased);
         }
         for id in pending {
@@ -282,8 +293,9 @@ impl Turn<'_> {
 
 impl Deployment {
     /// Makes `document` the wanted one.
-    fn take(&mut self, document: Arc<Document>, since: crate::time::Wall) {
+    fn take(&mut self, document: Arc<Document>, since: Wall, commit: Option<GitRevision>) {
         let revision = document.revision.clone();
+        self.rolled_back.take_if(|it| !it.survives(&self.wanted, &revision));
         if self.wanted.workload != revision.workload {
             self.since = since;
             self.rollout = Rollout::default();
@@ -294,9 +306,9 @@ impl Deployment {
             self.rollout.awaits = None;
         }
         self.stopped.take_if(|it| it.workload != revision.workload);
-        self.rolled_back.take_if(|it| *it != revision.workload);
         self.name = document.name.clone();
         self.withdrawn = false;
+        self.commit = commit;
         self.wanted = revision.clone();
         self.documents.insert(revision.blob, document);
     }

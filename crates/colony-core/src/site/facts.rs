@@ -168,7 +168,7 @@ impl PlacementFacts<'_> {
         }
         match self.placement.retry_at {
             Some(at) if at <= self.now.mono => Ok(()),
-            Some(at) => Err(Reason::Backoff { until: self.now.wall_at(at) }),
+            Some(at) => Err(Reason::Backoff { until: self.now.wall_second(at) }),
             None => Err(self.given_up()),
         }
     }

@@ -64,7 +64,7 @@ fn read_deployment(
 }
 
 /// The path of a deployment's file.
-pub(crate) fn deployment_path(site: &SiteName, name: &DeploymentName) -> String {
+pub fn deployment_path(site: &SiteName, name: &DeploymentName) -> String {
     format!("deployments/{site}/{name}.yaml")
 }
 

@@ -112,7 +112,7 @@ impl Turn<'_> {
 
     fn set_presence(&mut self, node: &NodeName, presence: Presence) {
         let Some(member) = self.site.members.get_mut(node) else { return };
-        member.presence = presence;
+        (member.presence, member.since) = (presence, self.now.wall);
         self.out.changed.members.insert(node.clone());
         self.emit(Actor::Local, Body::NodePresence { node: node.clone(), presence });
     }

@@ -19,6 +19,8 @@ pub struct Member {
     pub name: NodeName,
     pub joined: Wall,
     pub(super) presence: Presence,
+    /// Of the presence.
+    pub(super) since: Wall,
     pub(super) last_heard: Mono,
     pub(super) last_heard_wall: Wall,
     pub(super) capabilities: Option<Arc<Capabilities>>,
@@ -58,6 +60,7 @@ impl Member {
             name,
             joined: now.1,
             presence: Presence::Joined,
+            since: now.1,
             last_heard: now.0,
             last_heard_wall: now.1,
             capabilities: None,
@@ -72,6 +75,11 @@ impl Member {
 
     pub fn presence(&self) -> Presence {
         self.presence
+    }
+
+    /// Since when it has this presence.
+    pub fn since(&self) -> Wall {
+        self.since
     }
 
     /// Its lease runs.

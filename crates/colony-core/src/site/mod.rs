@@ -12,6 +12,7 @@ mod desired;
 mod facts;
 mod failure;
 mod file;
+mod held;
 mod input;
 mod intervene;
 mod lanes;
@@ -38,15 +39,14 @@ mod wave;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use colony_margo::Finding;
-
 pub use command::{Action, Command};
-pub use deployment::{Deployment, Quarantine, Rejected, Stopped};
-pub use file::{Commit, Content, File};
+pub use deployment::{Deployment, Quarantine, Rejected, RolledBack, Stopped};
+pub use file::{Commit, Content, File, deployment_path};
+pub use held::{HeldHistory, HeldRemoval, RefusedFile};
 pub use input::{Changed, Input, Refused, RowKey, Step};
 pub use manifest::{Asks, NodeManifest};
 pub use member::{Have, Member, is_ours};
-pub use placement::{Offer, Placement};
+pub use placement::{Offer, Placement, RunningLost};
 pub use rollout::Rollout;
 pub use row::Row;
 pub use seed::{Seed, SeedDeployment, SeedNode, SeedPlacement};
@@ -81,11 +81,10 @@ pub struct Site {
 struct GitState {
     revision: Option<GitRevision>,
     /// Files that cannot be used, by path.
-    refused: BTreeMap<String, Vec<Finding>>,
-    /// Deployments a commit removed, if that was too many at once.
-    removals: BTreeSet<DeploymentId>,
+    refused: BTreeMap<String, RefusedFile>,
+    removal: Option<HeldRemoval>,
     /// A rewritten history that waits, and the one an operator accepted.
-    rewritten: Option<GitRevision>,
+    rewritten: Option<HeldHistory>,
     accepted: Option<GitRevision>,
 }
 
@@ -188,18 +187,22 @@ impl Site {
     }
 
     /// Files in Git that cannot be used, with what is wrong with them.
-    pub fn refused_files(&self) -> &BTreeMap<String, Vec<Finding>> {
+    pub fn refused_files(&self) -> &BTreeMap<String, RefusedFile> {
         &self.git.refused
     }
 
-    /// Removals that wait for an operator's word.
-    pub fn held_removals(&self) -> &BTreeSet<DeploymentId> {
-        &self.git.removals
+    /// The removal that waits for an operator's release.
+    pub fn held_removal(&self) -> Option<&HeldRemoval> {
+        self.git.removal.as_ref()
     }
 
     /// The rewritten history that waits to be accepted.
-    pub fn held_history(&self) -> Option<&GitRevision> {
+    pub fn held_history(&self) -> Option<&HeldHistory> {
         self.git.rewritten.as_ref()
+    }
+
+    pub fn settings(&self) -> &SiteSettings {
+        &self.settings
     }
 
     pub fn holds(&self) -> &BTreeMap<HoldScope, Hold> {

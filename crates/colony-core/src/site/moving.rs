@@ -260,7 +260,7 @@ impl Turn<'_> {
             attempt.deadline = deadline;
         }
         (placement.phase, placement.staged, placement.aside) = (WirePhase::Active, false, false);
-        placement.running = None;
+        placement.running_lost = None;
         self.offer(placement);
     }
 
@@ -275,7 +275,7 @@ impl Turn<'_> {
 
     fn leave(&mut self, placement: &mut Placement) {
         (placement.staged, placement.aside) = (false, false);
-        placement.running = None;
+        placement.running_lost = None;
         if let Some(revision) = placement.revisions.target.clone() {
             self.open_attempt(placement, Op::Delete, revision, Mono(u64::MAX));
         }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use colony_margo::Digest;
 
-use crate::attempt::{Attempt, Failure, Revisions};
+use crate::attempt::{Attempt, Failure, Revision, Revisions};
 use crate::document::WirePhase;
 use crate::id::PlacementId;
 use crate::state::State;
@@ -45,11 +45,19 @@ pub struct Placement {
     pub(super) aside: bool,
     /// Why what runs on beside the staged target is not well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) running: Option<Failure>,
+    pub(super) running_lost: Option<RunningLost>,
     /// The number of the newest report that was taken.
     pub(super) report: u64,
     /// The last stale report that was recorded: it is not recorded twice.
     pub(super) stale: Option<(u64, String)>,
+}
+
+/// Why the revision that runs on beside a staged one is not well.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunningLost {
+    pub revision: Revision,
+    pub failure: Failure,
+    pub since: Wall,
 }
 
 /// What the node's manifest says of a placement.
@@ -94,7 +102,7 @@ impl Placement {
             phase: WirePhase::Active,
             staged: false,
             aside: false,
-            running: None,
+            running_lost: None,
             report: 0,
             stale: None,
         }
@@ -125,8 +133,8 @@ impl Placement {
     }
 
     /// Why what runs on is not well, while something is staged beside it.
-    pub fn running_lost(&self) -> Option<&Failure> {
-        self.running.as_ref()
+    pub fn running_lost(&self) -> Option<&RunningLost> {
+        self.running_lost.as_ref()
     }
 
     /// What ran before the attempt under way still runs.

@@ -10,7 +10,7 @@ use crate::event::{Actor, Body};
 use crate::id::{DeploymentId, NodeName, PlacementId};
 use crate::site::moving::By;
 use crate::site::turn::Turn;
-use crate::site::{Have, Offer, Placement, Refused};
+use crate::site::{Have, Offer, Placement, Refused, RunningLost};
 use crate::state::{Op, State};
 use crate::transition::Trigger;
 
@@ -79,10 +79,15 @@ impl Turn<'_> {
         let staging = self.is_staging(id);
         let Some(placement) = self.site.placements.get_mut(id).filter(|_| staging) else { return };
         let Some(revision) = placement.revisions.last_good.clone() else { return };
-        if placement.running == failure {
+        if placement.running_lost.as_ref().map(|it| &it.failure) == failure.as_ref() {
             return;
         }
-        placement.running.clone_from(&failure);
+        let since = self.now.wall;
+        placement.running_lost = failure.clone().map(|failure| RunningLost {
+            revision: revision.clone(),
+            failure,
+            since,
+        });
         self.out.changed.placements.insert(id.clone());
         let (deployment, node) = (id.deployment.clone(), id.node.clone());
         let body = Body::RunningHealth { deployment, node: node.clone(), revision, failure };

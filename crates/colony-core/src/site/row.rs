@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use colony_margo::{Capabilities, Digest, Finding};
+use colony_margo::Capabilities;
 
 use crate::attempt::Revision;
 use crate::document::Document;
@@ -17,8 +17,8 @@ use crate::site::registry::timers;
 use crate::site::rollout::Rollout;
 use crate::site::timer::Timer;
 use crate::site::{
-    Deployment, GitState, Hold, Index, Member, Offer, Phase, Placement, Quarantine, RowKey, Site,
-    SiteSettings, Timing,
+    Deployment, GitState, HeldHistory, HeldRemoval, Hold, Index, Member, Offer, Phase, Placement,
+    Quarantine, RefusedFile, RolledBack, RowKey, Site, SiteSettings, Timing,
 };
 use crate::time::{Mono, Wall};
 
@@ -39,9 +39,11 @@ pub struct MetaRow {
     phase: Phase,
     settings: SiteSettings,
     git: Option<GitRevision>,
-    refused: BTreeMap<String, Vec<Finding>>,
-    removals: BTreeSet<DeploymentId>,
-    rewritten: Option<GitRevision>,
+    refused: BTreeMap<String, RefusedFile>,
+    #[serde(default)]
+    removal: Option<HeldRemoval>,
+    #[serde(default)]
+    history: Option<HeldHistory>,
     accepted: Option<GitRevision>,
     holds: Vec<(HoldScope, Hold)>,
     commands_done: u64,
@@ -60,7 +62,10 @@ pub struct DeploymentRow {
     stopped: Option<Stopped>,
     #[serde(default)]
     rollout: Rollout,
-    rolled_back: Option<Digest>,
+    #[serde(default)]
+    went_back: Option<RolledBack>,
+    #[serde(default)]
+    commit: Option<GitRevision>,
     nodes: BTreeSet<NodeName>,
     since: Wall,
     documents: Vec<(BlobId, DeploymentName, String)>,
@@ -71,6 +76,8 @@ pub struct MemberRow {
     name: NodeName,
     joined: Wall,
     presence: Presence,
+    #[serde(default)]
+    since: Wall,
     last_heard: Wall,
     capabilities: Option<Capabilities>,
     cordoned: bool,
@@ -107,8 +114,8 @@ impl Site {
             settings: self.settings.clone(),
             git: self.git.revision.clone(),
             refused: self.git.refused.clone(),
-            removals: self.git.removals.clone(),
-            rewritten: self.git.rewritten.clone(),
+            removal: self.git.removal.clone(),
+            history: self.git.rewritten.clone(),
             accepted: self.git.accepted.clone(),
             holds: self.holds.iter().map(|(k, v)| (k.clone(), v.clone())).collect(),
             commands_done: self.commands_done,
@@ -149,6 +156,7 @@ impl Site {
             name: row.name.clone(),
             joined: row.joined,
             presence: row.presence,
+            since: row.since,
             last_heard: self.clock,
             last_heard_wall: row.last_heard,
             capabilities: row.capabilities.map(Arc::new),
@@ -188,7 +196,8 @@ impl Site {
             rejected: row.rejected,
             stopped: row.stopped,
             rollout: row.rollout,
-            rolled_back: row.rolled_back,
+            rolled_back: row.went_back,
+            commit: row.commit,
             nodes: row.nodes,
             since: row.since,
             documents,
@@ -244,8 +253,8 @@ fn from_meta(meta: MetaRow, timing: Timing) -> Site {
     site.git = GitState {
         revision: meta.git,
         refused: meta.refused,
-        removals: meta.removals,
-        rewritten: meta.rewritten,
+        removal: meta.removal,
+        rewritten: meta.history,
         accepted: meta.accepted,
     };
     site.holds = meta.holds.into_iter().collect();
@@ -269,7 +278,8 @@ fn deployment_row(deployment: &Deployment) -> DeploymentRow {
         rejected: deployment.rejected.clone(),
         stopped: deployment.stopped.clone(),
         rollout: deployment.rollout.clone(),
-        rolled_back: deployment.rolled_back,
+        went_back: deployment.rolled_back.clone(),
+        commit: deployment.commit.clone(),
         nodes: deployment.nodes.clone(),
         since: deployment.since,
         documents: deployment.documents.iter().map(text).collect(),
@@ -281,6 +291,7 @@ fn member_row(member: &Member) -> MemberRow {
         name: member.name.clone(),
         joined: member.joined,
         presence: member.presence,
+        since: member.since,
         last_heard: member.last_heard_wall,
         capabilities: member.capabilities().cloned(),
         cordoned: member.cordoned,

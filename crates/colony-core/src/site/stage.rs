@@ -90,7 +90,7 @@ impl PlacementFacts<'_> {
         match (rollout.awaits, rollout.soaking, self.deployment.gate()) {
             (Some(since), _, _) => Reason::AwaitsPromotion { since },
             (None, Some(since), Some(gate)) => {
-                Reason::Soaking { until: self.now.wall_at(since.after(gate.soak)) }
+                Reason::Soaking { until: self.now.wall_second(since.after(gate.soak)) }
             }
             _ => self.not_done(),
         }
@@ -153,7 +153,7 @@ impl Turn<'_> {
         let stages =
             deployment.is_some_and(|it| it.is_staging() && it.wanted.workload == revision.workload);
         let was_aside = placement.aside;
-        (placement.staged, placement.running) = (false, None);
+        (placement.staged, placement.running_lost) = (false, None);
         if stages && to == State::Updating {
             (placement.phase, placement.aside) = (WirePhase::Stage, true);
             return;

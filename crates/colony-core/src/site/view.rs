@@ -9,7 +9,7 @@ use crate::state::Op;
 use crate::time::{Mono, Wall};
 use crate::transition::Trigger;
 
-pub(crate) use crate::site::deployment::{Rejected, Stopped};
+pub(crate) use crate::site::deployment::{Rejected, RolledBack, Stopped};
 pub(crate) use crate::site::file::deployment_path;
 pub(crate) use crate::site::place::Unfit;
 
@@ -49,6 +49,10 @@ impl Deployment {
     /// When Git began to want what it wants.
     pub(crate) fn since(&self) -> Wall {
         self.since
+    }
+
+    pub(crate) fn rolled_back(&self) -> Option<&RolledBack> {
+        self.rolled_back.as_ref()
     }
 
     pub(crate) fn stopped(&self) -> Option<&Stopped> {

@@ -4,11 +4,11 @@ use std::ops::Bound;
 
 use crate::event::{Actor, Body};
 use crate::id::{DeploymentId, NodeName, PlacementId};
-use crate::site::Placement;
 use crate::site::lanes::Queue;
 use crate::site::moving::By;
 use crate::site::rollout::Rollout;
 use crate::site::turn::Turn;
+use crate::site::{Placement, RolledBack};
 use crate::state::State;
 use crate::transition::{Reason, Refusal};
 
@@ -87,8 +87,11 @@ impl Turn<'_> {
             if undeployed {
                 return;
             }
-            if deployment.rolled_back.replace(wanted.workload) != Some(wanted.workload) {
-                let good = deployment.effective().cloned();
+            let known = deployment.rolled_back.as_ref().map(|it| it.bad.workload);
+            if known != Some(wanted.workload) {
+                let (bad, good) = (wanted.clone(), deployment.effective().cloned());
+                let pair = RolledBack { bad, good: good.clone(), since: self.now.wall };
+                deployment.rolled_back = Some(pair);
                 let body = Body::RolledBack { deployment: id.clone(), bad: wanted, good };
                 self.emit(Actor::Local, body);
                 self.out.changed.deployments.insert(id.clone());

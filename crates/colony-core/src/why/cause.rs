@@ -9,7 +9,7 @@ use colony_margo::{Digest, Finding};
 
 use crate::attempt::Failure;
 use crate::event::Incarnation;
-use crate::id::{DeploymentName, GitRevision, NodeName};
+use crate::id::{BlobId, DeploymentName, GitRevision, NodeName, SiteName};
 use crate::state::State;
 use crate::time::Wall;
 use crate::transition::Reason;
@@ -38,6 +38,37 @@ macro_rules! causes {
 }
 
 causes! {
+    /// Central: no orchestrator has ever joined the site.
+    SiteNeverJoined = "site-never-joined" { site: SiteName }
+    /// Central: the site's orchestrator, or the line to it, is down.
+    SiteSilent = "site-silent" { site: SiteName, last_heard: Option<Wall> }
+    /// Central: an orchestrator has joined and does not serve its nodes yet.
+    SiteNotReady = "site-not-ready" { site: SiteName, incarnation: Incarnation, joined: Option<Wall> }
+    /// Central: accepted, and not in Git yet. `problem` is what Git said last.
+    NotCommitted = "not-committed" { path: String, since: Wall, problem: Option<String> }
+    /// Central: the file holds something else than was expected.
+    Conflict = "conflict" { path: String, expected: Option<BlobId>, found: Option<BlobId>, since: Wall }
+    /// Central: Git holds it, and the site has not taken it yet.
+    NotFetched = "not-fetched" {
+        site: SiteName,
+        path: String,
+        commit: GitRevision,
+        removal: bool,
+        at: Option<GitRevision>,
+        since: Wall,
+    }
+    /// Central: the site rolled back, and Git still holds the bad file.
+    AwaitsRevert = "awaits-revert" { path: String, since: Wall }
+    /// Central: an event of the site does not fit what was reported before.
+    InconsistentReport = "inconsistent-report" { node: NodeName, problem: String, since: Wall }
+    /// Central: the site has not sent its reasons.
+    NotExplained = "not-explained" { site: SiteName, state: String, since: Wall }
+
+    CentralUnreachable = "central-unreachable" { since: Wall, problem: String }
+    GitUnreachable = "git-unreachable" { since: Wall, problem: String }
+    /// The node says that it cannot do its job.
+    NodeNotReady = "node-not-ready" { node: NodeName, reasons: Vec<String> }
+
     /// This orchestrator was replaced and must not change anything.
     Fenced = "fenced" { by: Incarnation }
     /// What runs at the site is not known yet.
@@ -45,10 +76,10 @@ causes! {
     GitNotRead = "git-not-read" {}
     NoNodes = "no-nodes" {}
     /// Git's history was rewritten and waits to be accepted.
-    HistoryHeld = "history-held" { commit: GitRevision, in_force: Option<GitRevision> }
+    HistoryHeld = "history-held" { commit: GitRevision, in_force: Option<GitRevision>, since: Wall }
     /// A commit removes too much at once.
-    RemovalHeld = "removal-held" { deployments: Vec<DeploymentName> }
-    FileRefused = "file-refused" { path: String, findings: Vec<Finding>, runs: Option<String> }
+    RemovalHeld = "removal-held" { deployments: Vec<DeploymentName>, since: Wall }
+    FileRefused = "file-refused" { path: String, findings: Vec<Finding>, runs: Option<String>, since: Wall }
     HoldSite = "hold-site" { by: String, note: String, since: Wall }
     HoldDeployment = "hold-deployment" { by: String, note: String, since: Wall }
     WindowClosed = "window-closed" { opens: Wall }

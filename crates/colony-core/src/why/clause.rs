@@ -3,44 +3,89 @@
 use colony_margo::Finding;
 
 use crate::attempt::Failure;
-use crate::id::{GitRevision, NodeName};
+use crate::id::{GitRevision, NodeName, SiteName};
 use crate::time::Wall;
-use crate::why::words::{ago, all, away, groups, said, slots, told, used_up};
+use crate::why::words::{ago, all, away, groups, lasting, said, slots, told, used_up};
 use crate::why::{Cause, Unfitting};
 
 impl Cause {
-    /// What is the case, with durations told from `asked`.
-    pub(super) fn clause(&self, asked: Wall) -> String {
+    /// What is the case, with durations up to `now`.
+    pub(super) fn clause(&self, now: Wall) -> String {
         match self {
+            Cause::SiteNeverJoined { site } => {
+                format!("no orchestrator has ever joined site {site}")
+            }
+            Cause::SiteSilent { site, last_heard } => silent(site, *last_heard, now),
+            Cause::SiteNotReady { site, incarnation: 0, .. } => {
+                format!("the orchestrator of site {site} has joined and has not read Git yet")
+            }
+            Cause::SiteNotReady { site, incarnation, .. } => format!(
+                "orchestrator {incarnation} of site {site} replaces the one before and has not taken over yet"
+            ),
+            Cause::NotCommitted { path, problem: None, .. } => {
+                format!("{path} is accepted and not committed yet")
+            }
+            Cause::NotCommitted { path, problem: Some(problem), .. } => {
+                format!("{path} is accepted and cannot be committed: {problem}")
+            }
+            Cause::Conflict { path, .. } => {
+                format!("{path} was changed in Git by another author; it was left as it is")
+            }
+            Cause::NotFetched { site, path, commit, removal, at, .. } => {
+                let act = if *removal { "removed" } else { "committed" };
+                let at = at.as_ref().map_or("no commit", GitRevision::short);
+                format!("{path} is {act} in {}; site {site} is at {at}", commit.short())
+            }
+            Cause::AwaitsRevert { path, .. } => {
+                format!("the site rolled back; {path} in Git still has to be reverted")
+            }
+            Cause::InconsistentReport { node, problem, .. } => {
+                format!("inconsistent report of node {node}: {problem}")
+            }
+            Cause::NotExplained { site, state, .. } => {
+                format!("it is {state}, and site {site} has not sent the reason")
+            }
+            Cause::CentralUnreachable { since, problem } => {
+                let since = lasting(*since, now);
+                format!("the central orchestrator has not answered for {since}: {problem}")
+            }
+            Cause::GitUnreachable { since, problem } => {
+                format!("Git has not answered for {}: {problem}", lasting(*since, now))
+            }
+            Cause::NodeNotReady { node, reasons } => {
+                format!("node {node} is not ready: {}", reasons.join("; "))
+            }
             Cause::Fenced { by } => {
                 format!("this orchestrator was replaced by incarnation {by} and changes nothing")
             }
             Cause::SiteNotSeeded {} => {
-                "the central orchestrator has not told yet what runs here".to_owned()
+                "the central orchestrator has not sent yet what runs here".to_owned()
             }
             Cause::GitNotRead {} => "Git has not been read yet".to_owned(),
             Cause::NoNodes {} => "no node has joined this site".to_owned(),
-            Cause::HistoryHeld { commit, in_force } => history(commit, in_force.as_ref()),
-            Cause::RemovalHeld { deployments } => format!(
+            Cause::HistoryHeld { commit, in_force, .. } => history(commit, in_force.as_ref()),
+            Cause::RemovalHeld { deployments, .. } => format!(
                 "the removal of {} deployments at once ({}), more than half, is held",
                 deployments.len(),
                 all(deployments)
             ),
-            Cause::FileRefused { path, findings, runs } => refused(path, findings, runs.as_deref()),
+            Cause::FileRefused { path, findings, runs, .. } => {
+                refused(path, findings, runs.as_deref())
+            }
             Cause::HoldSite { by, note, since } => {
-                format!("{by} put the site on hold {}{}", ago(*since, asked), said(note))
+                format!("{by} put the site on hold {}{}", ago(*since, now), said(note))
             }
             Cause::HoldDeployment { by, note, since } => {
-                format!("{by} put the deployment on hold {}{}", ago(*since, asked), said(note))
+                format!("{by} put the deployment on hold {}{}", ago(*since, now), said(note))
             }
             Cause::WindowClosed { .. } => "the maintenance window is closed".to_owned(),
             Cause::NodeOffline { node, last_heard } | Cause::Stale { node, last_heard } => {
-                format!("node {node} {}", away(Some(*last_heard), asked))
+                format!("node {node} {}", away(Some(*last_heard), now))
             }
-            Cause::NodeNeverHeard { node, joined } => never_heard(node, *joined, asked),
+            Cause::NodeNeverHeard { node, joined } => never_heard(node, *joined, now),
             Cause::NodeRetired { node } => format!("node {node} is retired"),
             Cause::NodeSuspect { node, last_heard, .. } => {
-                format!("node {node} is late, last heard {}", ago(*last_heard, asked))
+                format!("node {node} is late, last heard {}", ago(*last_heard, now))
             }
             Cause::NodeCordoned { node } => format!("node {node} is cordoned"),
             Cause::NoCapabilities { node } => {
@@ -65,41 +110,43 @@ impl Cause {
             }
             Cause::WaveFull { slots: some, taken, limit } => {
                 let are = if *limit == 1 { "slot is" } else { "slots are" };
-                format!("{taken} of {limit} rollout {are} taken by {}", slots(some, *taken, asked))
+                format!("{taken} of {limit} rollout {are} taken by {}", slots(some, *taken, now))
             }
             Cause::CanaryFirst { of: 0, .. } => {
-                "no node that can be reached is a canary, and the others wait for one".to_owned()
+                "no reachable node is a canary, and the others wait for one".to_owned()
             }
             Cause::CanaryFirst { done, of } => {
                 format!("{done} of {of} canaries run it well, and the others wait for them")
             }
             Cause::StageFirst { of: 0, .. } => {
-                "no node that can be reached has something to stage it beside".to_owned()
+                "no reachable node runs an earlier version to stage next to".to_owned()
             }
             Cause::StageFirst { done, of } => {
                 format!(
                     "{done} of {of} nodes have it staged, and all have to before one takes over"
                 )
             }
-            Cause::Soaking { .. } => "what has it must stay well for the soak".to_owned(),
+            Cause::Soaking { .. } => {
+                "soaking: nodes on the new version must stay healthy".to_owned()
+            }
             Cause::AwaitsPromotion { since } => {
                 format!(
                     "the soak ended {} and the next step waits to be promoted",
-                    ago(*since, asked)
+                    ago(*since, now)
                 )
             }
             Cause::Paused { by, note, since } => {
-                format!("{by} paused the rollout {}{}", ago(*since, asked), said(note))
+                format!("{by} paused the rollout {}{}", ago(*since, now), said(note))
             }
             Cause::NotStageable { node } => {
                 format!("node {node} is not colony's own and cannot stage a revision")
             }
             Cause::WaveStopped { version, node, failure, since } => {
-                let when = ago(*since, asked);
+                let when = ago(*since, now);
                 format!("the rollout of {version} stopped {when} on node {node}: {}", told(failure))
             }
             Cause::Quarantined { version, node, failure, since, .. } => {
-                quarantined(version, node.as_ref(), failure, &ago(*since, asked))
+                quarantined(version, node.as_ref(), failure, &ago(*since, now))
             }
             Cause::RejectedHere { version, node, failure, .. } => {
                 format!("{version} was given up on node {node}: {}", told(failure))
@@ -110,7 +157,7 @@ impl Cause {
                 format!("attempt {attempt} is under way on node {node}")
             }
             Cause::LostOffline { node, attempt, last_heard, .. } => {
-                let away = away(*last_heard, asked);
+                let away = away(*last_heard, now);
                 format!("how attempt {attempt} went is not known, node {node} {away}")
             }
             Cause::LostSilent { node, attempt, .. } => {
@@ -125,12 +172,19 @@ impl Cause {
             }
             Cause::LastError { failure } => format!("the last try failed: {}", told(failure)),
             Cause::Removing { node, told } => {
-                format!("node {node} was told {} and has not confirmed", ago(*told, asked))
+                format!("node {node} was told {} and has not confirmed", ago(*told, now))
             }
             Cause::DeleteWaitsForNode { node, last_heard } => {
-                format!("node {node} has to confirm but {}", away(*last_heard, asked))
+                format!("node {node} has to confirm but {}", away(*last_heard, now))
             }
         }
+    }
+}
+
+fn silent(site: &SiteName, last_heard: Option<Wall>, now: Wall) -> String {
+    match last_heard {
+        Some(at) => format!("site {site} has not been heard for {}", lasting(at, now)),
+        None => format!("site {site} has not been heard yet"),
     }
 }
 
@@ -149,8 +203,8 @@ fn refused(path: &str, findings: &[Finding], runs: Option<&str>) -> String {
     format!("a file in Git cannot be used{stays}: {first}{more}")
 }
 
-fn never_heard(node: &NodeName, joined: Option<Wall>, asked: Wall) -> String {
-    let joined = joined.map(|it| format!(" {}", ago(it, asked))).unwrap_or_default();
+fn never_heard(node: &NodeName, joined: Option<Wall>, now: Wall) -> String {
+    let joined = joined.map(|it| format!(" {}", ago(it, now))).unwrap_or_default();
     format!("node {node} joined{joined} and has not been heard since")
 }
 

@@ -7,7 +7,7 @@ use crate::site::view::deployment_path;
 use crate::site::{Deployment, Site};
 use crate::time::Now;
 use crate::why::story::version;
-use crate::why::{Cause, Subject, Why, bad, fit};
+use crate::why::{Cause, Subject, Waiting, Why, bad, fit};
 
 /// The answers for the deployment of this name: its own causes, then those of
 /// its placements, equal ones together. A name whose file was refused, or that
@@ -15,7 +15,7 @@ use crate::why::{Cause, Subject, Why, bad, fit};
 pub fn deployment(site: &Site, name: &DeploymentName, now: Now) -> Vec<Why> {
     match site.deployment_named(name) {
         Some(deployment) => known(site, deployment, now),
-        None => unknown(site, name, now),
+        None => unknown(site, name),
     }
 }
 
@@ -24,17 +24,17 @@ pub fn deployment_by_id(site: &Site, id: &DeploymentId, now: Now) -> Vec<Why> {
     site.deployment(id).map(|it| known(site, it, now)).unwrap_or_default()
 }
 
-fn unknown(site: &Site, name: &DeploymentName, now: Now) -> Vec<Why> {
+fn unknown(site: &Site, name: &DeploymentName) -> Vec<Why> {
     let refused = super::site::refused(site, &deployment_path(site.name(), name));
     let subject = Subject::Deployment { deployment: name.clone() };
-    let own = refused.and_then(|it| Why::new(subject, vec![it], "it is placed", now.wall));
+    let own = refused.and_then(|it| Why::new(subject, vec![it], "it is placed"));
     let site_wide = super::site::frozen(site).into_iter().chain(super::site::history(site));
-    own.into_iter().chain(site_wide.filter_map(|it| super::site::answer(site, it, now))).collect()
+    own.into_iter().chain(site_wide.filter_map(|it| super::site::answer(site, it))).collect()
 }
 
 fn known(site: &Site, deployment: &Deployment, now: Now) -> Vec<Why> {
     let own = own_causes(site, deployment);
-    let mut all: Vec<Why> = own.into_iter().filter_map(|it| answer(deployment, it, now)).collect();
+    let mut all: Vec<Why> = own.into_iter().filter_map(|it| answer(deployment, it)).collect();
     let told: Vec<Cause> = all.iter().map(|it| it.cause.clone()).collect();
     for why in placements(site, deployment, now) {
         if !told.contains(&why.cause) {
@@ -44,9 +44,9 @@ fn known(site: &Site, deployment: &Deployment, now: Now) -> Vec<Why> {
     all
 }
 
-fn answer(deployment: &Deployment, cause: Cause, now: Now) -> Option<Why> {
+fn answer(deployment: &Deployment, cause: Cause) -> Option<Why> {
     let subject = Subject::Deployment { deployment: deployment.name.clone() };
-    let why = Why::new(subject, vec![cause], "it is placed", now.wall)?;
+    let why = Why::new(subject, vec![cause], "it is placed")?;
     let since = why.since.or_else(|| Some(deployment.since()));
     Some(Why { since, ..why })
 }
@@ -57,7 +57,7 @@ fn own_causes(site: &Site, deployment: &Deployment) -> Vec<Cause> {
     if deployment.is_withdrawn() {
         return causes;
     }
-    let held = site.held_removals().contains(&deployment.id);
+    let held = site.held_removal().is_some_and(|it| it.deployments.contains(&deployment.id));
     causes.extend(super::site::removals(site).filter(|_| held));
     let quarantine = deployment.quarantine().get(&deployment.wanted().workload);
     causes.extend(quarantine.map(|it| bad::quarantined(deployment, it)));
@@ -130,18 +130,23 @@ impl Why {
     fn is_like(&self, other: &Why) -> bool {
         let like = match (&self.subject, &other.subject) {
             (
-                Subject::Placement { doing, state, .. },
-                Subject::Placement { doing: other, state: in_state, .. },
-            ) => doing == other && state == in_state,
+                Subject::Placement { doing, state, waits, .. },
+                Subject::Placement { doing: other, state: in_state, waits: wait, .. },
+            ) => doing == other && state == in_state && to(waits) == to(wait),
             _ => false,
         };
         like && self.cause == other.cause && self.also == other.also && self.next == other.next
     }
 
+    /// Takes in more nodes; the longest wait counts.
     fn take_in(&mut self, more: &[crate::id::NodeName], from: crate::time::Wall) {
         if let Subject::Placement { nodes, since, .. } = &mut self.subject {
             nodes.extend_from_slice(more);
             *since = from.min(*since);
         }
     }
+}
+
+fn to(waits: &Option<Waiting>) -> Option<&str> {
+    waits.as_ref().map(|it| it.to.as_str())
 }

@@ -19,6 +19,31 @@ pub(super) fn next(cause: &Cause, also: &[Cause], clause: &str) -> Next {
 
 fn what(cause: &Cause, clause: &str) -> String {
     match cause {
+        Cause::SiteNeverJoined { .. } => "it is deployed when the site has joined".to_owned(),
+        Cause::SiteSilent { .. } => {
+            "the site goes on without a connection and reports when it is back".to_owned()
+        }
+        Cause::SiteNotReady { .. } => "it reads Git, then serves its nodes".to_owned(),
+        Cause::NotCommitted { problem: None, .. } => {
+            "it is committed and pushed with the next batch".to_owned()
+        }
+        Cause::NotCommitted { .. } => "the commit is tried again".to_owned(),
+        Cause::Conflict { .. } => "nothing until it is deployed again".to_owned(),
+        Cause::NotFetched { site, .. } => format!("site {site} takes it at its next fetch"),
+        Cause::AwaitsRevert { .. } => {
+            "it is reverted with the next commit, unless the file changes before".to_owned()
+        }
+        Cause::InconsistentReport { .. } => {
+            "the mark goes when the placement is installed".to_owned()
+        }
+        Cause::NotExplained { .. } => "the reason comes with the site's next report".to_owned(),
+        Cause::CentralUnreachable { .. } => {
+            "the site works on; what happens here is reported when the line is back".to_owned()
+        }
+        Cause::GitUnreachable { .. } => {
+            "the site works on from its clone; new commits are taken when Git answers".to_owned()
+        }
+        Cause::NodeNotReady { .. } => clause.to_owned(),
         Cause::Fenced { .. } => "nodes follow the orchestrator that replaced it".to_owned(),
         Cause::SiteNotSeeded {} => "nodes are served once their state and Git are read".to_owned(),
         Cause::GitNotRead {} => "nodes are served once Git is read".to_owned(),
@@ -64,7 +89,7 @@ fn what(cause: &Cause, clause: &str) -> String {
         Cause::RejectedHere { version, runs, .. } => {
             stays("nothing runs there", version, runs.as_deref())
         }
-        Cause::RollbackRefused { .. } => "nothing until somebody decides".to_owned(),
+        Cause::RollbackRefused { .. } => "nothing until an operator decides".to_owned(),
         Cause::Due {} => format!("{clause} at once"),
         Cause::InProgress { node, deadline, .. } => in_progress(node.as_str(), *deadline),
         Cause::LostOffline { until: Some(_), .. } => {
@@ -82,7 +107,7 @@ fn what(cause: &Cause, clause: &str) -> String {
         Cause::Backoff { failure, next_try, of, .. } => next_attempt(failure, *next_try, *of),
         Cause::HealthLost { until: Some(_), .. } => "it is started again".to_owned(),
         Cause::TriesUsedUp { .. } | Cause::HealthLost { .. } => {
-            "nothing until somebody retries it or deploys another version".to_owned()
+            "nothing until it is retried or another version is deployed".to_owned()
         }
         Cause::LastError { .. } => clause.to_owned(),
         Cause::Removing { node, .. } => format!("it is gone when node {node} confirms"),
@@ -90,7 +115,7 @@ fn what(cause: &Cause, clause: &str) -> String {
             format!("it is removed as soon as node {node} is heard")
         }
         Cause::DeleteFailed { until: Some(_), .. } => "the removal is tried again".to_owned(),
-        Cause::DeleteFailed { until: None, .. } => "nothing until somebody retries it".to_owned(),
+        Cause::DeleteFailed { until: None, .. } => "nothing until it is retried".to_owned(),
         Cause::Stale { node, .. } => {
             format!("node {node} runs it on its own and reports when it is back")
         }
@@ -166,6 +191,17 @@ impl Cause {
         match self {
             Cause::HoldSite { since: at, .. }
             | Cause::HoldDeployment { since: at, .. }
+            | Cause::NotCommitted { since: at, .. }
+            | Cause::Conflict { since: at, .. }
+            | Cause::NotFetched { since: at, .. }
+            | Cause::AwaitsRevert { since: at, .. }
+            | Cause::InconsistentReport { since: at, .. }
+            | Cause::NotExplained { since: at, .. }
+            | Cause::CentralUnreachable { since: at, .. }
+            | Cause::GitUnreachable { since: at, .. }
+            | Cause::RemovalHeld { since: at, .. }
+            | Cause::HistoryHeld { since: at, .. }
+            | Cause::FileRefused { since: at, .. }
             | Cause::NodeOffline { last_heard: at, .. }
             | Cause::NodeSuspect { last_heard: at, .. }
             | Cause::Stale { last_heard: at, .. }
@@ -176,6 +212,8 @@ impl Cause {
             | Cause::InProgress { started: at, .. }
             | Cause::Removing { told: at, .. } => Some(*at),
             Cause::NodeNeverHeard { joined: at, .. }
+            | Cause::SiteSilent { last_heard: at, .. }
+            | Cause::SiteNotReady { joined: at, .. }
             | Cause::LostOffline { last_heard: at, .. }
             | Cause::DeleteWaitsForNode { last_heard: at, .. } => *at,
             _ => None,

@@ -2,8 +2,12 @@
 //!
 //! For every placement, deployment, node and site that is not as it should be:
 //! the cause, who has to act, since when, and what happens next. The causes of
-//! a placement are those the guards of the transition table give, asked with
-//! the trigger that would bring it nearer; nothing is guessed twice.
+//! a placement are the reasons the guards of the transition table give for the
+//! trigger that would bring it nearer; no rule is written twice.
+//!
+//! The site answers for itself (`deployment`, `node`, `site`) and sends the
+//! answers that changed (`outbox.rs`) to the central orchestrator, which stores
+//! them and adds only the causes that lie before the site (`fleet/why.rs`).
 
 mod bad;
 mod cause;
@@ -12,11 +16,13 @@ mod deployment;
 mod fit;
 mod follow;
 mod node;
+mod outbox;
 mod placement;
 mod reason;
 mod remedy;
 mod site;
 mod story;
+mod surroundings;
 mod text;
 mod words;
 
@@ -25,15 +31,17 @@ use serde::{Deserialize, Serialize};
 pub use cause::{Cause, Misfit, Slot, Unfitting};
 pub use deployment::{deployment, deployment_by_id};
 pub use node::node;
+pub use outbox::{AnswerKey, AnswerOutbox, AnswerUpdate, answers};
 pub use placement::placement;
 pub use site::site;
-pub(crate) use words::until;
+pub use surroundings::{Outage, Surroundings};
 
 use crate::id::{DeploymentName, NodeName, SiteName};
 use crate::state::State;
 use crate::time::Wall;
 
-/// An answer. Its `Display` is the sentence for people.
+/// An answer. It holds facts and points in time only, so that it can be stored
+/// and sent; `text` turns it into sentences for a reader at a given moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Why {
     pub subject: Subject,
@@ -48,8 +56,6 @@ pub struct Why {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Wall>,
     pub next: Next,
-    /// When the question was asked: durations are told from here.
-    pub asked: Wall,
 }
 
 /// What the question was about.
@@ -71,23 +77,34 @@ pub enum Subject {
         nodes: Vec<NodeName>,
         state: State,
         since: Wall,
-        /// What it is about to do, as a clause.
+        /// What it is doing, as a clause: `runs 1.0.0`.
         doing: String,
+        /// What it has been waiting to do.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        waits: Option<Waiting>,
     },
+}
+
+/// Something that is wanted and has not begun.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    pub since: Wall,
+    /// As an infinitive: `update to 2.0.0`.
+    pub to: String,
 }
 
 /// Who has to act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Owner {
-    /// Nobody: it goes on by itself.
+    /// It goes on without help.
     Colony,
     Operator,
     SiteEngineer,
     DeviceOwner,
     /// Of the application.
     Vendor,
-    /// Whoever writes the deployment's file.
+    /// The author of the deployment's file.
     GitAuthor,
 }
 
@@ -102,18 +119,28 @@ pub struct Next {
 impl Why {
     /// The answer for `subject`, from the first cause; `clause` is what happens
     /// when the cause is gone.
-    fn new(subject: Subject, causes: Vec<Cause>, clause: &str, asked: Wall) -> Option<Why> {
+    pub(crate) fn new(subject: Subject, causes: Vec<Cause>, clause: &str) -> Option<Why> {
         let mut causes = causes.into_iter();
         let cause = causes.next()?;
         let also: Vec<Cause> = causes.collect();
         let (owner, act) = remedy::of(&cause);
         let (since, next) = (cause.since(), follow::next(&cause, &also, clause));
-        Some(Why { subject, cause, also, owner, act, since, next, asked })
+        Some(Why { subject, cause, also, owner, act, since, next })
+    }
+
+    /// The causes, the most important first.
+    pub fn causes(&self) -> impl Iterator<Item = &Cause> {
+        std::iter::once(&self.cause).chain(&self.also)
+    }
+
+    /// Something waits for a person.
+    pub fn needs_person(&self) -> bool {
+        self.owner != Owner::Colony
     }
 }
 
 impl Owner {
-    /// As people are called.
+    /// The name for people.
     pub fn name(self) -> &'static str {
         match self {
             Owner::Colony => "colony",

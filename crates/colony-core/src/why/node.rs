@@ -3,18 +3,17 @@
 use crate::event::Presence;
 use crate::id::NodeName;
 use crate::site::{Member, Site};
-use crate::time::Now;
 use crate::why::{Cause, Subject, Why};
 
 /// The answer for one node; `None` if it is heard and open for everything.
-pub fn node(site: &Site, node: &NodeName, now: Now) -> Option<Why> {
+pub fn node(site: &Site, node: &NodeName) -> Option<Why> {
     let member = site.member(node)?;
     let silent = presence(site, member);
     let cordoned = member.is_cordoned().then(|| Cause::NodeCordoned { node: node.clone() });
     let mute = member.capabilities().is_none() && member.presence() != Presence::Joined;
     let mute = mute.then(|| Cause::NoCapabilities { node: node.clone() });
     let causes = silent.into_iter().chain(cordoned).chain(mute).collect();
-    Why::new(Subject::Node { node: node.clone() }, causes, "it gets its deployments", now.wall)
+    Why::new(Subject::Node { node: node.clone() }, causes, "it gets its deployments")
 }
 
 fn presence(site: &Site, member: &Member) -> Option<Cause> {

@@ -12,7 +12,7 @@ use crate::why::{Cause, Subject, Why};
 /// The answer for one placement; `None` if it runs what is wanted and its node is heard.
 pub fn placement(site: &Site, id: &PlacementId, now: Now) -> Option<Why> {
     let case = Case::of(site, id, now)?;
-    let why = Why::new(case.subject(), case.causes(), &case.clause(), now.wall)?;
+    let why = Why::new(case.subject(), case.causes(), &case.clause())?;
     let since = why.since.or_else(|| Some(case.waits_since()));
     Some(Why { since, ..why })
 }
@@ -41,6 +41,7 @@ impl<'a> Case<'a> {
             state: self.placement.state(),
             since: self.placement.since,
             doing: self.doing(),
+            waits: self.waits(),
         }
     }
 

@@ -12,6 +12,35 @@ pub(super) fn of(cause: &Cause) -> (Owner, Option<String>) {
             Owner::GitAuthor,
             "choose canaries by labels that a node has, or bring one that has them back".to_owned(),
         ),
+        Cause::SiteNeverJoined { site } => (
+            Owner::Operator,
+            format!("run what `colony site invite {site}` prints on the site's machine"),
+        ),
+        Cause::SiteSilent { site, .. } => {
+            (Owner::SiteEngineer, format!("check power and network of site {site}"))
+        }
+        Cause::NotCommitted { problem: Some(_), .. } => {
+            (Owner::Operator, "make the Git repository reachable and writable".to_owned())
+        }
+        Cause::Conflict { .. } => {
+            (Owner::Operator, "compare the file with what was planned and deploy again".to_owned())
+        }
+        Cause::InconsistentReport { .. } => {
+            (Owner::Operator, "look at the events of the placement".to_owned())
+        }
+        Cause::NotExplained { site, .. } => (
+            Owner::SiteEngineer,
+            format!("upgrade the orchestrator of site {site} if it is older than this one"),
+        ),
+        Cause::CentralUnreachable { .. } => {
+            (Owner::SiteEngineer, "check the line to the central orchestrator".to_owned())
+        }
+        Cause::GitUnreachable { .. } => {
+            (Owner::SiteEngineer, "check the line to the Git repository".to_owned())
+        }
+        Cause::NodeNotReady { node, .. } => {
+            (Owner::DeviceOwner, format!("put right what node {node} reports"))
+        }
         Cause::Fenced { .. } => {
             (Owner::SiteEngineer, "stop this orchestrator, or let it join again".to_owned())
         }
@@ -34,7 +63,11 @@ pub(super) fn of(cause: &Cause) -> (Owner, Option<String>) {
         Cause::HoldSite { .. } | Cause::HoldDeployment { .. } => {
             (Owner::SiteEngineer, "release the hold".to_owned())
         }
-        Cause::WindowClosed { .. }
+        Cause::SiteNotReady { .. }
+        | Cause::NotCommitted { problem: None, .. }
+        | Cause::NotFetched { .. }
+        | Cause::AwaitsRevert { .. }
+        | Cause::WindowClosed { .. }
         | Cause::NodeSuspect { .. }
         | Cause::WaveFull { .. }
         | Cause::CanaryFirst { .. }

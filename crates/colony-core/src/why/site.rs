@@ -2,8 +2,8 @@
 
 use crate::event::HoldScope;
 use crate::id::DeploymentName;
-use crate::site::Site;
 use crate::site::view::deployment_path;
+use crate::site::{HeldHistory, RefusedFile, Site};
 use crate::time::Now;
 use crate::why::story::version;
 use crate::why::{Cause, Subject, Why};
@@ -18,12 +18,12 @@ pub fn site(site: &Site, now: Now) -> Vec<Why> {
     causes.extend(site.refused_files().keys().filter_map(|path| refused(site, path)));
     let empty = site.is_ready() && site.members().next().is_none();
     causes.extend(empty.then_some(Cause::NoNodes {}));
-    causes.into_iter().filter_map(|it| answer(site, it, now)).collect()
+    causes.into_iter().filter_map(|it| answer(site, it)).collect()
 }
 
-pub(super) fn answer(site: &Site, cause: Cause, now: Now) -> Option<Why> {
+pub(super) fn answer(site: &Site, cause: Cause) -> Option<Why> {
     let subject = Subject::Site { site: site.name().clone() };
-    Why::new(subject, vec![cause], "changes go on", now.wall)
+    Why::new(subject, vec![cause], "changes go on")
 }
 
 /// Why nothing at all moves.
@@ -39,16 +39,16 @@ pub(super) fn frozen(site: &Site) -> Option<Cause> {
 }
 
 pub(super) fn history(site: &Site) -> Option<Cause> {
-    let commit = site.held_history()?.clone();
-    Some(Cause::HistoryHeld { commit, in_force: site.git().cloned() })
+    let HeldHistory { commit, since } = site.held_history()?.clone();
+    Some(Cause::HistoryHeld { commit, in_force: site.git().cloned(), since })
 }
 
 pub(super) fn removals(site: &Site) -> Option<Cause> {
-    let held = site.held_removals();
-    let mut deployments: Vec<DeploymentName> =
-        held.iter().filter_map(|it| site.deployment(it)).map(|it| it.name.clone()).collect();
+    let held = site.held_removal()?;
+    let names = held.deployments.iter().filter_map(|it| site.deployment(it));
+    let mut deployments: Vec<DeploymentName> = names.map(|it| it.name.clone()).collect();
     deployments.sort();
-    (!deployments.is_empty()).then_some(Cause::RemovalHeld { deployments })
+    (!deployments.is_empty()).then_some(Cause::RemovalHeld { deployments, since: held.since })
 }
 
 fn hold(site: &Site) -> Option<Cause> {
@@ -62,9 +62,9 @@ fn window(site: &Site, now: Now) -> Option<Cause> {
 
 /// What is wrong with the file at `path`, and what stays in force.
 pub(super) fn refused(site: &Site, path: &str) -> Option<Cause> {
-    let findings = site.refused_files().get(path)?.clone();
+    let RefusedFile { findings, since } = site.refused_files().get(path)?.clone();
     let mut wanted = site.deployments().filter(|it| !it.is_withdrawn());
     let before = wanted.find(|it| deployment_path(site.name(), &it.name) == path);
     let runs = before.map(|it| version(it, it.wanted()));
-    Some(Cause::FileRefused { path: path.to_owned(), findings, runs })
+    Some(Cause::FileRefused { path: path.to_owned(), findings, runs, since })
 }

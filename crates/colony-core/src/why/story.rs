@@ -7,10 +7,9 @@ use crate::site::view::Unfit;
 use crate::state::{Op, State};
 use crate::time::Wall;
 use crate::transition::Trigger;
-use crate::why::Cause;
 use crate::why::fit::unfit_text;
 use crate::why::placement::Case;
-use crate::why::words::lasting;
+use crate::why::{Cause, Waiting};
 
 impl Case<'_> {
     pub(super) fn in_progress(&self) -> Cause {
@@ -25,8 +24,8 @@ impl Case<'_> {
 
     /// What runs on beside a staged version is told of as well.
     pub(super) fn running_lost(&self) -> Option<Cause> {
-        let failure = self.placement.running_lost()?.clone();
-        let version = self.version(self.placement.revisions.last_good.as_ref()?);
+        let lost = self.placement.running_lost()?;
+        let (version, failure) = (self.version(&lost.revision), lost.failure.clone());
         Some(Cause::RunningLost { node: self.placement.id.node.clone(), version, failure })
     }
 
@@ -55,7 +54,7 @@ impl Case<'_> {
     pub(super) fn lost_attempt(&self) -> Cause {
         let (node, attempt) = (self.placement.id.node.clone(), self.placement.attempt_number());
         if self.member().is_some_and(|it| it.is_online()) {
-            let again_at = self.placement.silent_at().map(|it| self.now.wall_at(it));
+            let again_at = self.placement.silent_at().map(|it| self.now.wall_second(it));
             return Cause::LostSilent { node, attempt, again_at };
         }
         let (last_heard, until) = (self.last_heard(), self.deadline());
@@ -76,7 +75,7 @@ impl Case<'_> {
     }
 
     fn deadline(&self) -> Option<Wall> {
-        self.placement.deadline_at().map(|it| self.now.wall_at(it))
+        self.placement.deadline_at().map(|it| self.now.wall_second(it))
     }
 
     pub(super) fn version(&self, revision: &Revision) -> String {
@@ -102,7 +101,7 @@ impl Case<'_> {
             State::Deleting => format!("is being removed{}", self.leaving()),
             State::Deleted => "is removed".to_owned(),
         };
-        main + &self.waiting_for()
+        main
     }
 
     fn failed_doing(&self, op: Op, has: &str) -> String {
@@ -116,17 +115,17 @@ impl Case<'_> {
     }
 
     /// What it would do if nothing were in the way.
-    fn waiting_for(&self) -> String {
-        let main = match self.outlook.trigger {
+    pub(super) fn waits(&self) -> Option<Waiting> {
+        let to = match self.outlook.trigger {
             Some(Trigger::Revised | Trigger::Superseded) if self.is_first() => {
                 format!("install {}", self.wanted())
             }
             Some(Trigger::Revised | Trigger::Superseded) => format!("update to {}", self.wanted()),
             Some(Trigger::Rollback) => format!("roll back to {}", self.wanted()),
             Some(Trigger::Remove) => format!("be removed{}", self.leaving()),
-            _ => return String::new(),
+            _ => return None,
         };
-        format!(" and has waited {} to {main}", lasting(self.waits_since(), self.now.wall))
+        Some(Waiting { since: self.waits_since(), to })
     }
 
     fn wanted(&self) -> String {

@@ -1,37 +1,41 @@
 //! The whole answer as sentences: what, why, what next, who can help.
 
-use std::fmt;
-
 use crate::time::Wall;
 use crate::why::words::{all, lasting, until};
 use crate::why::{Subject, Why};
 
-impl fmt::Display for Why {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", subject(&self.subject, self.asked), self.cause.clause(self.asked))?;
-        for also in &self.also {
-            write!(f, "; also, {}", also.clause(self.asked))?;
-        }
-        match self.next.at {
-            Some(at) => write!(f, ". Next, {}: {}.", until(at, self.asked), self.next.what)?,
-            None => write!(f, ". Next: {}.", self.next.what)?,
-        }
-        match &self.act {
-            Some(act) => write!(f, " To do ({}): {act}.", self.owner.name()),
-            None => Ok(()),
-        }
+impl Why {
+    /// Everything there is to say, for a reader at `now`.
+    pub fn text(&self, now: Wall) -> String {
+        let next = match self.next.at {
+            Some(at) => format!("Next, {}: {}.", until(at, now), self.next.what),
+            None => format!("Next: {}.", self.next.what),
+        };
+        let act = self.act.as_ref();
+        let act = act.map(|act| format!(" To do ({}): {act}.", self.owner.name()));
+        format!("{}. {next}{}", self.statement(now), act.unwrap_or_default())
+    }
+
+    /// What is the case and why, without what follows from it.
+    pub fn statement(&self, now: Wall) -> String {
+        let causes: Vec<String> = self.causes().map(|it| it.clause(now)).collect();
+        format!("{}{}", subject(&self.subject, now), causes.join("; also, "))
     }
 }
 
 /// Up to the cause; the causes of a node name it themselves.
-fn subject(subject: &Subject, asked: Wall) -> String {
+fn subject(subject: &Subject, now: Wall) -> String {
     match subject {
         Subject::Site { site } => format!("site {site}: "),
         Subject::Node { .. } => String::new(),
         Subject::Deployment { deployment } => format!("{deployment}: "),
-        Subject::Placement { deployment, nodes, state, since, doing } => {
-            let (on, state, since) = (all(nodes), state.name(), lasting(*since, asked));
-            format!("{deployment} on {on} {doing} ({state} for {since}): ")
+        Subject::Placement { deployment, nodes, state, since, doing, waits } => {
+            let (on, state, since) = (all(nodes), state.name(), lasting(*since, now));
+            let waits = waits.as_ref();
+            let waits = waits
+                .map(|it| format!(" and has waited {} to {}", lasting(it.since, now), it.to))
+                .unwrap_or_default();
+            format!("{deployment} on {on} {doing}{waits} ({state} for {since}): ")
         }
     }
 }

@@ -10,27 +10,27 @@ const NAMES: usize = 5;
 const MESSAGE: usize = 200;
 
 /// `3 min ago`.
-pub(super) fn ago(since: Wall, asked: Wall) -> String {
-    format!("{} ago", lasting(since, asked))
+pub(super) fn ago(since: Wall, now: Wall) -> String {
+    format!("{} ago", lasting(since, now))
 }
 
 /// `3 min`.
-pub(super) fn lasting(since: Wall, asked: Wall) -> Spoken {
-    Spoken(asked.since(since))
+pub(super) fn lasting(since: Wall, now: Wall) -> Spoken {
+    Spoken(now.since(since))
 }
 
 /// `in 3 min`, or `now` if its time has come.
-pub(crate) fn until(at: Wall, asked: Wall) -> String {
-    match at > asked {
-        true => format!("in {}", Spoken(at.since(asked))),
+pub(super) fn until(at: Wall, now: Wall) -> String {
+    match at > now {
+        true => format!("in {}", Spoken(at.since(now))),
         false => "now".to_owned(),
     }
 }
 
 /// `is offline, last heard 3 min ago`.
-pub(super) fn away(last_heard: Option<Wall>, asked: Wall) -> String {
+pub(super) fn away(last_heard: Option<Wall>, now: Wall) -> String {
     match last_heard {
-        Some(at) => format!("is offline, last heard {}", ago(at, asked)),
+        Some(at) => format!("is offline, last heard {}", ago(at, now)),
         None => "has not been heard by this orchestrator yet".to_owned(),
     }
 }
@@ -56,9 +56,9 @@ pub(super) fn said(note: &str) -> String {
     if note.is_empty() { String::new() } else { format!(" (\"{note}\")") }
 }
 
-pub(super) fn slots(slots: &[Slot], taken: usize, asked: Wall) -> String {
+pub(super) fn slots(slots: &[Slot], taken: usize, now: Wall) -> String {
     let slot =
-        |it: &Slot| format!("{} ({} for {})", it.node, it.state.name(), lasting(it.since, asked));
+        |it: &Slot| format!("{} ({} for {})", it.node, it.state.name(), lasting(it.since, now));
     names(&slots.iter().map(slot).collect::<Vec<_>>(), taken)
 }
 

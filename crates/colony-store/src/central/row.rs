@@ -77,6 +77,7 @@ fn name(key: &RowKey) -> String {
         RowKey::Target(_, name) => format!("target/{name}"),
         RowKey::Command(_, number) => format!("command/{number}"),
         RowKey::Archive(_, id) => format!("archive/{id}"),
+        RowKey::Answer(_, key) => format!("answer/{key}"),
     }
 }
 

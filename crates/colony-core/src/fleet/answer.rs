@@ -1,0 +1,86 @@
+//! The answers a site sent: why something there is not as it should be.
+
+use std::collections::BTreeMap;
+
+use crate::fleet::pen::Pen;
+use crate::fleet::{Fleet, RowKey, SiteView, UnknownSite};
+use crate::id::SiteName;
+use crate::site::Site;
+use crate::time::Now;
+use crate::why::{self, AnswerKey, AnswerUpdate, Surroundings, Why};
+
+/// The most answers that are kept of one site.
+const ANSWER_LIMIT: usize = 50_000;
+
+/// What became of an update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswersTaken {
+    /// Stored, now or before.
+    Stored,
+    /// An earlier update is missing: the site sends all its answers again.
+    Incomplete,
+}
+
+impl Fleet {
+    /// Takes answers over; the same update twice changes nothing.
+    pub fn answers_apply(
+        &mut self,
+        site: &SiteName,
+        update: &AnswerUpdate,
+    ) -> Result<AnswersTaken, UnknownSite> {
+        let mut pen = self.pen(site)?;
+        let next = (update.session, update.number);
+        match pen.view.head.answers {
+            Some(known) if known == next => return Ok(AnswersTaken::Stored),
+            Some((session, number)) if (session, number + 1) == next => {}
+            Some(_) | None if update.complete => {}
+            Some(_) | None => return Ok(AnswersTaken::Incomplete),
+        }
+        if update.complete {
+            pen.forget_answers();
+        }
+        for (key, whys) in &update.changed {
+            pen.set_answer(key, whys);
+        }
+        pen.view.head.answers = Some(next);
+        pen.mark(RowKey::Site);
+        Ok(AnswersTaken::Stored)
+    }
+}
+
+impl Pen<'_> {
+    pub(super) fn forget_answers(&mut self) {
+        self.view.head.answers = None;
+        let keys: Vec<AnswerKey> = self.view.answers.keys().cloned().collect();
+        keys.iter().for_each(|it| self.set_answer(it, &[]));
+    }
+
+    fn set_answer(&mut self, key: &AnswerKey, whys: &[Why]) {
+        let room = self.view.answers.len() < ANSWER_LIMIT || self.view.answers.contains_key(key);
+        match whys {
+            [] => drop(self.view.answers.remove(key)),
+            _ if !room => return,
+            _ => drop(self.view.answers.insert(key.clone(), whys.to_vec())),
+        }
+        if let AnswerKey::File(name) = key {
+            match whys {
+                [] => self.unlink(name),
+                _ => self.link(name),
+            }
+        }
+        let key = key.clone();
+        self.mark(|site| RowKey::Answer(site, key));
+    }
+}
+
+impl SiteView {
+    /// The site's own words about `key`.
+    pub fn answers_about(&self, key: &AnswerKey) -> &[Why] {
+        self.answers.get(key).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// What the site's own orchestrator puts into its view of itself.
+pub fn answers_at(site: &Site, outside: &Surroundings, now: Now) -> BTreeMap<AnswerKey, Vec<Why>> {
+    why::answers(site, outside, now)
+}

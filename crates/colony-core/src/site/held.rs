@@ -1,0 +1,50 @@
+//! What waits at a site: files it cannot use, and commits held for a person.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use colony_margo::Finding;
+
+use crate::id::{DeploymentId, GitRevision};
+use crate::time::Wall;
+
+/// A file in Git that cannot be used.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredFile")]
+pub struct RefusedFile {
+    pub findings: Vec<Finding>,
+    pub since: Wall,
+}
+
+/// Earlier releases stored the findings alone.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StoredFile {
+    Findings(Vec<Finding>),
+    File { findings: Vec<Finding>, since: Wall },
+}
+
+impl From<StoredFile> for RefusedFile {
+    fn from(stored: StoredFile) -> RefusedFile {
+        match stored {
+            StoredFile::Findings(findings) => RefusedFile { findings, since: Wall(0) },
+            StoredFile::File { findings, since } => RefusedFile { findings, since },
+        }
+    }
+}
+
+/// A commit that removes too much at once; its removals wait for a release.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldRemoval {
+    pub commit: GitRevision,
+    pub deployments: BTreeSet<DeploymentId>,
+    pub since: Wall,
+}
+
+/// A rewritten history that waits to be accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldHistory {
+    pub commit: GitRevision,
+    pub since: Wall,
+}

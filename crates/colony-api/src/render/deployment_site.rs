@@ -1,0 +1,248 @@
+//! A deployment at one site: what the site reported and what Git wants there.
+
+use colony_core::event::{HoldScope, Presence};
+use colony_core::fleet::{self, DeploymentView, Outcome, Share, SiteView, Target};
+use colony_core::id::{BlobId, DeploymentName, GitRevision, SiteName};
+use colony_core::site::{Quarantine, deployment_path};
+use colony_core::time::{Spoken, Wall};
+use colony_margo::Digest;
+
+use super::{Context, failure, failure_clause, placement_failure, target_blob};
+use crate::request::ReleaseWhat;
+use crate::site::PullHealth;
+use crate::view::{
+    ConflictView, Deferred, DeploymentSite, HoldView, PlacementView, QuarantineView,
+    RolledBackView, StoppedView,
+};
+
+/// One deployment at one site.
+pub(super) struct DeploymentSiteBuilder<'a> {
+    pub(super) site: &'a SiteName,
+    pub(super) view: &'a SiteView,
+    pub(super) name: &'a DeploymentName,
+    pub(super) context: &'a Context<'a>,
+}
+
+impl DeploymentSiteBuilder<'_> {
+    pub(super) fn build(&self) -> DeploymentSite {
+        let deployment = self.view.deployment_named(self.name);
+        let target = self.view.targets.get(self.name);
+        let placements = self.view.deployments_named(self.name);
+        let placements = placements.flat_map(|it| self.view.placements_of(&it.id));
+        let archive = deployment.and_then(|it| self.view.archives.get(&it.id));
+        let path = deployment_path(self.site, self.name);
+        DeploymentSite {
+            site: self.site.clone(),
+            id: deployment.map(|it| it.id.clone()),
+            status: self.view.standing(self.name).to_string(),
+            since: self.since(deployment, target),
+            version: self.version(deployment, target, &path),
+            commit: match target {
+                Some(target) => commit(target),
+                None => deployment.and_then(|it| it.commit.clone()),
+            },
+            silent_since: self.view.silent_since(self.context.now),
+            placements: placements.map(|it| self.placement(it, deployment, target)).collect(),
+            quarantine: deployment.map(|it| self.quarantine(it)).unwrap_or_default(),
+            rolled_back: deployment.and_then(|it| self.rolled_back(it, target)),
+            stopped: deployment.and_then(stopped),
+            rollout: deployment.and_then(|it| it.rollout.as_ref()).map(Into::into),
+            hold: deployment.and_then(|it| self.hold(it)),
+            conflict: target.and_then(conflict),
+            findings: self.view.files.get(&path).map(|it| it.findings.clone()).unwrap_or_default(),
+            deleted: archive.map_or(0, |it| it.deleted),
+            unconfirmed: archive.map_or(0, |it| it.unconfirmed),
+            why: Vec::new(),
+        }
+    }
+
+    fn since(&self, deployment: Option<&DeploymentView>, target: Option<&Target>) -> Wall {
+        let wanted = target.map(|it| match it {
+            Target::Planned { since }
+            | Target::Committed { since, .. }
+            | Target::Accepted { since, .. }
+            | Target::Conflict { since, .. } => *since,
+        });
+        let reported = deployment.map(|it| it.since);
+        wanted.max(reported).unwrap_or_default()
+    }
+
+    /// What Git wants here, or will when the queue is written; of a deployment
+    /// that is leaving, what it was.
+    fn version(
+        &self,
+        deployment: Option<&DeploymentView>,
+        target: Option<&Target>,
+        path: &str,
+    ) -> Option<String> {
+        let queued = self.context.queued.get(path);
+        if let (Some(Target::Planned { .. }), Some(queued)) = (target, queued) {
+            return Some(queued.version.clone());
+        }
+        let accepted = deployment.map(|it| &it.accepted.blob);
+        self.context.version(target.and_then(target_blob).or(accepted)?)
+    }
+
+    fn placement(
+        &self,
+        it: &fleet::PlacementView,
+        deployment: Option<&DeploymentView>,
+        target: Option<&Target>,
+    ) -> PlacementView {
+        let node = self.view.nodes.get(&it.id.node);
+        let runs = it.revisions.target.as_ref().map(|it| &it.blob);
+        let version = |it: &BlobId| self.context.version(it);
+        let deferred = self.view.share(it) == Share::Deferred;
+        PlacementView {
+            node: it.id.node.clone(),
+            state: it.state,
+            since: it.since,
+            version: runs.and_then(version),
+            last_good: it.revisions.last_good.as_ref().and_then(|it| version(&it.blob)),
+            commit: runs.and_then(|it| brought_by(it, deployment, target)),
+            attempt: it.attempt,
+            presence: node.map_or(Presence::Offline, |it| it.presence),
+            last_heard: node.filter(|it| !it.is_online()).map(|it| it.since),
+            deferred: deferred.then(|| self.deferred(node)),
+            failure: placement_failure(it),
+            progress: self.pull(it).map(|it| it.to_string()),
+            flagged: it.flagged.as_ref().map(ToString::to_string),
+        }
+    }
+
+    /// How far the images of an attempt under way are: the last report says it.
+    fn pull(&self, placement: &fleet::PlacementView) -> Option<PullHealth> {
+        if !placement.state.is_in_flight() || self.view.silent_since(self.context.now).is_some() {
+            return None;
+        }
+        let (_, report) = (self.context.report)(self.site)?;
+        let node = report.nodes.iter().find(|it| it.name == placement.id.node)?;
+        node.progress.iter().find(|it| it.deployment == placement.id.deployment).cloned()
+    }
+
+    fn deferred(&self, node: Option<&fleet::NodeView>) -> Deferred {
+        let since = node.map(|it| it.since);
+        let reason = match node.map(|it| it.presence) {
+            None => "the node is gone".to_owned(),
+            Some(Presence::Joined) => "not heard yet".to_owned(),
+            Some(Presence::Online | Presence::Suspect | Presence::Offline) => {
+                let lasting = since.map_or(Default::default(), |it| self.context.now.since(it));
+                format!("offline {}", Spoken(lasting))
+            }
+        };
+        Deferred { reason, since }
+    }
+
+    fn quarantine(&self, deployment: &DeploymentView) -> Vec<QuarantineView> {
+        let shown = |(workload, it): (&Digest, &Quarantine)| {
+            let node = it.node.as_ref().map(|it| format!("{it} ")).unwrap_or_default();
+            QuarantineView {
+                version: self.context.version(&it.revision.blob),
+                workload: workload.to_string(),
+                reason: format!("{node}{}", failure_clause(&it.failure)),
+                node: it.node.clone(),
+                failure: Some(failure(&it.failure)),
+                since: it.since,
+            }
+        };
+        deployment.quarantine.iter().map(shown).collect()
+    }
+
+    fn rolled_back(
+        &self,
+        deployment: &DeploymentView,
+        target: Option<&Target>,
+    ) -> Option<RolledBackView> {
+        let pair = deployment.rolled_back.as_ref()?;
+        let good = pair.good.as_ref().map(|it| &it.blob);
+        let restored = target.filter(|it| good.is_some() && target_blob(it) == good);
+        let moved = deployment.accepted.blob != pair.bad.blob
+            && good.is_some_and(|it| *it != deployment.accepted.blob);
+        let not_reverted = match good {
+            None => Some("nothing ran before; the file stays, quarantined".to_owned()),
+            Some(_) if moved => Some("the file was changed since".to_owned()),
+            Some(_) => None,
+        };
+        Some(RolledBackView {
+            from: self.context.version(&pair.bad.blob),
+            to: good.and_then(|it| self.context.version(it)),
+            since: pair.since,
+            revert: restored.and_then(commit),
+            not_reverted,
+        })
+    }
+
+    /// The deployment's own hold, or that of the whole site.
+    fn hold(&self, deployment: &DeploymentView) -> Option<HoldView> {
+        let holds = &self.view.holds.holds;
+        let own = holds.get(&HoldScope::Deployment(deployment.id.clone()));
+        let hold = own.or_else(|| holds.get(&HoldScope::Site))?;
+        Some(HoldView {
+            what: ReleaseWhat::Hold,
+            deployment: own.map(|_| deployment.name.clone()),
+            by: hold.by.clone(),
+            note: hold.note.clone(),
+            since: hold.since,
+            commit: None,
+        })
+    }
+}
+
+/// The commit that brought a revision, where that is known.
+fn brought_by(
+    blob: &BlobId,
+    deployment: Option<&DeploymentView>,
+    target: Option<&Target>,
+) -> Option<GitRevision> {
+    let wanted = target.filter(|it| target_blob(it) == Some(blob)).and_then(commit);
+    let accepted = deployment.filter(|it| it.accepted.blob == *blob);
+    wanted.or_else(|| accepted.and_then(|it| it.commit.clone()))
+}
+
+/// A site where nothing is left of the deployment.
+pub(super) fn archived(
+    site: &SiteName,
+    view: &SiteView,
+    name: &DeploymentName,
+) -> Option<(DeploymentSite, Outcome)> {
+    let own = view.archives.values().filter(|it| it.name.as_ref() == Some(name));
+    let last = own.max_by_key(|it| it.last)?;
+    let shown = DeploymentSite {
+        site: site.clone(),
+        id: None,
+        status: "GONE".to_owned(),
+        since: last.last,
+        version: None,
+        commit: None,
+        silent_since: None,
+        placements: Vec::new(),
+        quarantine: Vec::new(),
+        rolled_back: None,
+        stopped: None,
+        rollout: None,
+        hold: None,
+        conflict: None,
+        findings: Vec::new(),
+        deleted: last.deleted,
+        unconfirmed: last.unconfirmed,
+        why: Vec::new(),
+    };
+    Some((shown, Outcome::Deleted))
+}
+
+fn commit(target: &Target) -> Option<GitRevision> {
+    match target {
+        Target::Committed { git, .. } | Target::Accepted { git, .. } => Some(git.clone()),
+        Target::Planned { .. } | Target::Conflict { .. } => None,
+    }
+}
+
+fn stopped(deployment: &DeploymentView) -> Option<StoppedView> {
+    let it = deployment.stopped.as_ref()?;
+    Some(StoppedView { node: it.node.clone(), failure: failure(&it.failure), since: it.since })
+}
+
+fn conflict(target: &Target) -> Option<ConflictView> {
+    let Target::Conflict { diff, since, .. } = target else { return None };
+    Some(ConflictView { diff: diff.clone(), since: *since })
+}

@@ -352,7 +352,22 @@ pub struct LogsQuery {
     pub lines: Option<u32>,
 }
 
-/// `?site=` of lists and of `why`.
+/// The most items of one page of a list.
+pub const PAGE_LIMIT: u32 = 1_000;
+
+/// `?site=&after=&limit=` of lists: the items behind `after`, in order of their
+/// names (`<site>/<node>` for nodes). A page with `limit` items may have a next.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ListQuery {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub site: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+/// `?site=` of `why`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SiteQuery {
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -92,11 +93,19 @@ impl Deref for App {
 
 /// The health that sites relayed last, with the time it came.
 #[derive(Debug, Default)]
-pub(crate) struct Reports(Mutex<BTreeMap<SiteName, (Wall, Arc<NodesReport>)>>);
+pub(crate) struct Reports {
+    reports: Mutex<BTreeMap<SiteName, (Wall, Arc<NodesReport>)>>,
+    generation: AtomicU64,
+}
 
 impl Reports {
     pub(crate) fn get(&self, site: &SiteName) -> Option<(Wall, Arc<NodesReport>)> {
         self.lock().get(site).cloned()
+    }
+
+    /// Counts the reports of this process.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Relaxed)
     }
 
     /// Takes a report; `true` if it differs in something that is kept.
@@ -105,11 +114,12 @@ impl Reports {
         let kept = |it: &NodesReport| ageless(lasting(it.clone()));
         let same = reports.get(site).is_some_and(|it| kept(&it.1) == kept(&report));
         reports.insert(site.clone(), (at, Arc::new(report)));
+        self.generation.fetch_add(1, Ordering::Relaxed);
         !same
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<SiteName, (Wall, Arc<NodesReport>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.reports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -16,7 +16,7 @@ impl Client {
     }
 
     pub async fn deployment_list(&self, site: Option<&str>) -> Result<Vec<DeploymentView>, Error> {
-        self.get(&["deployments"], &SiteQuery { site: site.map(str::to_owned) }).await
+        self.list(&["deployments"], site, |it: &DeploymentView| it.name.to_string()).await
     }
 
     pub async fn deployment_show(&self, name: &str) -> Result<DeploymentView, Error> {

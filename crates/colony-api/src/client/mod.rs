@@ -22,6 +22,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Problem;
+use crate::request::{ListQuery, PAGE_LIMIT};
 
 pub use error::Error;
 pub use event::{EventStream, Signal};
@@ -122,6 +123,26 @@ impl Client {
         query: &impl Serialize,
     ) -> Result<T, Error> {
         self.answer(self.request(Method::GET, segments).query(query)).await
+    }
+
+    /// All of a list, page by page.
+    async fn list<T: DeserializeOwned>(
+        &self,
+        segments: &[&str],
+        site: Option<&str>,
+        name: impl Fn(&T) -> String,
+    ) -> Result<Vec<T>, Error> {
+        let mut query = ListQuery { site: site.map(str::to_owned), ..ListQuery::default() };
+        let mut all: Vec<T> = Vec::new();
+        loop {
+            let page: Vec<T> = self.get(segments, &query).await?;
+            let full = page.len() >= PAGE_LIMIT as usize;
+            query.after = page.last().map(&name);
+            all.extend(page);
+            if !full {
+                return Ok(all);
+            }
+        }
     }
 
     async fn post<T: DeserializeOwned>(

@@ -1,12 +1,12 @@
 //! Sites and nodes.
 
 use super::{Client, Error};
-use crate::request::{Hold, Invite, Release, SiteAdd, SiteQuery};
+use crate::request::{Hold, Invite, Release, SiteAdd};
 use crate::view::{Accepted, InviteView, NodeView, SiteView, WhyView};
 
 impl Client {
     pub async fn site_list(&self) -> Result<Vec<SiteView>, Error> {
-        self.get(&["sites"], &()).await
+        self.list(&["sites"], None, |it: &SiteView| it.name.to_string()).await
     }
 
     pub async fn site_show(&self, site: &str) -> Result<SiteView, Error> {
@@ -39,7 +39,7 @@ impl Client {
     }
 
     pub async fn node_list(&self, site: Option<&str>) -> Result<Vec<NodeView>, Error> {
-        self.get(&["nodes"], &SiteQuery { site: site.map(str::to_owned) }).await
+        self.list(&["nodes"], site, |it: &NodeView| format!("{}/{}", it.site, it.name)).await
     }
 
     pub async fn node_show(&self, site: &str, node: &str) -> Result<NodeView, Error> {

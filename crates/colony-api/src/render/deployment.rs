@@ -8,12 +8,21 @@ use colony_core::site::deployment_path;
 
 use super::deployment_site::{DeploymentSiteBuilder, archived};
 use super::why::reason;
-use super::{Context, sentence, target_blob};
+use super::{Context, Page, sentence, target_blob};
 use crate::view::{DeploymentSite, DeploymentView};
 
-/// Every deployment that is somewhere, or is to be.
-pub fn deployments(fleet: &Fleet, context: &Context<'_>) -> Vec<DeploymentView> {
-    fleet.deployment_names().filter_map(|it| deployment(fleet, it, context)).collect()
+/// The deployments that are somewhere, or are to be; of one site or of all.
+pub fn deployments(
+    fleet: &Fleet,
+    site: Option<&SiteName>,
+    page: Page<'_>,
+    context: &Context<'_>,
+) -> Vec<DeploymentView> {
+    let names = fleet.deployment_names().filter(|it| page.is_behind(it.as_str()));
+    let at_site =
+        |it: &&DeploymentName| site.is_none_or(|site| fleet.sites_of(it).any(|at| at.0 == site));
+    let views = names.filter(at_site).filter_map(|it| deployment(fleet, it, context));
+    views.take(page.limit).collect()
 }
 
 /// One deployment, also one that is gone; `None` if there never was one.

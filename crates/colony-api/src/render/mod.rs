@@ -70,6 +70,23 @@ impl Context<'_> {
     }
 }
 
+/// A part of a list, in order of names.
+#[derive(Debug, Clone, Copy)]
+pub struct Page<'a> {
+    /// Only what comes behind this name.
+    pub after: Option<&'a str>,
+    pub limit: usize,
+}
+
+impl Page<'_> {
+    pub const ALL: Page<'static> = Page { after: None, limit: usize::MAX };
+
+    /// Whether an item of this name comes behind the page before.
+    fn is_behind(&self, name: &str) -> bool {
+        self.after.is_none_or(|it| name > it)
+    }
+}
+
 /// The file that the central orchestrator itself wants.
 fn target_blob(target: &Target) -> Option<&BlobId> {
     match target {

@@ -10,7 +10,7 @@ use colony_core::id::{NodeName, SiteName};
 use colony_core::why::AnswerKey;
 use colony_margo::Problem;
 
-use super::{Context, unknown_node, unknown_site};
+use super::{Context, Page, unknown_node, unknown_site};
 use crate::site::NodeHealth;
 use crate::view::{NodePlacement, NodeView};
 
@@ -18,6 +18,7 @@ use crate::view::{NodePlacement, NodeView};
 pub fn nodes(
     fleet: &Fleet,
     site: Option<&SiteName>,
+    page: Page<'_>,
     context: &Context<'_>,
 ) -> Result<Vec<NodeView>, Problem> {
     if let Some(site) = site {
@@ -27,6 +28,8 @@ pub fn nodes(
     let seen = selected.filter(|it| (context.sees)(it.0));
     Ok(seen
         .flat_map(|(site, view)| view.nodes.iter().map(move |it| (site, view, it)))
+        .filter(|(site, _, (node, _))| page.after.is_none_or(|it| is_behind(it, site, node)))
+        .take(page.limit)
         .map(|(site, view, (name, node))| build(site, view, name, node, context))
         .collect())
 }
@@ -77,6 +80,12 @@ fn build(
         capabilities: node.capabilities.as_ref().and_then(|it| serde_json::to_value(it).ok()),
         placements: placements(view, name, context),
     }
+}
+
+/// Whether a node comes behind `<site>/<node>`, site by site.
+fn is_behind(after: &str, site: &SiteName, node: &NodeName) -> bool {
+    let (last_site, last_node) = after.split_once('/').unwrap_or((after, ""));
+    (site.as_str(), node.as_str()) > (last_site, last_node)
 }
 
 fn labels(node: &fleet::NodeView) -> BTreeMap<String, String> {

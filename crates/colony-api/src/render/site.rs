@@ -7,14 +7,14 @@ use colony_core::fleet::{self, Fleet, SitePresence};
 use colony_core::id::SiteName;
 use colony_margo::{Finding, Problem};
 
-use super::{Context, unknown_site};
+use super::{Context, Page, unknown_site};
 use crate::request::ReleaseWhat;
 use crate::view::{HoldView, NodeCounts, SiteView};
 
-/// Every site the caller sees.
-pub fn sites(fleet: &Fleet, context: &Context<'_>) -> Vec<SiteView> {
-    let seen = fleet.sites().filter(|it| (context.sees)(it.0));
-    seen.map(|(site, view)| build(site, view, context)).collect()
+/// The sites the caller sees.
+pub fn sites(fleet: &Fleet, page: Page<'_>, context: &Context<'_>) -> Vec<SiteView> {
+    let seen = fleet.sites().filter(|it| page.is_behind(it.0.as_str()) && (context.sees)(it.0));
+    seen.take(page.limit).map(|(site, view)| build(site, view, context)).collect()
 }
 
 pub fn site(fleet: &Fleet, site: &SiteName, context: &Context<'_>) -> Result<SiteView, Problem> {

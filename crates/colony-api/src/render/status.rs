@@ -5,7 +5,7 @@ use colony_core::id::GitRevision;
 use colony_core::state::State;
 
 use super::attention::attention;
-use super::{Context, deployments, sites};
+use super::{Context, Page, deployments, sites};
 use crate::view::{
     DeploymentSite, DeploymentSummary, DeploymentView, PlacementView, Role, StatusView,
 };
@@ -24,7 +24,7 @@ pub struct About {
 
 /// What `colony status` shows.
 pub fn status(fleet: &Fleet, about: About, context: &Context<'_>) -> StatusView {
-    let deployments = deployments(fleet, context);
+    let deployments = deployments(fleet, None, Page::ALL, context);
     StatusView {
         role: about.role,
         version: about.version,
@@ -33,7 +33,7 @@ pub fn status(fleet: &Fleet, about: About, context: &Context<'_>) -> StatusView 
         reasons: about.reasons,
         commit: about.commit,
         at: context.now,
-        sites: sites(fleet, context),
+        sites: sites(fleet, Page::ALL, context),
         deployments: deployments.iter().map(summary).collect(),
         attention: attention(fleet, context),
     }

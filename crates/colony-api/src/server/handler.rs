@@ -4,17 +4,22 @@ use std::str::FromStr;
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use colony_core::fleet::Fleet;
 use colony_core::id::{DeploymentName, NodeName, SiteName};
 use colony_margo::problem::FieldError;
 use colony_margo::{Problem, ProblemType};
 
+use serde::Serialize;
+
 use super::{Questions, Scope};
-use crate::render::{self, Context};
-use crate::request::SiteQuery;
+use crate::render::{self, Context, Page};
+use crate::request::{ListQuery, PAGE_LIMIT, SiteQuery};
 use crate::view::{DeploymentView, NodeView, SiteView, StatusView, WhyView};
 
 type Answer<Q, T> = Result<Json<T>, <Q as Questions>::Error>;
+type ListAnswer<Q> = Result<Response, <Q as Questions>::Error>;
 
 /// Show the fleet at a glance
 #[utoipa::path(get, path = "/api/v1/status", tag = "fleet", operation_id = "status",
@@ -42,13 +47,22 @@ pub async fn fleet_why<Q: Questions>(
 
 /// List sites
 #[utoipa::path(get, path = "/api/v1/sites", tag = "sites", operation_id = "list",
-    responses((status = 200, description = "All sites", body = Vec<SiteView>),
+    params(("after" = Option<String>, Query), ("limit" = Option<u32>, Query)),
+    responses((status = 200, description = "A page of sites", body = Vec<SiteView>),
+        (status = 304, description = "As it was with the ETag of `If-None-Match`"),
         (status = "4XX", description = "Refused", body = crate::schema::Problem)))]
 pub async fn site_list<Q: Questions>(
     State(app): State<Q>,
     caller: Q::Caller,
-) -> Answer<Q, Vec<SiteView>> {
-    Ok(Json(app.look(&caller, Scope::Fleet, render::sites).await?))
+    headers: HeaderMap,
+    Query(query): Query<ListQuery>,
+) -> ListAnswer<Q> {
+    let version = app.list_version().await;
+    if is_known(&headers, version.as_deref()) {
+        return Ok(not_modified(version));
+    }
+    let render = |fleet: &Fleet, it: &Context<'_>| render::sites(fleet, page(&query), it);
+    Ok(listed(version, app.look(&caller, Scope::Fleet, render).await?))
 }
 
 /// Show a site
@@ -83,17 +97,24 @@ pub async fn site_why<Q: Questions>(
 
 /// List nodes
 #[utoipa::path(get, path = "/api/v1/nodes", tag = "nodes", operation_id = "list",
-    params(("site" = Option<String>, Query)),
-    responses((status = 200, description = "Nodes", body = Vec<NodeView>),
+    params(("site" = Option<String>, Query), ("after" = Option<String>, Query), ("limit" = Option<u32>, Query)),
+    responses((status = 200, description = "A page of nodes", body = Vec<NodeView>),
+        (status = 304, description = "As it was with the ETag of `If-None-Match`"),
         (status = "4XX", description = "Refused", body = crate::schema::Problem)))]
 pub async fn node_list<Q: Questions>(
     State(app): State<Q>,
     caller: Q::Caller,
-    Query(query): Query<SiteQuery>,
-) -> Answer<Q, Vec<NodeView>> {
-    let site = query.site.map(|it| viewed(&app, &caller, &it)).transpose()?;
-    let render = |fleet: &Fleet, it: &Context<'_>| render::nodes(fleet, site.as_ref(), it);
-    Ok(Json(app.look(&caller, Scope::Fleet, render).await??))
+    headers: HeaderMap,
+    Query(query): Query<ListQuery>,
+) -> ListAnswer<Q> {
+    let site = query.site.as_ref().map(|it| viewed(&app, &caller, it)).transpose()?;
+    let version = app.list_version().await;
+    if is_known(&headers, version.as_deref()) {
+        return Ok(not_modified(version));
+    }
+    let render =
+        |fleet: &Fleet, it: &Context<'_>| render::nodes(fleet, site.as_ref(), page(&query), it);
+    Ok(listed(version, app.look(&caller, Scope::Fleet, render).await??))
 }
 
 /// Show a node
@@ -114,26 +135,28 @@ pub async fn node_show<Q: Questions>(
 
 /// List deployments
 #[utoipa::path(get, path = "/api/v1/deployments", tag = "deployments", operation_id = "list",
-    params(("site" = Option<String>, Query)),
-    responses((status = 200, description = "All deployments", body = Vec<DeploymentView>),
+    params(("site" = Option<String>, Query), ("after" = Option<String>, Query), ("limit" = Option<u32>, Query)),
+    responses((status = 200, description = "A page of deployments", body = Vec<DeploymentView>),
+        (status = 304, description = "As it was with the ETag of `If-None-Match`"),
         (status = "4XX", description = "Refused", body = crate::schema::Problem)))]
 pub async fn deployment_list<Q: Questions>(
     State(app): State<Q>,
     caller: Q::Caller,
-    Query(query): Query<SiteQuery>,
-) -> Answer<Q, Vec<DeploymentView>> {
-    let site = query.site.map(|it| viewed(&app, &caller, &it)).transpose()?;
+    headers: HeaderMap,
+    Query(query): Query<ListQuery>,
+) -> ListAnswer<Q> {
+    let site = query.site.as_ref().map(|it| viewed(&app, &caller, it)).transpose()?;
+    let version = app.list_version().await;
+    if is_known(&headers, version.as_deref()) {
+        return Ok(not_modified(version));
+    }
     let render = |fleet: &Fleet, context: &Context<'_>| {
         if let Some(site) = &site {
             fleet.site(site).ok_or_else(|| render::unknown_site(fleet, context, site))?;
         }
-        let mut views = render::deployments(fleet, context);
-        if let Some(site) = &site {
-            views.retain(|it| it.sites.iter().any(|it| it.site == *site));
-        }
-        Ok::<_, Problem>(views)
+        Ok::<_, Problem>(render::deployments(fleet, site.as_ref(), page(&query), context))
     };
-    Ok(Json(app.look(&caller, Scope::Fleet, render).await??))
+    Ok(listed(version, app.look(&caller, Scope::Fleet, render).await??))
 }
 
 /// Show a deployment
@@ -171,6 +194,36 @@ pub async fn deployment_why<Q: Questions>(
     let render =
         |fleet: &Fleet, it: &Context<'_>| render::why_deployment(fleet, &handle, site.as_ref(), it);
     Ok(Json(app.look(&caller, Scope::Deployment(handle.clone()), render).await??))
+}
+
+fn page(query: &ListQuery) -> Page<'_> {
+    let limit = query.limit.unwrap_or(PAGE_LIMIT).clamp(1, PAGE_LIMIT);
+    Page { after: query.after.as_deref(), limit: limit as usize }
+}
+
+/// Whether the client has the list of this version.
+fn is_known(headers: &HeaderMap, version: Option<&str>) -> bool {
+    let known = headers.get(header::IF_NONE_MATCH).and_then(|it| it.to_str().ok());
+    known.zip(version).is_some_and(|(known, version)| known == tag(version))
+}
+
+/// Weak: ages in sentences move without a change.
+fn tag(version: &str) -> String {
+    format!("W/\"{version}\"")
+}
+
+fn not_modified(version: Option<String>) -> Response {
+    tagged(version, StatusCode::NOT_MODIFIED.into_response())
+}
+
+fn listed<T: Serialize>(version: Option<String>, items: Vec<T>) -> Response {
+    tagged(version, Json(items).into_response())
+}
+
+fn tagged(version: Option<String>, mut response: Response) -> Response {
+    let tag = version.and_then(|it| HeaderValue::from_str(&tag(&it)).ok());
+    tag.map(|it| response.headers_mut().insert(header::ETAG, it));
+    response
 }
 
 /// A site of the caller's.

@@ -44,6 +44,10 @@ pub trait Questions: Clone + Send + Sync + 'static {
         render: impl FnOnce(&Fleet, &Context<'_>) -> T + Send,
     ) -> impl Future<Output = Result<T, Self::Error>> + Send;
 
+    /// Changes whenever a list may have changed, but for ages in sentences;
+    /// `None` if lists are always sent.
+    fn list_version(&self) -> impl Future<Output = Option<String>> + Send;
+
     /// What the orchestrator says of itself.
     fn about(&self) -> impl Future<Output = About> + Send;
 }

@@ -7,10 +7,11 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use colony_api::path::{EVENT_STREAM, LAST_EVENT_ID};
-use colony_api::render;
+use colony_api::render::{self, Context, Page};
 use colony_api::request::EventQuery;
 use colony_api::server::{Questions, Scope};
 use colony_api::view::{EventPage, EventView};
+use colony_core::fleet::Fleet;
 use colony_core::id::DeploymentName;
 use colony_store::{EventFilter, StoredEvent};
 
@@ -88,7 +89,8 @@ async fn of_application(
     operator: &Operator,
     application: &str,
 ) -> Result<BTreeSet<String>, Fault> {
-    let views = app.look(operator, Scope::Fleet, render::deployments).await?;
+    let render = |fleet: &Fleet, it: &Context<'_>| render::deployments(fleet, None, Page::ALL, it);
+    let views = app.look(operator, Scope::Fleet, render).await?;
     let own = views.into_iter().filter(|it| it.application == application);
     let mut names: BTreeSet<String> = own.map(|it| it.name.to_string()).collect();
     // A deployment is called like its application unless somebody says otherwise.

@@ -5,12 +5,13 @@ mod event;
 mod history;
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use colony_api::render::{self, About, Context, SiteReport, Versions};
 use colony_api::server::{Questions, Scope};
 use colony_api::view::{DeploymentView, Role};
 use colony_core::document::FileFacts;
-use colony_core::fleet::Fleet;
+use colony_core::fleet::{Fleet, SitePresence};
 use colony_core::id::{DeploymentName, NodeName, SiteName};
 use colony_store::Change;
 
@@ -42,6 +43,18 @@ impl Questions for App {
         let report = |site: &SiteName| self.reports.get(site);
         let sees = |site: &SiteName| caller.sees(site);
         Ok(render(&fleet, &beside.context(&report, &sees)))
+    }
+
+    /// What is stored, what sites reported, where Git is, and who is silent.
+    async fn list_version(&self) -> Option<String> {
+        let (fleet, now) = (self.brain.read().await.ok()?, clock::wall());
+        let mut silent = DefaultHasher::new();
+        let sites = fleet.sites().filter(|it| it.1.presence(now) == SitePresence::Offline);
+        sites.for_each(|it| it.0.as_str().hash(&mut silent));
+        let (position, reports) = (*self.brain.head().borrow(), self.reports.generation());
+        let git = self.repo.head().borrow().as_ref().map(ToString::to_string).unwrap_or_default();
+        let position = event_id(self, position);
+        Some(format!("{position}-{reports}-{git}-{:x}", silent.finish()))
     }
 
     async fn about(&self) -> About {

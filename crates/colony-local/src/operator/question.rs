@@ -59,6 +59,11 @@ impl Questions for Desk {
         Ok(render(&taken.fleet, &context))
     }
 
+    /// A site is small: its lists are always sent.
+    async fn list_version(&self) -> Option<String> {
+        None
+    }
+
     async fn about(&self) -> About {
         let readiness = self.health.readiness(&self.brain).await;
         let commit = self.brain.read(|site, _| site.git().cloned()).await;

@@ -23,7 +23,7 @@ fn git_down() {
     let why = || fleet.colony(["why", "second"]).ok();
     wait("a reason", || {
         Some(why())
-            .filter(|it| it.out.contains("tried again by itself") && it.out.contains("fleet.git"))
+            .filter(|it| it.out.contains("the commit is tried again") && it.out.contains("fleet.git"))
     });
     assert_eq!(committed(&fleet, "second"), 0);
     assert_eq!(fleet.get("/healthz").0, 200);

@@ -52,7 +52,8 @@ impl Site {
     }
 
     fn placement_view(&self, placement: &Placement, now: Now) -> PlacementView {
-        let failed = matches!(placement.state(), State::Failed(_));
+        // A failure that an earlier LO counted is due at once, and not limited.
+        let counted = matches!(placement.state(), State::Failed(_)) && placement.failures() > 0;
         PlacementView {
             id: placement.id.clone(),
             state: placement.state(),
@@ -60,7 +61,7 @@ impl Site {
             attempt: placement.attempt_number(),
             revisions: placement.revisions.clone(),
             failure: placement.failure.clone(),
-            retry: self.retry(&placement.id, now).filter(|_| failed),
+            retry: self.retry(&placement.id, now).filter(|_| counted),
             beside: placement.is_aside(),
             running: placement.running_lost().cloned(),
             flagged: None,

@@ -62,7 +62,7 @@ impl Site {
             revisions: placement.revisions.clone(),
             failure: placement.failure.clone(),
             retry: self.retry(&placement.id, now).filter(|_| counted),
-            beside: placement.is_aside(),
+            beside: placement.runs_beside(),
             running: placement.running_lost().cloned(),
             flagged: None,
         }

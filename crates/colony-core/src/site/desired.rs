@@ -31,7 +31,8 @@ impl Turn<'_> {
         let before = self.site.git.revision.replace(commit.revision.clone());
         let held = self.site.git.rewritten.take().is_some();
         self.out.changed.meta = true;
-        let (revision, put_back) = (commit.revision.clone(), before.as_ref() == Some(&commit.revision));
+        let (revision, put_back) =
+            (commit.revision.clone(), before.as_ref() == Some(&commit.revision));
         let events = self.out.events.len();
         self.take_files(commit);
         self.become_ready();

@@ -130,7 +130,7 @@ impl Turn<'_> {
             failure: by.failure.clone(),
             retry,
             removal: removal(&change, trigger, placement.delivered),
-            beside: placement.phase == WirePhase::Stage && placement.aside,
+            beside: placement.runs_beside(),
             more: Default::default(),
         };
         self.emit(by.actor, Body::StateTransition(body));

@@ -117,6 +117,11 @@ impl Placement {
         self.offer
     }
 
+    /// The attempt runs beside what was there.
+    pub(crate) fn runs_beside(&self) -> bool {
+        self.phase == WirePhase::Stage && self.aside
+    }
+
     /// Revision errors spent on the target.
     pub fn tries(&self) -> u32 {
         self.tries

@@ -28,7 +28,8 @@ fn device_that_refuses_ends_as_failed() {
         it.converge();
     };
     let plant = told(&[two_nodes, refuses]);
-    assert!(plant.states().contains("hello@a FAILED(update)"), "{}", plant.states());
+    let expected = "hello@a FAILED(update) 2.0.0, hello@b INSTALLED 2.0.0";
+    assert_eq!(plant.states(), expected);
     check(&[two_nodes, refuses], Outcome::Failed);
 }
 

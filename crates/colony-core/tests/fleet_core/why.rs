@@ -48,9 +48,10 @@ fn words_of_the_site_are_shown_as_they_are() {
                 assert!(causes.is_empty() || causes == ["awaits-revert"], "{story}: {causes:?}");
             }
             let whole = central.fleet.why_site(&home(), None, plant.now.wall).expect("home exists");
-            let missing = central.view().answers.values().flatten().find(|answer| {
-                !whole.iter().any(|it| it == *answer || it.cause == answer.cause)
-            });
+            let missing =
+                central.view().answers.values().flatten().find(|answer| {
+                    !whole.iter().any(|it| it == *answer || it.cause == answer.cause)
+                });
             assert_eq!(missing, None, "{story}");
         }
     }
@@ -67,13 +68,17 @@ fn site_that_never_joined_comes_first() {
     let mut fleet = Fleet::new();
     fleet.site_add(&home());
     fleet.target_planned(&home(), &name("hello"), Wall(0)).expect("home exists");
-    check(&fleet, 1, &[
-        "site home: no orchestrator has ever joined site home. Next: it is deployed when the site \
+    check(
+        &fleet,
+        1,
+        &[
+            "site home: no orchestrator has ever joined site home. Next: it is deployed when the site \
          has joined. To do (operator): run what `colony site invite home` prints on the site's \
          machine.",
-        "hello: deployments/home/hello.yaml is accepted and not committed yet. Next: it is \
+            "hello: deployments/home/hello.yaml is accepted and not committed yet. Next: it is \
          committed and pushed with the next batch.",
-    ]);
+        ],
+    );
 }
 
 #[test]
@@ -102,30 +107,46 @@ fn file_on_its_way_is_told_by_path_and_commit() {
     let (fleet, now) = (&mut central.fleet, plant.now.wall);
     let (hello, file) = (name("hello"), Some(blob("1")));
     fleet.target_planned(&home(), &hello, now).expect("home exists");
-    assert_eq!(texts(fleet, now), [
-        "hello: deployments/home/hello.yaml is accepted and not committed yet. Next: it is \
-         committed and pushed with the next batch."
-    ]);
+    assert_eq!(
+        texts(fleet, now),
+        ["hello: deployments/home/hello.yaml is accepted and not committed yet. Next: it is \
+         committed and pushed with the next batch."]
+    );
     let refused = fleet.why(&home(), &hello, Some("the server hung up"), now).expect("home exists");
-    assert_eq!(refused[0].text(now), "hello: deployments/home/hello.yaml is accepted and cannot be \
+    assert_eq!(
+        refused[0].text(now),
+        "hello: deployments/home/hello.yaml is accepted and cannot be \
          committed: the server hung up. Next: the commit is tried again. To do (operator): make the \
-         Git repository reachable and writable.");
+         Git repository reachable and writable."
+    );
 
     fleet.target_committed(&home(), &hello, commit_id(7), file.clone(), now).expect("home exists");
-    assert_eq!(texts(fleet, now), [
-        "hello: deployments/home/hello.yaml is committed in 0000000; site home is at 0000000. Next: \
+    assert_eq!(
+        texts(fleet, now),
+        [
+            "hello: deployments/home/hello.yaml is committed in 0000000; site home is at 0000000. Next: \
          site home takes it at its next fetch."
-    ]);
-    fleet.target_committed(&home(), &hello, commit_id(7), None, now).expect("home exists");
-    let removed = texts(fleet, now).join("\n");
-    assert!(removed.contains("hello.yaml is removed in 0000000; site home"), "{removed}");
-
+        ]
+    );
     fleet.target_conflict(&home(), &hello, (file, None), "", now).expect("home exists");
-    assert_eq!(texts(fleet, now), [
-        "hello: deployments/home/hello.yaml was changed in Git by another author; it was left as it \
+    assert_eq!(
+        texts(fleet, now),
+        [
+            "hello: deployments/home/hello.yaml was changed in Git by another author; it was left as it \
          is. Next: nothing until it is deployed again. To do (operator): compare the file with what \
          was planned and deploy again."
-    ]);
+        ]
+    );
+}
+
+#[test]
+fn removal_on_its_way_is_told_by_path_and_commit() {
+    let plant = told(STORIES[0].1);
+    let (mut central, now) = (synced(&plant), plant.now.wall);
+    let (hello, git) = (name("hello"), commit_id(7));
+    central.fleet.target_committed(&home(), &hello, git, None, now).expect("home exists");
+    let removed = texts(&central.fleet, now).join("\n");
+    assert!(removed.contains("hello.yaml is removed in 0000000; site home"), "{removed}");
 }
 
 #[test]
@@ -187,11 +208,12 @@ fn site_that_sends_no_reasons_is_said_to() {
     let plant = told(&[STORIES[0].1[0], |it| it.deploy(&app("1.0.0"))]);
     let mut central = Central::new();
     let _ = central.apply(&plant.events, plant.now.wall).expect("the log continues");
-    assert_eq!(texts(&central.fleet, plant.now.wall), [
-        "hello: it is INSTALLING, and site home has not sent the reason. Next: the reason comes \
+    assert_eq!(
+        texts(&central.fleet, plant.now.wall),
+        ["hello: it is INSTALLING, and site home has not sent the reason. Next: the reason comes \
          with the site's next report. To do (site engineer): upgrade the orchestrator of site home \
-         if it is older than this one."
-    ]);
+         if it is older than this one."]
+    );
 }
 
 #[test]
@@ -233,4 +255,3 @@ pub(crate) fn names(fleet: &Fleet, deployment: &str, now: Wall) -> Vec<&'static 
 fn asked(fleet: &Fleet, deployment: &str, now: Wall) -> Vec<Why> {
     fleet.why(&home(), &name(deployment), None, now).expect("home exists")
 }
-

@@ -4,7 +4,7 @@
 use colony_core::fleet::{AnswersTaken, Fleet};
 use colony_core::id::SiteName;
 use colony_core::why::{self, AnswerKey, AnswerOutbox, AnswerUpdate, Surroundings, Why};
-use colony_testkit::{Plant, commit_id, projection_difference};
+use colony_testkit::{Plant, blob, commit_id, projection_difference};
 
 /// A central orchestrator that has all events and answers of the plant.
 #[track_caller]
@@ -50,7 +50,8 @@ pub(crate) fn check_deployment(plant: &Plant, deployment: &str) -> Vec<Why> {
     let site_has_it = fleet.deployment_names().any(|it| *it == name);
     if !site_has_it {
         // Nothing at the site names it: only a commit under way makes it known.
-        let committed = fleet.target_committed(&home(plant), &name, commit_id(99), None, now);
+        let committed =
+            fleet.target_committed(&home(plant), &name, commit_id(99), Some(blob("")), now);
         committed.expect("the site is there");
     }
     let mut shown = fleet.why(&home(plant), &name, None, now).expect("the site is there");

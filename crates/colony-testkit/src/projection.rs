@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use colony_core::attempt::Retry;
 use colony_core::event::StepStanding;
 use colony_core::fleet::{DeploymentView, PlacementView, SiteView};
 use colony_core::site::Site;
@@ -17,9 +16,8 @@ use colony_core::why::{self, AnswerKey, Surroundings, Why};
 /// - `head.git`: a commit that changes nothing at a site is not an event, so a
 ///   projection shows the commit of the site's last event;
 /// - `flagged`: a mark of the central orchestrator's own;
-/// - `retry.at` and `Soaking.until`: wall times that are computed from the
-///   monotonic clock at the moment of the question. That there is such a time is
-///   compared, and everything beside it.
+/// - `Soaking.until`: a wall time that is computed from the monotonic clock at
+///   the moment of the question. That there is one is compared.
 pub fn projection_difference(view: &SiteView, site: &Site, now: Now) -> Option<String> {
     let (seen, own) = (comparable(view.clone()), comparable(site.view(now)));
     let (a, b) = (&seen.head, &own.head);
@@ -48,7 +46,7 @@ pub fn site_answers(site: &Site, now: Now) -> BTreeMap<AnswerKey, Vec<Why>> {
 
 fn comparable(mut view: SiteView) -> SiteView {
     view.deployments.values_mut().for_each(without_soak_end);
-    view.placements.values_mut().flat_map(|it| it.values_mut()).for_each(without_clock);
+    view.placements.values_mut().flat_map(|it| it.values_mut()).for_each(|it| it.flagged = None);
     view
 }
 
@@ -58,12 +56,6 @@ fn without_soak_end(deployment: &mut DeploymentView) {
     {
         *until = Wall(0);
     }
-}
-
-fn without_clock(placement: &mut PlacementView) {
-    placement.flagged = None;
-    let retry = placement.retry.take();
-    placement.retry = retry.map(|it| Retry { at: it.at.map(|_| Wall(0)), ..it });
 }
 
 fn placements(view: &SiteView) -> BTreeMap<String, &PlacementView> {

@@ -9,7 +9,10 @@ use crate::kit::{Central, home, name};
 use crate::status::file;
 use crate::story::{ROLLBACK, STOP, Step, app, release, story, told, two_nodes};
 
-const RULE: &str = "capacityRequirements:\n  cpu: {cores: 1, architectures: [amd64]}";
+const RULE: &str = "eligibilityRules:
+  - propertySelector:
+      matchExpressions:
+        - {key: /cpus/0/architecture, operator: In, values: [amd64]}";
 
 #[test]
 fn node_that_gave_a_revision_up_is_rolled_back() {

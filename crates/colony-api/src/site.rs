@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use colony_core::event::Event;
 use colony_core::id::{DeploymentId, GitRevision, NodeName};
 use colony_core::site::Command;
+use colony_core::why::AnswerUpdate;
 
 use crate::view::LogLine;
 
@@ -20,6 +21,10 @@ pub struct EventBatch {
     /// In order and without gaps.
     #[schema(value_type = Vec<Object>)]
     pub events: Vec<Event>,
+    /// Why something is not as it should be, after these events; only what changed.
+    #[schema(value_type = Option<Object>)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<AnswerUpdate>,
 }
 
 /// The batch and its effects are stored.
@@ -28,6 +33,9 @@ pub struct EventBatch {
 pub struct BatchAnswer {
     /// The number CO expects next; the LO goes back or forward to it.
     pub next_seq: u64,
+    /// An earlier update of the answers is missing: all are to be sent again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answers_incomplete: bool,
 }
 
 /// `PUT /api/v1/sites/{site}/nodes`: health that CO cannot ask for itself.

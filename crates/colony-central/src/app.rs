@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use colony_api::site::{GitAccess, LogAnswer, NodesReport, PullHealth, SiteLogRequest};
-use colony_core::id::{DeploymentId, NodeName, SiteName};
+use colony_api::site::{GitAccess, LogAnswer, NodesReport, SiteLogRequest};
+use colony_core::id::SiteName;
 use colony_core::time::Wall;
 use colony_store::Write;
 use colony_task::Signal;
@@ -92,31 +92,11 @@ impl Deref for App {
 
 /// The health that sites relayed last, with the time it came.
 #[derive(Debug, Default)]
-pub(crate) struct Reports(Mutex<BTreeMap<SiteName, (Wall, NodesReport)>>);
+pub(crate) struct Reports(Mutex<BTreeMap<SiteName, (Wall, Arc<NodesReport>)>>);
 
 impl Reports {
-    pub(crate) fn get(&self, site: &SiteName) -> Option<(Wall, NodesReport)> {
+    pub(crate) fn get(&self, site: &SiteName) -> Option<(Wall, Arc<NodesReport>)> {
         self.lock().get(site).cloned()
-    }
-
-    /// What a node fetches for a deployment.
-    pub(crate) fn pull(
-        &self,
-        site: &SiteName,
-        node: &NodeName,
-        deployment: &DeploymentId,
-    ) -> Option<PullHealth> {
-        let reports = self.lock();
-        let node = reports.get(site)?.1.nodes.iter().find(|it| it.name == *node)?;
-        node.progress.iter().find(|it| it.deployment == *deployment).cloned()
-    }
-
-    /// The nodes of a site that say that they cannot do their job, and why.
-    pub(crate) fn unready(&self, site: &SiteName) -> Vec<(NodeName, Vec<String>)> {
-        let reports = self.lock();
-        let nodes = reports.get(site).into_iter().flat_map(|it| &it.1.nodes);
-        let unready = nodes.filter(|it| it.ready == Some(false));
-        unready.map(|it| (it.name.clone(), it.reasons.clone())).collect()
     }
 
     /// Takes a report; `true` if it differs in something that is kept.
@@ -124,11 +104,11 @@ impl Reports {
         let mut reports = self.lock();
         let kept = |it: &NodesReport| ageless(lasting(it.clone()));
         let same = reports.get(site).is_some_and(|it| kept(&it.1) == kept(&report));
-        reports.insert(site.clone(), (at, report));
+        reports.insert(site.clone(), (at, Arc::new(report)));
         !same
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<SiteName, (Wall, NodesReport)>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SiteName, (Wall, Arc<NodesReport>)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

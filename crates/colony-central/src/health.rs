@@ -52,7 +52,7 @@ async fn measure(app: &App) -> Result<(), Fault> {
     let now = clock::wall();
     let silent = |it: &&colony_core::fleet::SiteView| {
         let heard = it.head.last_heard;
-        heard.is_none_or(|it| now.since(it) >= colony_core::fleet::LO_SILENT)
+        heard.is_none_or(|it| now.since(it) >= colony_core::fleet::SITE_SILENT)
     };
     let failed = placements().filter(|it| matches!(it.state, Placed::Failed(_))).count();
     let m = &app.metrics;

@@ -4,7 +4,9 @@
 //! and in `sites/<site>.yaml` since a commit. What cannot be a deployment's file
 //! becomes findings; whether a change is acted on is the core's decision.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use colony_core::id::{GitRevision, SiteName};
@@ -16,7 +18,7 @@ use crate::cache::Cache;
 use crate::error::Error;
 use crate::repo::{self, BLOB_LIMIT, Entry, Reached};
 use crate::walk::{self, Change};
-use crate::{Remote, path};
+use crate::{Remote, origin, path};
 
 /// A bare copy of the repository that follows one branch.
 #[derive(Debug)]
@@ -120,7 +122,15 @@ impl Watch {
         let tree = |root| folder_at(repo, root, &folder);
         let old = old.map(tree).transpose()?.flatten();
         changes.extend(walk::differences(repo, &folder, old, tree(new)?, &self.trees)?);
-        changes.into_iter().map(|it| self.file(repo, site, it)).collect()
+        let origins = match changes.is_empty() {
+            true => BTreeMap::new(),
+            false => origin::origins(repo, &folder, base, head)?,
+        };
+        let read = |it: Change| {
+            let origin = origins.get(&it.path).cloned();
+            Ok(brought_by(self.file(repo, site, it)?, origin))
+        };
+        changes.into_iter().map(read).collect()
     }
 
     fn file(&self, repo: &Repository, site: &SiteName, change: Change) -> Result<File, Error> {
@@ -140,6 +150,16 @@ impl Watch {
             }
         })
     }
+}
+
+/// A file together with the commit that brought it.
+fn brought_by(mut file: File, commit: Option<GitRevision>) -> File {
+    if let Content::Deployment(document) = &mut file.content
+        && let Some(document) = Arc::get_mut(document)
+    {
+        document.commit = commit;
+    }
+    file
 }
 
 fn known(repo: &Repository, base: &GitRevision) -> Option<ObjectId> {

@@ -6,10 +6,11 @@ use tracing::{info, warn};
 
 use colony_core::id::GitRevision;
 use colony_core::time::Now;
-use colony_core::why;
+use colony_core::why::{self, Outage};
 use colony_wfm::Readiness;
 
 use crate::brain::Brain;
+use crate::clock::Clock;
 
 /// What the tasks say of the outside; cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -17,9 +18,9 @@ pub(crate) struct Health(Arc<Mutex<Parts>>);
 
 #[derive(Debug, Default)]
 struct Parts {
-    git: Option<String>,
-    central: Option<String>,
-    diverged: Option<String>,
+    git: Option<Outage>,
+    central: Option<Outage>,
+    diverged: Option<Outage>,
     head: Option<GitRevision>,
     acknowledged: u64,
     /// How often CO came back.
@@ -36,8 +37,7 @@ impl Health {
     }
 
     pub(crate) fn git_failed(&self, error: &anyhow::Error) {
-        let text = format!("Git does not answer, the clone is used: {error:#}");
-        note(&mut self.parts().git, text);
+        note(&mut self.parts().git, "Git does not answer, the clone is used", format!("{error:#}"));
     }
 
     /// The head of the branch when it was last fetched.
@@ -62,15 +62,15 @@ impl Health {
     }
 
     pub(crate) fn central_failed(&self, error: &anyhow::Error) {
-        let text = format!("the central orchestrator does not answer: {error:#}");
-        note(&mut self.parts().central, text);
+        let what = "the central orchestrator does not answer";
+        note(&mut self.parts().central, what, format!("{error:#}"));
     }
 
     /// CO has another past than this site.
     pub(crate) fn diverged(&self, problem: Option<String>) {
         let parts = &mut self.parts().diverged;
         match problem {
-            Some(text) => note(parts, text),
+            Some(text) => note(parts, "the event log diverged", text),
             None => *parts = None,
         }
     }
@@ -96,9 +96,20 @@ impl Health {
         };
         let parts = self.parts();
         let ready = ready && parts.diverged.is_none();
-        let outside = [&parts.diverged, &parts.git, &parts.central];
-        reasons.extend(outside.into_iter().flatten().cloned());
+        let diverged = parts.diverged.iter().map(|it| it.problem.clone());
+        let git = parts.git.iter();
+        let git = git.map(|it| format!("Git does not answer, the clone is used: {}", it.problem));
+        let central = parts.central.iter();
+        let central =
+            central.map(|it| format!("the central orchestrator does not answer: {}", it.problem));
+        reasons.extend(diverged.chain(git).chain(central));
         Readiness { ready, reasons }
+    }
+
+    /// The central orchestrator and Git, as far as they do not answer.
+    pub(crate) fn outages(&self) -> (Option<Outage>, Option<Outage>) {
+        let parts = self.parts();
+        (parts.central.clone(), parts.git.clone())
     }
 
     fn parts(&self) -> MutexGuard<'_, Parts> {
@@ -115,13 +126,14 @@ fn standstill(site: &colony_core::site::Site, now: Now) -> Vec<String> {
     if site.is_ready() {
         return Vec::new();
     }
-    why::site(site, now).iter().map(ToString::to_string).collect()
+    why::site(site, now).iter().map(|it| it.text(now.wall)).collect()
 }
 
 /// Logged when it begins, not with every try.
-fn note(part: &mut Option<String>, text: String) {
+fn note(part: &mut Option<Outage>, what: &str, problem: String) {
     if part.is_none() {
-        warn!("{text}");
+        warn!("{what}: {problem}");
     }
-    *part = Some(text);
+    let since = part.as_ref().map_or_else(Clock::wall, |it| it.since);
+    *part = Some(Outage { since, problem });
 }

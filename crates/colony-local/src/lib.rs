@@ -26,6 +26,7 @@ mod problem;
 mod prune;
 mod server;
 mod start;
+mod surroundings;
 mod uplink;
 mod vitals;
 

@@ -186,16 +186,17 @@ impl Parts {
         spawn(&mut tasks, Follow::new(brain.clone(), health.clone(), site, source), git);
         let events = brain.wakes().events.clone();
         let (b, s, h, c) = (brain.clone(), store.clone(), health.clone(), central.clone());
-        spawn(&mut tasks, Forward::new(b, s, h, c, incarnation), events);
+        let forward = Forward::new(b, s, h, c, vitals.clone(), incarnation);
+        spawn(&mut tasks, forward, events);
         let (b, h, c) = (brain.clone(), health.clone(), central.clone());
         let listen = Listen::new(b, h, c, orders.clone(), logs.clone());
         spawn(&mut tasks, listen, Signal::default());
         let (b, h, c) = (brain.clone(), health.clone(), central.clone());
         let renew = Renew { brain: b, health: h, central: c, home };
         spawn(&mut tasks, renew, Signal::default());
-        let (about, nodes) = (about(&own, urls.clone()), brain.wakes().nodes.clone());
+        let (about, nodes) = (about(&own, urls), brain.wakes().nodes.clone());
         let (b, h, v) = (brain.clone(), health.clone(), vitals.clone());
-        let report = Report { brain: b, health: h, central, vitals: v, about };
+        let report = Report { brain: b, health: h, central, vitals: v, about: about.clone() };
         spawn(&mut tasks, report.paced(), nodes);
         let prune = Prune { store: store.clone(), health: health.clone(), incarnation };
         spawn(&mut tasks, prune, Signal::default());
@@ -210,7 +211,7 @@ impl Parts {
         tasks.spawn("the port for nodes", serve(listener, app, stop.clone()));
         let stop = stop.clone();
         let desk =
-            operator::Desk { brain, store, health, logs, vitals, orders, member, urls, stop };
+            operator::Desk { brain, store, health, logs, vitals, orders, member, about, stop };
         tasks.spawn("the operators' socket", operator::serve(operators, desk));
         tasks
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use colony_api::site::PullHealth;
-use colony_core::id::{DeploymentId, NodeName};
+use colony_core::id::NodeName;
 use colony_core::site::Site;
 use colony_wfm::{NodeReport, PullView};
 
@@ -40,20 +40,18 @@ impl Vitals {
         }
     }
 
+    /// Nodes that are heard and say that they cannot do their job.
+    pub(crate) fn unready(&self, site: &Site) -> BTreeMap<NodeName, Vec<String>> {
+        let reports = self.lock();
+        let unready = reports.iter().filter(|it| !it.1.ready);
+        let heard = unready.filter(|it| site.member(it.0).is_some_and(|it| it.is_online()));
+        heard.map(|(node, it)| (node.clone(), it.reasons.clone())).collect()
+    }
+
     /// What the node fetches.
     pub(crate) fn pulls(&self, site: &Site, node: &NodeName) -> Vec<PullHealth> {
         let progress = self.of(site, node).map(|it| it.progress).unwrap_or_default();
         progress.into_iter().map(pull).collect()
-    }
-
-    /// What the node fetches for a deployment.
-    pub(crate) fn pull(
-        &self,
-        site: &Site,
-        node: &NodeName,
-        deployment: &DeploymentId,
-    ) -> Option<PullHealth> {
-        self.pulls(site, node).into_iter().find(|it| it.deployment == *deployment)
     }
 
     /// Forgets nodes that have left.

@@ -77,12 +77,7 @@ impl Plant {
     /// What the steps from number `first` on changed.
     pub fn changed_since(&self, first: usize) -> Changed {
         let mut all = Changed::default();
-        for it in &self.changes[first..] {
-            all.meta |= it.meta;
-            all.deployments.extend(it.deployments.iter().cloned());
-            all.placements.extend(it.placements.iter().cloned());
-            all.members.extend(it.members.iter().cloned());
-        }
+        self.changes[first..].iter().for_each(|it| all.add(it));
         all
     }
 

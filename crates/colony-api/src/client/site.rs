@@ -30,6 +30,10 @@ impl Client {
         self.post(&["sites", site, "release"], release).await
     }
 
+    pub async fn fleet_why(&self) -> Result<WhyView, Error> {
+        self.get(&["why"], &()).await
+    }
+
     pub async fn site_why(&self, site: &str) -> Result<WhyView, Error> {
         self.get(&["sites", site, "why"], &()).await
     }

@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use colony_core::event::StepStanding;
+use colony_core::fleet::Outcome;
 use colony_core::id::{DeploymentId, DeploymentName, GitRevision, NodeName, SiteName};
 use colony_core::time::Wall;
 use colony_margo::Finding;
 
-use super::{FailureView, HoldView, PlacementView};
+use super::{FailureView, HoldView, PlacementView, ReasonView};
 
 /// `GET /api/v1/deployments` and `GET /api/v1/deployments/{name}`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -20,37 +21,11 @@ pub struct DeploymentView {
     /// What Git wants; absent where sites differ or it is being deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+    #[schema(value_type = crate::schema::Outcome)]
     pub outcome: Outcome,
     /// The outcome in a sentence: what, where, and what happens next.
     pub sentence: String,
     pub sites: Vec<DeploymentSite>,
-}
-
-/// How it ended, or that it has not.
-///
-/// `in-progress` also while a change waits for Git, for a site to take it, or
-/// while a command for it is not acknowledged: who watches waits for any other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// Every placement has what is wanted.
-    Installed,
-    InProgress,
-    /// Something failed and nothing is tried by itself that would end it.
-    Failed,
-    /// A site went back. Not a success.
-    RolledBack,
-    /// Done everywhere but on nodes or sites that are offline.
-    Deferred,
-    /// Nothing is left of it.
-    Deleted,
-}
-
-impl Outcome {
-    /// Nothing more happens by itself soon.
-    pub fn is_end(self) -> bool {
-        self != Outcome::InProgress
-    }
 }
 
 /// A deployment at one site.
@@ -64,7 +39,7 @@ pub struct DeploymentSite {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<DeploymentId>,
     /// PENDING, IN_PROGRESS, ROLLED_BACK, CONFLICT, GONE, or its worst placement's state.
-    pub standing: String,
+    pub status: String,
     #[schema(value_type = u64)]
     pub since: Wall,
     /// What Git wants here.
@@ -108,7 +83,7 @@ pub struct DeploymentSite {
     pub unconfirmed: u64,
     /// What it waits for, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub why: Vec<String>,
+    pub why: Vec<ReasonView>,
 }
 
 /// A revision that is refused at a site.

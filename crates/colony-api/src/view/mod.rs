@@ -17,17 +17,18 @@ mod token;
 pub use application::{
     ApplicationDetail, ApplicationView, LintView, ParameterView, ProfileView, RegistryView,
 };
+pub use colony_core::fleet::{Outcome, SitePresence};
 pub use deployment::{
-    ConflictView, DeploymentSite, DeploymentView, HistoryEntry, HistoryView, Outcome, PausedView,
+    ConflictView, DeploymentSite, DeploymentView, HistoryEntry, HistoryView, PausedView,
     QuarantineView, RolledBackView, RolloutView, StoppedView,
 };
 pub use event::{EventPage, EventView};
 pub use node::{NodePlacement, NodeView};
 pub use placement::{Deferred, FailureView, PlacementView};
 pub use plan::{DeployAnswer, FileDiff, ParameterChange, PlanAction, PlanTarget, PlanView};
-pub use site::{HoldView, NodeCounts, SitePresence, SiteView};
+pub use site::{HoldView, NodeCounts, SiteView};
 pub use status::{Attention, DeploymentSummary, Role, StatusView};
 pub use talk::{
-    Accepted, InviteKind, InviteView, LogLine, LogsView, ReasonView, RepoView, WhyView,
+    Accepted, CauseView, InviteKind, InviteView, LogLine, LogsView, ReasonView, RepoView, WhyView,
 };
 pub use token::TokenView;

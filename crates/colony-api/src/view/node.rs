@@ -25,6 +25,10 @@ pub struct NodeView {
     /// Of the presence.
     #[schema(value_type = u64)]
     pub since: Wall,
+    /// Its site is not heard: the presence is what the site reported last.
+    #[schema(value_type = Option<u64>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub silent_since: Option<Wall>,
     #[schema(value_type = Option<u64>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_heard: Option<Wall>,
@@ -33,7 +37,7 @@ pub struct NodeView {
     /// Whether it says that it can do its job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready: Option<bool>,
-    /// Why it cannot.
+    /// Why it is not as it should be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
     /// Such as `podman 4.3.1`.

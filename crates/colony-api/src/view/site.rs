@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use colony_core::fleet::SitePresence;
 use colony_core::id::{DeploymentName, GitRevision, SiteName};
 use colony_core::time::Wall;
 use colony_margo::Finding;
@@ -15,6 +16,7 @@ use colony_margo::Finding;
 pub struct SiteView {
     #[schema(value_type = String)]
     pub name: SiteName,
+    #[schema(value_type = crate::schema::SitePresence)]
     pub presence: SitePresence,
     #[schema(value_type = Option<u64>)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,16 +62,6 @@ pub struct SiteView {
     pub commands_open: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum SitePresence {
-    /// Added; no orchestrator has joined yet.
-    Expected,
-    Online,
-    /// Not heard for a minute.
-    Offline,
-}
-
 /// Nodes of a site by what is known of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -77,6 +69,9 @@ pub struct NodeCounts {
     pub total: u64,
     /// Online or late within the lease.
     pub online: u64,
+    /// Nothing is known of them, because their site is not heard.
+    #[serde(default)]
+    pub unknown: u64,
     pub cordoned: u64,
 }
 

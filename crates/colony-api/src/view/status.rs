@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use colony_core::fleet::Outcome;
 use colony_core::id::{DeploymentName, GitRevision};
 use colony_core::time::Wall;
 
-use super::{Outcome, SiteView};
+use super::SiteView;
 
 /// `GET /api/v1/status`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -52,6 +53,7 @@ pub struct DeploymentSummary {
     pub application: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+    #[schema(value_type = crate::schema::Outcome)]
     pub outcome: Outcome,
     pub sentence: String,
     pub sites: u64,
@@ -66,8 +68,11 @@ pub struct DeploymentSummary {
 pub struct Attention {
     /// Such as `hello@home` or `plant-b/b2`.
     pub subject: String,
+    /// The published name of the cause.
+    #[serde(default)]
+    pub cause: String,
     pub sentence: String,
-    /// The command that helps.
+    /// The command that helps, or what to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub act: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! Short answers: invitations, orders taken, reasons, log lines, the repository.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use colony_core::time::Wall;
@@ -49,11 +50,11 @@ pub struct Accepted {
     pub event: Option<String>,
 }
 
-/// `GET /api/v1/deployments/{name}/why` and `GET /api/v1/sites/{site}/why`
+/// `GET /api/v1/why`, `GET /api/v1/sites/{site}/why` and `GET /api/v1/deployments/{name}/why`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WhyView {
-    /// `hello@plant-b` or `plant-b`.
+    /// `hello@plant-b`, `plant-b` or `fleet`.
     pub subject: String,
     /// `INSTALLED 1.1; node b2 deferred: offline 3 h; catches up on return`
     pub summary: String,
@@ -67,15 +68,31 @@ pub struct WhyView {
 #[serde(rename_all = "camelCase")]
 pub struct ReasonView {
     pub site: String,
+    /// Absent: the site or a node as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployment: Option<String>,
     /// Empty: the deployment or the site as a whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<String>,
+    /// One of the published names, such as `node-offline`.
+    #[serde(default)]
+    pub cause: String,
+    /// What the cause names: nodes, times, versions, the failure.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub facts: Value,
+    /// What else is in the way, or was the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<CauseView>,
     pub sentence: String,
     /// Who has to act: `colony`, `operator`, `site engineer` …
     pub owner: String,
     /// What the owner can do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub act: Option<String>,
+    /// The command that does it, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     #[schema(value_type = Option<u64>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Wall>,
@@ -85,6 +102,15 @@ pub struct ReasonView {
     #[schema(value_type = Option<u64>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_at: Option<Wall>,
+}
+
+/// A cause with its facts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CauseView {
+    pub cause: String,
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub facts: Value,
 }
 
 /// `GET /api/v1/deployments/{name}/logs`

@@ -3,9 +3,9 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use colony_api::request::{DeleteQuery, DeployRequest, Rollback, SiteQuery};
-use colony_api::view::{DeployAnswer, DeploymentView, HistoryView, WhyView};
-use colony_core::id::{DeploymentName, SiteName};
+use colony_api::request::{DeleteQuery, DeployRequest, Rollback};
+use colony_api::view::{DeployAnswer, HistoryView};
+use colony_core::id::DeploymentName;
 
 use crate::app::App;
 use crate::auth::{Operator, Role};
@@ -33,38 +33,6 @@ pub(crate) async fn deploy(
     answer(plan::apply(&app, &operator, plan, request.dry_run, hash).await?)
 }
 
-/// List deployments
-#[utoipa::path(get, path = "/api/v1/deployments", tag = "deployments",
-    params(("site" = Option<String>, Query)),
-    responses((status = 200, description = "All deployments", body = Vec<DeploymentView>),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
-pub(crate) async fn list(
-    State(app): State<App>,
-    operator: Operator,
-    Asked(query): Asked<SiteQuery>,
-) -> Result<Json<Vec<DeploymentView>>, Fault> {
-    let site = plan::sites_of(&app, &operator, query.site.as_slice()).await?.pop();
-    let mut views = view::deployments(&app, &operator).await?;
-    if let Some(site) = site {
-        views.retain(|it| it.sites.iter().any(|it| it.site == site));
-    }
-    Ok(Json(views))
-}
-
-/// Show a deployment
-#[utoipa::path(get, path = "/api/v1/deployments/{name}", tag = "deployments",
-    params(("name" = String, Path)),
-    responses((status = 200, description = "The deployment", body = DeploymentView),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
-pub(crate) async fn show(
-    State(app): State<App>,
-    operator: Operator,
-    Path(handle): Path<String>,
-) -> Result<Json<DeploymentView>, Fault> {
-    let handle: DeploymentName = name("name", &handle)?;
-    Ok(Json(view::deployment(&app, &operator, &handle).await?))
-}
-
 /// Show the commits of a deployment
 #[utoipa::path(get, path = "/api/v1/deployments/{name}/history", tag = "deployments",
     params(("name" = String, Path)),
@@ -77,23 +45,6 @@ pub(crate) async fn history(
 ) -> Result<Json<HistoryView>, Fault> {
     let handle: DeploymentName = name("name", &handle)?;
     Ok(Json(view::history(&app, &operator, &handle).await?))
-}
-
-/// Ask why a deployment is not at its end
-#[utoipa::path(get, path = "/api/v1/deployments/{name}/why", tag = "deployments",
-    params(("name" = String, Path), ("site" = Option<String>, Query)),
-    responses((status = 200, description = "What is in the way", body = WhyView),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
-pub(crate) async fn why(
-    State(app): State<App>,
-    operator: Operator,
-    Path(handle): Path<String>,
-    Asked(query): Asked<SiteQuery>,
-) -> Result<Json<WhyView>, Fault> {
-    let handle: DeploymentName = name("name", &handle)?;
-    let site: Option<SiteName> = query.site.map(|it| name("site", &it)).transpose()?;
-    site.iter().try_for_each(|it| operator.must_be_at(Role::Viewer, it))?;
-    Ok(Json(view::why(&app, &operator, &handle, site.as_ref()).await?))
 }
 
 /// Go back to an earlier version, or to the last good one

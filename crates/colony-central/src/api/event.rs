@@ -7,7 +7,9 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use colony_api::path::{EVENT_STREAM, LAST_EVENT_ID};
+use colony_api::render;
 use colony_api::request::EventQuery;
+use colony_api::server::{Questions, Scope};
 use colony_api::view::{EventPage, EventView};
 use colony_core::id::DeploymentName;
 use colony_store::{EventFilter, StoredEvent};
@@ -86,9 +88,9 @@ async fn of_application(
     operator: &Operator,
     application: &str,
 ) -> Result<BTreeSet<String>, Fault> {
-    let views = view::deployments(app, operator).await?;
-    let mine = views.into_iter().filter(|it| it.application == application);
-    let mut names: BTreeSet<String> = mine.map(|it| it.name.to_string()).collect();
+    let views = app.look(operator, Scope::Fleet, render::deployments).await?;
+    let own = views.into_iter().filter(|it| it.application == application);
+    let mut names: BTreeSet<String> = own.map(|it| it.name.to_string()).collect();
     // A deployment is called like its application unless somebody says otherwise.
     if application.parse::<DeploymentName>().is_ok() {
         names.insert(application.to_owned());

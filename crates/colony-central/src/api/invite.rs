@@ -35,7 +35,7 @@ pub(crate) async fn site(
 ) -> Result<Json<InviteView>, Fault> {
     let site: SiteName = name("site", &site)?;
     operator.must_be_at(Role::Admin, &site)?;
-    view::site(&app, &site).await?;
+    view::site_exists(&app, &site).await?;
     let invite =
         site_invite(&app, &site, request.lifetime_seconds, request.replace, clock::wall())?;
     told(&app, &operator, &site, "site_invited", &invite).await?;
@@ -55,7 +55,7 @@ pub(crate) async fn node(
 ) -> Result<Json<InviteView>, Fault> {
     let site: SiteName = name("site", &site)?;
     operator.must_be_at(Role::Operator, &site)?;
-    view::site(&app, &site).await?;
+    view::site_exists(&app, &site).await?;
     let report = app.reports.get(&site).map(|it| it.1).filter(|it| !it.urls.is_empty());
     let Some(report) = report else {
         let said = format!(
@@ -65,7 +65,7 @@ pub(crate) async fn node(
     };
     let seconds = lifetime(request.lifetime_seconds)?;
     let maker = Maker { app: &app, site: &site, seconds, replace: false, now: clock::wall() };
-    let invite = maker.make(TokenKind::Node, report.urls, report.ca);
+    let invite = maker.make(TokenKind::Node, report.urls.clone(), report.ca.clone());
     told(&app, &operator, &site, "node_invited", &invite).await?;
     Ok(Json(invite))
 }

@@ -93,7 +93,7 @@ pub(super) async fn taken(
         .iter()
         .filter(|(site, _)| {
             let heard = fleet.site(site).and_then(|it| it.head.last_heard);
-            heard.is_none_or(|it| now.since(it) >= colony_core::fleet::LO_SILENT)
+            heard.is_none_or(|it| now.since(it) >= colony_core::fleet::SITE_SILENT)
         })
         .map(|it| it.0.to_string())
         .collect();

@@ -15,7 +15,6 @@ mod registry;
 mod repo;
 mod site;
 mod site_order;
-mod status;
 mod steer;
 mod stream;
 #[cfg(test)]
@@ -28,6 +27,8 @@ use axum::{Json, Router, middleware};
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa::OpenApi;
 
+use colony_api::server;
+
 use crate::app::App;
 use crate::fault::Fault;
 use crate::{health, link};
@@ -38,6 +39,7 @@ const BODY: usize = 2 << 20;
 /// Everything this role serves.
 pub(crate) fn router(app: App) -> Router {
     Router::new()
+        .merge(colony_api::server::routes::<App>())
         .merge(operators())
         .layer(DefaultBodyLimit::max(BODY))
         .merge(link::routes())
@@ -53,16 +55,11 @@ pub(crate) fn router(app: App) -> Router {
 
 fn operators() -> Router<App> {
     Router::new()
-        .route("/api/v1/status", get(status::status))
-        .route("/api/v1/sites", get(site::list).post(site::add))
-        .route("/api/v1/sites/{site}", get(site::show))
-        .route("/api/v1/sites/{site}/why", get(site::why))
+        .route("/api/v1/sites", post(site::add))
         .route("/api/v1/sites/{site}/hold", post(site_order::hold))
         .route("/api/v1/sites/{site}/release", post(site_order::release))
         .route("/api/v1/sites/{site}/invite", post(invite::site))
         .route("/api/v1/sites/{site}/nodes/invite", post(invite::node))
-        .route("/api/v1/nodes", get(node::list))
-        .route("/api/v1/nodes/{site}/{node}", get(node::show))
         .route("/api/v1/nodes/{site}/{node}/cordon", post(node::cordon))
         .route("/api/v1/nodes/{site}/{node}/uncordon", post(node::uncordon))
         .route("/api/v1/nodes/{site}/{node}/retire", post(node::retire))
@@ -73,10 +70,9 @@ fn operators() -> Router<App> {
         .route("/api/v1/registries", get(registry::list).post(registry::add))
         .route("/api/v1/registries/{name}", get(registry::show).delete(registry::remove))
         .route("/api/v1/registries/{name}/sync", post(registry::sync))
-        .route("/api/v1/deployments", get(deployment::list).post(deployment::deploy))
-        .route("/api/v1/deployments/{name}", get(deployment::show).delete(deployment::delete))
+        .route("/api/v1/deployments", post(deployment::deploy))
+        .route("/api/v1/deployments/{name}", delete(deployment::delete))
         .route("/api/v1/deployments/{name}/history", get(deployment::history))
-        .route("/api/v1/deployments/{name}/why", get(deployment::why))
         .route("/api/v1/deployments/{name}/logs", get(logs::logs))
         .route("/api/v1/deployments/{name}/rollback", post(deployment::rollback))
         .route("/api/v1/deployments/{name}/retry", post(order::retry))
@@ -98,17 +94,18 @@ fn operators() -> Router<App> {
 #[openapi(
     info(title = "colony", description = "The central orchestrator of a colony fleet"),
     paths(
-        status::status,
-        site::list,
+        server::status,
+        server::fleet_why,
+        server::site_list,
         site::add,
-        site::show,
-        site::why,
+        server::site_show,
+        server::site_why,
         site_order::hold,
         site_order::release,
         invite::site,
         invite::node,
-        node::list,
-        node::show,
+        server::node_list,
+        server::node_show,
         node::cordon,
         node::uncordon,
         node::retire,
@@ -121,12 +118,12 @@ fn operators() -> Router<App> {
         registry::add,
         registry::remove,
         registry::sync,
-        deployment::list,
+        server::deployment_list,
         deployment::deploy,
-        deployment::show,
+        server::deployment_show,
         deployment::delete,
         deployment::history,
-        deployment::why,
+        server::deployment_why,
         deployment::rollback,
         logs::logs,
         order::retry,

@@ -1,46 +1,16 @@
 //! Nodes.
 
-use axum::Json;
 use axum::extract::{Path, State};
-use colony_api::request::SiteQuery;
-use colony_api::view::{Accepted, NodeView};
+use colony_api::view::Accepted;
 use colony_core::id::{NodeName, SiteName};
 use colony_core::site::Action;
 
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::command;
-use crate::extract::{Asked, name};
+use crate::extract::name;
 use crate::fault::Fault;
 use crate::view;
-
-/// List nodes
-#[utoipa::path(get, path = "/api/v1/nodes", tag = "nodes", params(("site" = Option<String>, Query)),
-    responses((status = 200, description = "Nodes", body = Vec<NodeView>),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
-pub(crate) async fn list(
-    State(app): State<App>,
-    operator: Operator,
-    Asked(query): Asked<SiteQuery>,
-) -> Result<Json<Vec<NodeView>>, Fault> {
-    let site: Option<SiteName> = query.site.map(|it| name("site", &it)).transpose()?;
-    site.iter().try_for_each(|it| operator.must_be_at(Role::Viewer, it))?;
-    Ok(Json(view::nodes(&app, &operator, site.as_ref()).await?))
-}
-
-/// Show a node
-#[utoipa::path(get, path = "/api/v1/nodes/{site}/{node}", tag = "nodes",
-    params(("site" = String, Path), ("node" = String, Path)),
-    responses((status = 200, description = "The node", body = NodeView),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
-pub(crate) async fn show(
-    State(app): State<App>,
-    operator: Operator,
-    Path(path): Path<(String, String)>,
-) -> Result<Json<NodeView>, Fault> {
-    let (site, node) = named(&operator, Role::Viewer, &path)?;
-    Ok(Json(view::node(&app, &site, &node).await?))
-}
 
 /// Give a node nothing new
 #[utoipa::path(post, path = "/api/v1/nodes/{site}/{node}/cordon", tag = "nodes",
@@ -89,7 +59,7 @@ async fn order(
     what: &str,
 ) -> Result<super::meant::Taken, Fault> {
     let (site, node) = named(operator, Role::Operator, path)?;
-    view::node(app, &site, &node).await?;
+    view::node_exists(app, &site, &node).await?;
     let orders = [(site.clone(), action(node.clone()))];
     let event = command::give(app, operator, &orders, None).await?;
     super::meant::taken(app, format!("node {site}/{node} {what}"), &orders, event).await

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use colony_api::request::SiteAdd;
-use colony_api::view::{InviteView, SiteView, WhyView};
+use colony_api::view::InviteView;
 use colony_core::id::SiteName;
 use colony_core::time::Wall;
 use colony_store::{Change, ChangeEdit, Write};
@@ -19,47 +19,6 @@ use crate::brain::own_event;
 use crate::clock;
 use crate::extract::{Sent, name};
 use crate::fault::Fault;
-use crate::view;
-
-/// List sites
-#[utoipa::path(get, path = "/api/v1/sites", tag = "sites",
-    responses((status = 200, description = "All sites", body = Vec<SiteView>),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
-pub(crate) async fn list(
-    State(app): State<App>,
-    operator: Operator,
-) -> Result<Json<Vec<SiteView>>, Fault> {
-    Ok(Json(view::sites(&app, &operator).await?))
-}
-
-/// Show a site
-#[utoipa::path(get, path = "/api/v1/sites/{site}", tag = "sites", params(("site" = String, Path)),
-    responses((status = 200, description = "The site", body = SiteView),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
-pub(crate) async fn show(
-    State(app): State<App>,
-    operator: Operator,
-    Path(site): Path<String>,
-) -> Result<Json<SiteView>, Fault> {
-    let site: SiteName = name("site", &site)?;
-    operator.must_be_at(Role::Viewer, &site)?;
-    Ok(Json(view::site(&app, &site).await?))
-}
-
-/// Ask why a site is not as it should be
-#[utoipa::path(get, path = "/api/v1/sites/{site}/why", tag = "sites",
-    params(("site" = String, Path)),
-    responses((status = 200, description = "What is in the way", body = WhyView),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
-pub(crate) async fn why(
-    State(app): State<App>,
-    operator: Operator,
-    Path(site): Path<String>,
-) -> Result<Json<WhyView>, Fault> {
-    let site: SiteName = name("site", &site)?;
-    operator.must_be_at(Role::Viewer, &site)?;
-    Ok(Json(view::why_site(&app, &site).await?))
-}
 
 /// Add a site and invite its orchestrator
 #[utoipa::path(post, path = "/api/v1/sites", tag = "sites", request_body = SiteAdd,

@@ -70,6 +70,6 @@ fn released(what: ReleaseWhat, site: &SiteView) -> Option<Action> {
 async fn known(app: &App, operator: &Operator, site: &str) -> Result<SiteName, Fault> {
     let site: SiteName = name("site", site)?;
     operator.must_be_at(Role::Operator, &site)?;
-    view::site(app, &site).await?;
+    view::site_exists(app, &site).await?;
     Ok(site)
 }

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use colony_api::problem::Kind;
 use colony_api::site::{BatchAnswer, EventBatch};
-use colony_core::fleet::{Applied, BatchRefusal, Effect, Fleet};
+use colony_core::fleet::{AnswersTaken, Applied, BatchRefusal, Effect, Fleet};
 use colony_core::id::{DeploymentId, SiteName};
 use colony_core::site::Action;
 use colony_core::time::Wall;
@@ -34,9 +34,13 @@ pub(crate) async fn take(
     let due = app.forces.due(&batch.events);
     let now = clock::wall();
     let applied = app.brain.write(|fleet| apply(fleet, &local.site, &batch, &due, now)).await;
-    let (next_seq, unproven, reverts) = match applied {
-        Ok(Outcome::Taken(it)) => (it.next_seq, it.unproven, has_reverts(&it)),
-        Ok(Outcome::Rewind(next_seq)) => return Ok(Json(BatchAnswer { next_seq })),
+    let (next_seq, unproven, reverts, answers_incomplete) = match applied {
+        Ok(Outcome::Taken(it, answers)) => {
+            (it.next_seq, it.unproven, has_reverts(&it), answers == AnswersTaken::Incomplete)
+        }
+        Ok(Outcome::Rewind(next_seq)) => {
+            return Ok(Json(BatchAnswer { next_seq, answers_incomplete: true }));
+        }
         Err(fault) => {
             app.metrics.batches_refused.inc();
             return Err(fault);
@@ -55,11 +59,11 @@ pub(crate) async fn take(
     if reverts {
         app.writer.wake();
     }
-    Ok(Json(BatchAnswer { next_seq }))
+    Ok(Json(BatchAnswer { next_seq, answers_incomplete }))
 }
 
 enum Outcome {
-    Taken(Box<Applied>),
+    Taken(Box<Applied>, AnswersTaken),
     /// Something before the batch is missing: the LO goes back to it.
     Rewind(u64),
 }
@@ -83,6 +87,10 @@ fn apply(
     told.note(fleet.site(site), &batch.events);
     let mut events = batch_events(&applied.fresh, &applied.hashes, &told);
     events.extend(applied.effects.iter().filter_map(|it| flagged(it, now)));
+    let answers = match &batch.answers {
+        Some(it) => fleet.answers_apply(site, it).map_err(|it| Fault::not_found(it.to_string()))?,
+        None => AnswersTaken::Stored,
+    };
     let rows = rows_of(fleet, applied.changed.keys());
     let mut write = Write { rows, ..Write::default() };
     for ((site, id), by) in due {
@@ -91,7 +99,7 @@ fn apply(
         write.notes.push(force::note(&(site.clone(), id.clone()), None));
     }
     write.events = events;
-    Ok((Outcome::Taken(Box::new(applied)), write))
+    Ok((Outcome::Taken(Box::new(applied), answers), write))
 }
 
 fn has_reverts(applied: &Applied) -> bool {

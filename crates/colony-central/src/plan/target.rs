@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use colony_api::view::{PlanAction, PlanTarget};
 use colony_core::document::{Document, Target};
-use colony_core::fleet::{LO_SILENT, NodeView, PlacementView, SiteView};
+use colony_core::fleet::{NodeView, PlacementView, SITE_SILENT, SiteView};
 use colony_core::id::{BlobId, DeploymentName, NodeName, SiteName};
 use colony_core::time::{Spoken, Wall};
 use colony_margo::{Finding, Severity};
@@ -206,7 +206,7 @@ impl Asked<'_> {
             return Some("no orchestrator has joined the site yet".to_owned());
         }
         let silent = self.view.head.last_heard.map(|it| self.now.since(it));
-        if let Some(silent) = silent.filter(|it| *it >= LO_SILENT) {
+        if let Some(silent) = silent.filter(|it| *it >= SITE_SILENT) {
             return Some(format!("the site is not heard for {}", Spoken(silent)));
         }
         let node = self.view.nodes.get(node?)?;

@@ -5,18 +5,16 @@
 //! move, and what is in a file by its blob. Whether Git works is remembered
 //! here too, for readiness. Left out: what is written (the writer's business).
 
-mod facts;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use colony_core::id::{BlobId, DeploymentName, GitRevision, SiteName};
 use colony_core::site::SiteSettings;
-use colony_git::{Deployments, Error, Origin};
+use colony_git::{Deployments, Error};
 use tokio::sync::watch;
 
-pub(crate) use facts::{Facts, VERSION_LABEL};
+pub(crate) use colony_core::document::{FileFacts as Facts, VERSION_LABEL};
 
 /// How many files' facts are remembered.
 const FACTS_LIMIT: usize = 20_000;
@@ -34,12 +32,7 @@ struct Inner {
     facts: Mutex<BTreeMap<BlobId, Arc<Facts>>>,
     problem: Mutex<Option<String>>,
     labels: Mutex<Option<(Option<GitRevision>, Labels)>>,
-    /// As of a commit.
-    origins: Mutex<(Option<GitRevision>, Arc<Origins>)>,
 }
-
-/// By path: what the file holds, and the commit that brought it, whoever made that.
-pub(crate) type Origins = BTreeMap<String, (BlobId, GitRevision)>;
 
 /// Labels of sites, from `sites/<site>.yaml`.
 pub(crate) type Labels = Arc<BTreeMap<SiteName, BTreeMap<String, String>>>;
@@ -53,7 +46,6 @@ impl Repo {
             facts: Mutex::default(),
             problem: Mutex::default(),
             labels: Mutex::default(),
-            origins: Mutex::default(),
         }))
     }
 
@@ -72,7 +64,6 @@ impl Repo {
         let head = self.call("read the branch", Deployments::refresh).await;
         self.judge(head.as_ref().err());
         let head = head?;
-        self.trace(head.as_ref()).await;
         self.tell(head.clone());
         Ok(head)
     }
@@ -161,30 +152,6 @@ impl Repo {
         Ok(labels)
     }
 
-    /// Learns which commits brought what files of deployments hold by now.
-    async fn trace(&self, head: Option<&GitRevision>) {
-        let since = lock(&self.0.origins).0.clone();
-        if since.as_ref() == head {
-            return;
-        }
-        let found = self.call("trace files", move |git| git.origins(since.as_ref())).await;
-        match found {
-            Ok(found) => {
-                let mut origins = lock(&self.0.origins);
-                let entry = |it: Origin| (it.path, (it.blob, it.revision));
-                Arc::make_mut(&mut origins.1).extend(found.into_iter().map(entry));
-                origins.0 = head.cloned();
-            }
-            // Views lack the commits of others; nothing else does.
-            Err(error) => tracing::warn!("could not trace who brought the files: {error}"),
-        }
-    }
-
-    /// Which commit brought each file, as of the last look.
-    pub(crate) fn origins(&self) -> Arc<Origins> {
-        lock(&self.0.origins).1.clone()
-    }
-
     /// Notes whether Git worked.
     pub(crate) fn judge(&self, error: Option<&Error>) {
         *lock(&self.0.problem) = error.map(said);
@@ -220,10 +187,7 @@ pub(crate) fn said(error: &Error) -> String {
     text
 }
 
-/// The path of a deployment's file.
-pub(crate) fn path(site: &SiteName, name: &DeploymentName) -> String {
-    format!("deployments/{site}/{name}.yaml")
-}
+pub(crate) use colony_core::site::deployment_path as path;
 
 /// The deployment whose file has this path.
 pub(crate) fn path_parts(path: &str) -> Option<(SiteName, DeploymentName)> {

@@ -1,122 +1,170 @@
-//! What people are shown, computed from the projection.
-//!
-//! Nothing here is stored. Versions are read from the files in Git, by blob.
+//! The central orchestrator's side of every view: one look at the fleet, with
+//! what lies beside it. The views themselves are made by `colony_api::render`.
 
-mod deployment;
 mod event;
-mod node;
-mod outcome;
-mod sentence;
-mod site;
-mod status;
-mod told;
-mod why;
+mod history;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
-use colony_api::view::FailureView;
-use colony_core::attempt::Failure;
-use colony_core::fleet::{Fleet, LO_SILENT, PlacementView, SiteView};
-use colony_core::id::{BlobId, DeploymentName, SiteName};
-use colony_core::time::Wall;
+use colony_api::render::{self, About, Context, SiteReport, Versions};
+use colony_api::server::{Questions, Scope};
+use colony_api::view::{DeploymentView, Role};
+use colony_core::document::FileFacts;
+use colony_core::fleet::Fleet;
+use colony_core::id::{DeploymentName, NodeName, SiteName};
+use colony_store::Change;
 
-pub(crate) use deployment::{deployment, deployments, history};
 pub(crate) use event::event;
-pub(crate) use node::{node, nodes};
-pub(crate) use site::{site, sites};
-pub(crate) use status::status;
-pub(crate) use why::{why, why_site};
+pub(crate) use history::history;
 
 use crate::app::App;
-use crate::auth::Operator;
+use crate::auth::{Operator, Role as TokenRole};
 use crate::fault::Fault;
-use crate::repo::Facts;
+use crate::repo::{Labels, path};
+use crate::{clock, health};
 
-/// What files say, by blob.
-pub(crate) type Versions = BTreeMap<BlobId, Arc<Facts>>;
+impl Questions for App {
+    type Caller = Operator;
+    type Error = Fault;
+
+    fn may_view(&self, caller: &Operator, site: &SiteName) -> Result<(), Fault> {
+        caller.must_be_at(TokenRole::Viewer, site)
+    }
+
+    async fn look<T: Send>(
+        &self,
+        caller: &Operator,
+        scope: Scope,
+        render: impl FnOnce(&Fleet, &Context<'_>) -> T + Send,
+    ) -> Result<T, Fault> {
+        let beside = Beside::read(self, &scope).await?;
+        let fleet = self.brain.read().await?;
+        let report = |site: &SiteName| self.reports.get(site);
+        let sees = |site: &SiteName| caller.sees(site);
+        Ok(render(&fleet, &beside.context(&report, &sees)))
+    }
+
+    async fn about(&self) -> About {
+        let reasons = health::reasons(self).await;
+        About {
+            role: Role::Central,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            url: self.url().to_owned(),
+            ready: reasons.is_empty(),
+            reasons,
+            commit: self.repo.head().borrow().clone(),
+        }
+    }
+}
+
+/// What views need beside the fleet.
+struct Beside {
+    versions: Versions,
+    queued: BTreeMap<String, FileFacts>,
+    labels: Labels,
+    gone: Option<String>,
+    git_problem: Option<String>,
+}
+
+impl Beside {
+    async fn read(app: &App, scope: &Scope) -> Result<Beside, Fault> {
+        let (blobs, gone) = {
+            let fleet = app.brain.read().await?;
+            match scope {
+                Scope::Fleet => (render::blobs_of(&fleet, fleet.deployment_names()), None),
+                Scope::Deployment(name) => {
+                    let there = fleet.sites_of(name).next().is_some();
+                    let gone = (!there).then(|| archived_paths(&fleet, name));
+                    (render::blobs_of(&fleet, [name].into_iter()), gone)
+                }
+            }
+        };
+        let gone = match gone.into_iter().flatten().next() {
+            Some(path) => last_application(app, path).await?,
+            None => None,
+        };
+        Ok(Beside {
+            versions: app.repo.facts(blobs).await?,
+            queued: queued(&app.brain.store().changes_open().await?),
+            labels: app.repo.site_labels().await?,
+            gone,
+            git_problem: app.repo.problem(),
+        })
+    }
+
+    fn context<'a>(
+        &'a self,
+        report: &'a (dyn Fn(&SiteName) -> Option<SiteReport> + Sync),
+        sees: &'a (dyn Fn(&SiteName) -> bool + Sync),
+    ) -> Context<'a> {
+        Context {
+            now: clock::wall(),
+            versions: &self.versions,
+            queued: &self.queued,
+            labels: &self.labels,
+            report,
+            gone: self.gone.as_deref(),
+            git_problem: self.git_problem.as_deref(),
+            sees,
+        }
+    }
+}
+
+fn queued(open: &[Change]) -> BTreeMap<String, FileFacts> {
+    let edits = open.iter().flat_map(|it| &it.edits);
+    let facts = edits.filter_map(|it| Some((it.path.clone(), FileFacts::read(it.text.as_ref()?)?)));
+    facts.collect()
+}
+
+/// The files of a deployment that was deleted, wherever it was.
+fn archived_paths(fleet: &Fleet, name: &DeploymentName) -> Vec<String> {
+    let was_here = |view: &colony_core::fleet::SiteView| {
+        view.archives.values().any(|it| it.name.as_ref() == Some(name))
+    };
+    fleet.sites().filter(|it| was_here(it.1)).map(|it| path(it.0, name)).collect()
+}
+
+/// The application of a deployment that is gone, from Git's history.
+async fn last_application(app: &App, path: String) -> Result<Option<String>, Fault> {
+    let history = app.repo.call("read the history", move |git| git.history(&path, 10)).await?;
+    let blob = history.into_iter().find_map(|it| it.blob);
+    let facts = app.repo.facts(blob.clone().into_iter().collect()).await?;
+    Ok(blob.and_then(|it| facts.get(&it).map(|it| it.application.clone())))
+}
 
 /// The id of an event in streams.
 pub(crate) fn event_id(app: &App, position: i64) -> String {
     format!("{}-{position}", app.brain.store().epoch())
 }
 
-/// Reads the versions of everything the views speak of.
-async fn versions(app: &App, names: &[DeploymentName]) -> Result<Versions, Fault> {
-    let blobs = {
-        let fleet = app.brain.read().await?;
-        names.iter().flat_map(|it| blobs(&fleet, it)).collect()
+/// One deployment, also one that is gone.
+pub(crate) async fn deployment(
+    app: &App,
+    operator: &Operator,
+    name: &DeploymentName,
+) -> Result<DeploymentView, Fault> {
+    let render = |fleet: &Fleet, context: &Context<'_>| {
+        let view = render::deployment(fleet, name, context);
+        view.ok_or_else(|| render::unknown_deployment(fleet, context.sees, name))
     };
-    Ok(app.repo.facts(blobs).await?)
+    Ok(app.look(operator, Scope::Deployment(name.clone()), render).await??)
 }
 
-fn blobs(fleet: &Fleet, name: &DeploymentName) -> BTreeSet<BlobId> {
-    let mut blobs = BTreeSet::new();
-    for (_, view) in fleet.sites_of(name) {
-        blobs.extend(view.targets.get(name).and_then(target_blob).cloned());
-        for it in view.deployments_named(name) {
-            let own = std::iter::once(&it.accepted).chain(&it.good);
-            let left = it.rolled_back.iter().flat_map(|it| [Some(&it.bad), it.good.as_ref()]);
-            let bad = it.quarantine.values().map(|it| &it.revision);
-            let placed = view.placements_of(&it.id).flat_map(|it| it.revisions.iter());
-            let all = own.chain(left.flatten()).chain(bad).chain(placed);
-            blobs.extend(all.map(|it| it.blob.clone()));
-        }
-    }
-    blobs
+/// Refuses a site that does not exist.
+pub(crate) async fn site_exists(app: &App, site: &SiteName) -> Result<(), Fault> {
+    let fleet = app.brain.read().await?;
+    fleet.site(site).map(|_| ()).ok_or_else(|| unknown_site(&fleet, site))
 }
 
-/// The file CO itself wants.
-fn target_blob(target: &colony_core::fleet::Target) -> Option<&BlobId> {
-    use colony_core::fleet::Target;
-    match target {
-        Target::Committed { blob, .. } | Target::Accepted { blob, .. } => blob.as_ref(),
-        Target::Planned { .. } | Target::Conflict { .. } => None,
-    }
+/// Refuses a node that does not exist.
+pub(crate) async fn node_exists(app: &App, site: &SiteName, node: &NodeName) -> Result<(), Fault> {
+    let fleet = app.brain.read().await?;
+    let view = fleet.site(site).ok_or_else(|| unknown_site(&fleet, site))?;
+    let known = view.nodes.contains_key(node);
+    if known { Ok(()) } else { Err(render::unknown_node(&fleet, site, node).into()) }
 }
 
-fn version_of(versions: &Versions, blob: &BlobId) -> Option<String> {
-    versions.get(blob).map(|it| it.version.clone())
-}
-
-/// Since when a site is not heard, if it is not.
-fn silent(view: &SiteView, now: Wall) -> Option<Wall> {
-    let heard = view.head.last_heard?;
-    (now.since(heard) >= LO_SILENT).then_some(heard)
-}
-
-fn failure(failure: &Failure) -> FailureView {
-    FailureView {
-        code: failure.code.to_string(),
-        message: failure.message.clone(),
-        source: failure.source.clone(),
-        tries: None,
-        of: None,
-        retry_at: None,
-        remedy: Some(failure.code.remedy().to_owned()),
-        log: failure.log.clone(),
-    }
-}
-
-/// The failure of a placement, and how it goes on.
-fn failed(placement: &PlacementView) -> Option<FailureView> {
-    let retry = placement.retry;
-    placement.failure.as_ref().map(|it| FailureView {
-        tries: retry.map(|it| it.tried),
-        of: retry.and_then(|it| it.of),
-        retry_at: retry.and_then(|it| it.at),
-        ..failure(it)
-    })
-}
-
-/// `unhealthy (GET / 500, 3×)`.
-fn clause(failure: &Failure) -> String {
-    let line: String =
-        failure.message.lines().next().unwrap_or_default().chars().take(200).collect();
-    if line.is_empty() { failure.code.to_string() } else { format!("{} ({line})", failure.code) }
-}
-
-fn unknown_site(fleet: &Fleet, site: &SiteName) -> Fault {
+pub(crate) fn unknown_site(fleet: &Fleet, site: &SiteName) -> Fault {
     let known: Vec<String> = fleet.sites().map(|it| it.0.to_string()).collect();
     let known = crate::catalog::listed(&known, "none yet: add one with `colony site add`");
     Fault::not_found(format!("site `{site}` does not exist; there is {known}"))
@@ -124,9 +172,5 @@ fn unknown_site(fleet: &Fleet, site: &SiteName) -> Fault {
 
 /// Names what is at sites the operator sees, and nothing else.
 pub(crate) fn no_deployment(fleet: &Fleet, operator: &Operator, name: &DeploymentName) -> Fault {
-    let seen = |it: &&DeploymentName| fleet.sites_of(it).any(|at| operator.sees(at.0));
-    let known: Vec<String> =
-        fleet.deployment_names().filter(seen).map(ToString::to_string).collect();
-    let known = crate::catalog::listed(&known, "none yet: `colony deploy <application>`");
-    Fault::not_found(format!("deployment `{name}` does not exist; there is {known}"))
+    render::unknown_deployment(fleet, &|site| operator.sees(site), name).into()
 }

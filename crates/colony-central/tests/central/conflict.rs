@@ -93,8 +93,16 @@ async fn broken_yaml_committed_by_hand_is_a_finding_with_its_line() {
     lo.follow().await;
 
     let view = hub.end().await;
-    hub.check(&view, Outcome::Failed, "site home refuses the file: deployments/home/hello.yaml:");
+    let expected = "the file in Git cannot be used: deployments/home/hello.yaml:";
+    hub.check(&view, Outcome::Installed, expected);
     assert_eq!(view.sites[0].placements[0].state.to_string(), "INSTALLED");
+    let why = hub.client.deployment_why("hello", None).await.expect("an answer");
+    let reason = &why.reasons[0];
+    assert_eq!(
+        (reason.cause.as_str(), reason.owner.as_str()),
+        ("file-refused", "author of the file in Git")
+    );
+    assert!(reason.since.is_some(), "{reason:?}");
     hub.deploy("1.1").await;
     lo.follow().await;
     hub.check(&hub.end().await, Outcome::Installed, "INSTALLED 1.1");

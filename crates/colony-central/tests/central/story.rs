@@ -19,7 +19,7 @@ async fn a_deploy_is_committed_and_its_state_comes_back() {
     let view = hub.end().await;
     hub.check(&view, Outcome::Installed, "INSTALLED 1.0 on 2 nodes, commit ");
     assert_eq!((view.application.as_str(), view.version.as_deref()), ("hello", Some("1.0")));
-    assert_eq!(view.sites[0].standing, "INSTALLED");
+    assert_eq!(view.sites[0].status, "INSTALLED");
     hub.stop().await;
 }
 

@@ -1,6 +1,7 @@
 //! A central orchestrator on a port of its own, and a site that talks to it.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -12,6 +13,7 @@ use colony_central::{Config, start};
 use colony_core::id::PlacementId;
 use colony_core::site::{Input, Seed};
 use colony_core::state::State;
+use colony_core::why::{self, AnswerUpdate, Surroundings};
 use colony_git::{Auth, Remote, Watch};
 use colony_testkit::Plant;
 use colony_wfm::{Answer, Credentials, Link, PrivateKey, SpiffeId, Trust, join, tls};
@@ -201,6 +203,7 @@ pub(crate) struct Lo {
     watch: std::sync::Arc<Watch>,
     sent: usize,
     reports: u64,
+    pushes: AtomicU64,
 }
 
 impl Lo {
@@ -241,7 +244,18 @@ impl Lo {
         let link = Link::new(&hub.url, tls.clone()).expect("a link");
         let plant = Plant::unseeded(joined.incarnation);
         let watch = watch.into();
-        Ok(Lo { plant, link, tls, key, joined, _dir: dir, watch, sent: 0, reports: 1_000 })
+        Ok(Lo {
+            plant,
+            link,
+            tls,
+            key,
+            joined,
+            _dir: dir,
+            watch,
+            sent: 0,
+            reports: 1_000,
+            pushes: AtomicU64::new(1),
+        })
     }
 
     pub(crate) async fn seed(&self) -> Seed {
@@ -291,9 +305,13 @@ impl Lo {
         self.sent = usize::try_from(answer.next_seq).expect("a small log") - 1;
     }
 
+    /// All answers of the site go with every batch.
     pub(crate) async fn push_raw(&self) -> Answer {
         let events = self.plant.events[self.sent..].to_vec();
-        let batch = EventBatch { incarnation: self.joined.incarnation, events };
+        let changed = why::answers(&self.plant.site, &Surroundings::default(), self.plant.now);
+        let number = self.pushes.fetch_add(1, Ordering::Relaxed);
+        let answers = Some(AnswerUpdate { session: 1, number, complete: true, changed });
+        let batch = EventBatch { incarnation: self.joined.incarnation, events, answers };
         let body = serde_json::to_string(&batch).expect("JSON");
         self.call(Method::POST, "events", &body).await
     }

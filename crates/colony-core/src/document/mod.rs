@@ -5,6 +5,7 @@
 //! them. `wire` derives the document one node is sent: the same workload,
 //! addressed to that node, with colony's own settings reduced to the attempt.
 
+mod facts;
 mod settings;
 mod strategy;
 
@@ -16,11 +17,12 @@ use serde_json::{Map, Value, json};
 use colony_margo::yaml::{self, Cursor, Limits};
 use colony_margo::{ApplicationDeployment, DeviceTarget, Digest, Finding, Findings, canonical};
 
+pub use facts::{FileFacts, VERSION_LABEL};
 pub use settings::{OnFailure, Settings};
 pub use strategy::{BlueGreen, Canary, Gate, Promote, Strategy, Subset, Unavailable};
 
 use crate::attempt::Revision;
-use crate::id::{BlobId, DeploymentId, DeploymentName, NodeName, SiteName};
+use crate::id::{BlobId, DeploymentId, DeploymentName, GitRevision, NodeName, SiteName};
 
 /// The key of colony's own settings in a deployment.
 pub const EXTENSION: &str = "x-colony-extensions";
@@ -35,6 +37,8 @@ pub struct Document {
     pub spec: ApplicationDeployment,
     /// The bytes of the file: what a rollback puts back into Git.
     pub text: String,
+    /// The commit that brought the file, where the reader knows it.
+    pub commit: Option<GitRevision>,
     pub warnings: Vec<Finding>,
 }
 
@@ -83,6 +87,7 @@ impl Document {
                 settings,
                 spec,
                 text,
+                commit: None,
                 warnings,
             });
         }

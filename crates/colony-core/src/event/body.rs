@@ -33,6 +33,9 @@ pub enum Body {
         deployment: DeploymentId,
         name: DeploymentName,
         revision: Revision,
+        /// The commit that brought the file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        commit: Option<GitRevision>,
     },
     /// The file is gone from Git.
     DeploymentWithdrawn {

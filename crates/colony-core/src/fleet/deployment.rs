@@ -128,7 +128,6 @@ impl DeploymentView {
         self.rolled_back.take_if(|it| !it.survives(&self.accepted, revision));
         self.name.clone_from(name);
         self.withdrawn = false;
-        self.commit.clone_from(&event.git);
         self.accepted.clone_from(revision);
     }
 }
@@ -144,7 +143,7 @@ fn blank(
         name: name.clone(),
         accepted: revision.clone(),
         since: event.at,
-        commit: event.git.clone(),
+        commit: None,
         withdrawn: false,
         good: None,
         quarantine: Default::default(),

@@ -17,8 +17,10 @@ impl Pen<'_> {
         match &event.body {
             Body::Ready => self.view.head.ready = true,
             Body::StateTransition(it) => self.moved(event, it),
-            Body::DeploymentAccepted { deployment, name, revision } => {
+            Body::DeploymentAccepted { deployment, name, revision, commit } => {
                 self.accepted(event, deployment, name, revision);
+                let commit = commit.clone().or_else(|| event.git.clone());
+                self.deployment(deployment, |it| it.commit = commit);
             }
             Body::DeploymentWithdrawn { deployment, .. } => self.withdrawn(event, deployment),
             Body::DeploymentConverged { deployment, revision } => {

@@ -22,8 +22,9 @@ use crate::state::State;
 use crate::time::Wall;
 use crate::why::{AnswerKey, Why};
 
-/// A site that is not heard for so long counts as offline.
-pub const SITE_SILENT: Duration = Duration::from_secs(60);
+/// A site that is not heard for so long counts as offline. A sound one is heard
+/// every 30 s: that is how long its question for hints is held.
+pub const SITE_SILENT: Duration = Duration::from_secs(45);
 
 /// A site as its LO told it.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -148,6 +148,7 @@ impl SiteView {
                 commit,
                 removal: blob.is_none(),
                 at: self.head.git.clone(),
+                last_heard: self.head.last_heard,
                 since,
             }),
         }

@@ -141,6 +141,11 @@ impl Deployment {
         self.documents.get(&revision.blob)
     }
 
+    /// Every document that something here still refers to.
+    pub fn documents(&self) -> impl Iterator<Item = &Document> {
+        self.documents.values().map(|it| &**it)
+    }
+
     /// The document whose policy is in force: always the one in Git.
     pub fn policy(&self) -> Option<&Arc<Document>> {
         self.documents.get(&self.wanted.blob)

@@ -215,12 +215,13 @@ impl Turn<'_> {
             return;
         }
         let other_workload = deployment.wanted.workload != revision.workload;
-        deployment.take(document, since, self.site.git.revision.clone());
+        let commit = document.commit.clone().or_else(|| self.site.git.revision.clone());
+        deployment.take(document, since, commit.clone());
         if other_workload {
             self.try_again(&id);
         }
         self.touch(&id);
-        let body = Body::DeploymentAccepted { deployment: id.clone(), name, revision };
+        let body = Body::DeploymentAccepted { deployment: id.clone(), name, revision, commit };
         self.emit(Actor::Local, body);
         self.adopt_policy(&id);
         self.plan(&id);

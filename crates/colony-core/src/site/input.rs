@@ -63,6 +63,14 @@ impl Changed {
         *self == Changed::default()
     }
 
+    /// Takes in what another step changed.
+    pub fn add(&mut self, other: &Changed) {
+        self.meta |= other.meta;
+        self.deployments.extend(other.deployments.iter().cloned());
+        self.placements.extend(other.placements.iter().cloned());
+        self.members.extend(other.members.iter().cloned());
+    }
+
     pub fn keys(&self) -> impl Iterator<Item = RowKey> + '_ {
         let meta = self.meta.then_some(RowKey::Meta).into_iter();
         meta.chain(self.deployments.iter().cloned().map(RowKey::Deployment))

@@ -55,6 +55,7 @@ causes! {
         commit: GitRevision,
         removal: bool,
         at: Option<GitRevision>,
+        last_heard: Option<Wall>,
         since: Wall,
     }
     /// Central: the site rolled back, and Git still holds the bad file.

@@ -31,10 +31,12 @@ impl Cause {
             Cause::Conflict { path, .. } => {
                 format!("{path} was changed in Git by another author; it was left as it is")
             }
-            Cause::NotFetched { site, path, commit, removal, at, .. } => {
+            Cause::NotFetched { site, path, commit, removal, at, last_heard, .. } => {
                 let act = if *removal { "removed" } else { "committed" };
                 let at = at.as_ref().map_or("no commit", GitRevision::short);
-                format!("{path} is {act} in {}; site {site} is at {at}", commit.short())
+                let heard = last_heard.map(|it| format!(", last heard {}", ago(it, now)));
+                let heard = heard.unwrap_or_default();
+                format!("{path} is {act} in {}; site {site} is at {at}{heard}", commit.short())
             }
             Cause::AwaitsRevert { path, .. } => {
                 format!("the site rolled back; {path} in Git still has to be reverted")

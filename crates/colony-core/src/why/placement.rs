@@ -45,9 +45,13 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// What keeps it waiting began when both the state and the wish were there.
+    /// What keeps it waiting began when both the state and the wish were there;
+    /// what is tried again and again began with the wish.
     pub(super) fn waits_since(&self) -> crate::time::Wall {
+        let op = self.placement.state().op();
+        let failing = matches!(self.placement.state(), State::Failed(_)) && op != Some(Op::Delete);
         match self.outlook.trigger {
+            _ if failing && !self.placement.is_lost_late() => self.deployment.since(),
             Some(_) => self.placement.since.max(self.deployment.since()),
             None => self.placement.since,
         }

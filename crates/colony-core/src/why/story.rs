@@ -1,6 +1,7 @@
 //! What a placement is doing, in words, and the causes that lie in its node.
 
 use crate::attempt::Revision;
+use crate::document::FileFacts;
 use crate::event::Presence;
 use crate::site::Deployment;
 use crate::site::view::Unfit;
@@ -172,20 +173,21 @@ impl Case<'_> {
 
 /// The version people know, with the digest where the version is not enough.
 pub(super) fn version(deployment: &Deployment, revision: &Revision) -> String {
-    let (digest, Some(text)) = (revision.workload.short(), component(deployment, revision)) else {
+    let (digest, Some(text)) = (revision.workload.short(), version_text(deployment, revision))
+    else {
         return revision.workload.short();
     };
     let twin = |it: &&Revision| it.workload != revision.workload;
-    let twins = deployment.revisions().filter(twin).filter_map(|it| component(deployment, it));
+    let twins = deployment.revisions().filter(twin).filter_map(|it| version_text(deployment, it));
     match twins.into_iter().any(|it| it == text) {
         true => format!("{text} ({digest})"),
         false => text,
     }
 }
 
-fn component(deployment: &Deployment, revision: &Revision) -> Option<String> {
-    let components = &deployment.document(revision)?.spec.spec.profile.components;
-    components.first().map(|it| it.properties.revision.to_string())
+fn version_text(deployment: &Deployment, revision: &Revision) -> Option<String> {
+    let version = FileFacts::of(&deployment.document(revision)?.spec).version;
+    Some(version).filter(|it| !it.is_empty())
 }
 
 fn gerund(op: Op) -> &'static str {

@@ -124,7 +124,8 @@ fn file_on_its_way_is_told_by_path_and_commit() {
     assert_eq!(
         texts(fleet, now),
         [
-            "hello: deployments/home/hello.yaml is committed in 0000000; site home is at 0000000. Next: \
+            "hello: deployments/home/hello.yaml is committed in 0000000; site home is at 0000000, last \
+         heard 0 s ago. Next: \
          site home takes it at its next fetch."
         ]
     );

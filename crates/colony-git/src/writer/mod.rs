@@ -9,7 +9,6 @@ mod diff;
 mod history;
 pub(crate) mod hosted;
 mod message;
-mod origin;
 mod push;
 mod stage;
 
@@ -20,7 +19,6 @@ use colony_core::id::{BlobId, GitRevision};
 use gix::{ObjectId, Repository};
 
 pub use batch::{Batch, Commit, Conflict, Edit, Written};
-pub use origin::Origin;
 
 use crate::cache::Cache;
 use crate::durable::Holder;
@@ -141,21 +139,6 @@ impl Deployments {
         path::check(path)?;
         let Some(head) = self.head_id()? else { return Ok(Vec::new()) };
         self.checked(history::history(&self.repo(), head, path, limit))
-    }
-
-    /// Which commits brought what the files of deployments hold.
-    ///
-    /// Of those that changed after `since`; of all if that is not in the history.
-    pub fn origins(&self, since: Option<&GitRevision>) -> Result<Vec<Origin>, Error> {
-        let Some(head) = self.head_id()? else { return Ok(Vec::new()) };
-        let repo = self.repo();
-        let since = since.and_then(|it| repo::object_id(it.as_str()));
-        let since = since.filter(|it| repo.has_object(it));
-        let old = match since {
-            Some(old) => repo::is_ancestor(&repo, old, head)?.then_some(old),
-            None => None,
-        };
-        self.checked(origin::origins(&repo, "deployments", old, head))
     }
 
     /// Whether `old` is `new` or an ancestor of it; `false` if either is unknown.

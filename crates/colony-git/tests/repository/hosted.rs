@@ -225,37 +225,6 @@ fn history_names_who_changed_a_file_and_what_it_became() {
 }
 
 #[test]
-fn each_file_is_traced_to_the_commit_that_brought_it() {
-    let (keep, repo) = hosted();
-    let other = "deployments/home/other.yaml";
-    put(&repo, HELLO, "a: 1\n");
-    let first = put(&repo, other, "b: 1\n").revision.expect("a commit");
-    let person = Person::of(path(&keep).to_str().expect("UTF-8"));
-    person.put(HELLO, "a: 2\n").commit("by hand").push();
-    let by_hand = person.head();
-    git(&person.dir, &["checkout", "-q", "-b", "side", "HEAD~1"]);
-    person.put("deployments/away/side.yaml", "c: 1\n").commit("side");
-    let side = person.head();
-    git(&person.dir, &["checkout", "-q", "main"]);
-    git(&person.dir, &["merge", "-q", "--no-ff", "-m", "both", "side"]);
-    person.put("README.md", "hi\n").commit("elsewhere").push();
-    let told = |since: Option<&GitRevision>| {
-        let all = repo.origins(since).expect("readable");
-        let shown = all.into_iter().map(|it| (it.path, it.revision.to_string()));
-        shown.collect::<BTreeMap<_, _>>()
-    };
-    let expected = [(HELLO, by_hand.as_str()), ("deployments/away/side.yaml", side.as_str())];
-    let new: BTreeMap<String, String> =
-        expected.iter().map(|(path, id)| ((*path).to_owned(), (*id).to_owned())).collect();
-    assert_eq!(told(Some(&first)), new);
-    let mut all = new;
-    all.insert(other.to_owned(), first.to_string());
-    assert_eq!(told(None), all);
-    assert_eq!(told(Some(&"1".repeat(40).parse().expect("hex"))), all);
-    assert!(told(repo.head().expect("readable").as_ref()).is_empty());
-}
-
-#[test]
 fn old_texts_stay_readable_by_their_blob() {
     let (keep, repo) = hosted();
     let blob = put(&repo, HELLO, "a: 1\n").done[0].1.clone().expect("a blob");

@@ -45,6 +45,45 @@ fn the_first_look_lists_everything_and_the_next_what_changed() {
 }
 
 #[test]
+fn each_file_names_the_commit_that_brought_it() {
+    let world = World::empty();
+    let (person, watch) = (world.person(), open(&world));
+    app(&person, "home", "hello", "1.0.0");
+    person.commit("hello");
+    let hello = person.head();
+    app(&person, "home", "other", "1.0.0");
+    person.commit("other").push();
+    let other = person.head();
+    let first = look(&watch, None);
+    assert_eq!(origins(&first), format!("hello {hello}, other {other}"));
+
+    git(&person.dir, &["checkout", "-q", "-b", "side", "HEAD~1"]);
+    app(&person, "home", "side", "1.0.0");
+    person.commit("side");
+    let side = person.head();
+    git(&person.dir, &["checkout", "-q", "main"]);
+    app(&person, "home", "hello", "1.1.0");
+    person.commit("by hand");
+    let by_hand = person.head();
+    git(&person.dir, &["merge", "-q", "--no-ff", "-m", "both", "side"]);
+    person.put("README.md", "hi\n").commit("elsewhere").push();
+    let second = look(&watch, Some(&first.revision));
+    assert_eq!(origins(&second), format!("hello {by_hand}, side {side}"));
+}
+
+/// The deployments of a commit, each with the commit that brought it.
+fn origins(commit: &Commit) -> String {
+    let origin = |it: &File| match &it.content {
+        Content::Deployment(it) => {
+            let commit = it.commit.as_ref().map(ToString::to_string).unwrap_or_default();
+            Some(format!("{} {commit}", it.name))
+        }
+        Content::Site(_) | Content::Refused(_) | Content::Gone => None,
+    };
+    commit.files.iter().filter_map(origin).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
 fn locks_of_a_process_that_was_killed_in_a_fetch_are_gone_at_the_next_start() {
     let world = World::empty();
     let (person, watch) = (world.person(), open(&world));

@@ -24,6 +24,8 @@ pub(crate) struct Wakes {
     /// The number of the next event.
     head: watch::Sender<Seq>,
     roster: Mutex<Roster>,
+    /// What has changed since the answers for CO were last computed.
+    changed: Mutex<Changed>,
     polls: Mutex<BTreeMap<NodeName, Arc<Notify>>>,
 }
 
@@ -44,6 +46,7 @@ impl Wakes {
             git: Signal::default(),
             head: watch::Sender::new(site.log().next),
             roster: Mutex::new(Roster::of(site, now)),
+            changed: Mutex::default(),
             polls: Mutex::default(),
         }
     }
@@ -64,9 +67,16 @@ impl Wakes {
             self.nodes.wake();
         }
         let next = site.log().next;
-        if self.head.send_if_modified(|it| std::mem::replace(it, next) != next) {
+        self.head.send_if_modified(|it| std::mem::replace(it, next) != next);
+        if !changed.is_empty() {
+            lock(&self.changed).add(changed);
             self.events.wake();
         }
+    }
+
+    /// What has changed since this was last asked.
+    pub(crate) fn take_changed(&self) -> Changed {
+        std::mem::take(&mut lock(&self.changed))
     }
 
     /// The nodes whose manifest has another version, or that are gone.

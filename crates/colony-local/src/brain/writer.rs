@@ -109,10 +109,7 @@ impl Writer {
         let mut next = Some(first);
         while let Some(Asked { input, answer }) = next {
             let step = site.step(input, self.brain.now());
-            turn.changed.meta |= step.changed.meta;
-            turn.changed.deployments.extend(step.changed.deployments);
-            turn.changed.placements.extend(step.changed.placements);
-            turn.changed.members.extend(step.changed.members);
+            turn.changed.add(&step.changed);
             turn.events.extend(step.events);
             turn.answers.push((answer, step.refused.map_or(Ok(()), |it| Err(Denied::Refused(it)))));
             self.wake = step.wake;

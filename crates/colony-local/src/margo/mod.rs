@@ -227,6 +227,7 @@ impl Manager for Gate {
         self.hear(&node, None).await?;
         if self.vitals.put(&node, report) {
             self.brain.wakes().nodes.wake();
+            self.brain.wakes().events.wake();
         }
         Ok(())
     }

@@ -1,8 +1,13 @@
 //! Who is at the other end of the socket, as the kernel says.
 
-use axum::extract::connect_info::Connected;
+use axum::extract::FromRequestParts;
+use axum::extract::connect_info::{ConnectInfo, Connected};
+use axum::http::request::Parts;
 use axum::serve::IncomingStream;
+use colony_wfm::Refusal;
 use tokio::net::UnixListener;
+
+use super::Desk;
 
 /// The user of this machine that asks.
 #[derive(Debug, Clone)]
@@ -15,6 +20,16 @@ impl Caller {
         let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
         let name = name_of(&users, uid).map_or(uid.to_string(), str::to_owned);
         format!("local:{name}")
+    }
+}
+
+/// Everybody who can open the socket may ask.
+impl FromRequestParts<Desk> for Caller {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Desk) -> Result<Caller, Refusal> {
+        let caller = parts.extensions.get::<ConnectInfo<Caller>>();
+        Ok(caller.map_or(Caller(None), |it| it.0.clone()))
     }
 }
 

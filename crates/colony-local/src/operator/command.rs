@@ -44,7 +44,7 @@ pub(super) async fn site_release(
         ReleaseWhat::History => {
             let held = desk.brain.read(|site, _| site.held_history().cloned()).await;
             let nothing = || Kind::Refused.problem("no rewritten history is held");
-            let commit = held.map_err(problem::denied)?.ok_or_else(nothing)?;
+            let commit = held.map_err(problem::denied)?.ok_or_else(nothing)?.commit;
             let sentence = format!("the history at {} is taken", commit.short());
             (Action::AcceptHistory { commit }, sentence)
         }

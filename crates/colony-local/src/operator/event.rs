@@ -22,7 +22,7 @@ use colony_margo::Problem;
 use colony_wfm::Refusal;
 
 use super::Desk;
-use super::names::Called;
+use super::names::SiteNames;
 use crate::problem;
 
 const PAGE: u32 = 100;
@@ -84,7 +84,7 @@ impl Desk {
 }
 
 fn view(site: &Site, event: &Event) -> EventView {
-    let called = Called(site);
+    let names = SiteNames(site);
     // The whole event, as the central orchestrator shows it.
     let body = serde_json::to_value(event).unwrap_or_default();
     EventView {
@@ -93,10 +93,10 @@ fn view(site: &Site, event: &Event) -> EventView {
         at: event.at,
         kind: body["body"]["kind"].as_str().unwrap_or_default().to_owned(),
         site: Some(event.site.to_string()),
-        deployment: event.body.deployment().map(|it| called.deployment(it)),
+        deployment: event.body.deployment().map(|it| names.deployment(it)),
         node: event.body.node().map(ToString::to_string),
         actor: event.actor.to_string(),
-        sentence: event.sentence(&called),
+        sentence: event.sentence(&names),
         body,
     }
 }

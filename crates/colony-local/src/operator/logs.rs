@@ -11,7 +11,7 @@ use colony_core::site::Site;
 use colony_margo::{DeploymentId, Problem};
 use colony_wfm::Refusal;
 
-use super::{Desk, outcome};
+use super::Desk;
 use crate::logs::Question;
 use crate::problem;
 
@@ -51,9 +51,8 @@ pub(super) async fn deployment_logs(
 impl Desk {
     async fn only_node(&self, name: &str, id: &DeploymentId) -> Result<NodeName, Problem> {
         let placed = |site: &Site, _| -> Vec<NodeName> {
-            let deployment = site.deployment(id).into_iter();
-            let placements = deployment.flat_map(|it| outcome::placements(site, it));
-            placements.map(|it| it.id.node.clone()).collect()
+            let own = site.placements().filter(|it| it.id.deployment == *id);
+            own.map(|it| it.id.node.clone()).collect()
         };
         let nodes = self.brain.read(placed).await.map_err(problem::denied)?;
         match nodes.as_slice() {

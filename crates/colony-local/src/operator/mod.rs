@@ -3,14 +3,10 @@
 
 mod caller;
 mod command;
-mod deployment;
 mod event;
 mod logs;
 mod names;
-mod node;
-mod outcome;
-mod site;
-mod why;
+mod question;
 
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
@@ -18,12 +14,16 @@ use std::path::Path;
 
 use anyhow::Context;
 use axum::extract::DefaultBodyLimit;
+use axum::http::{Method, Uri};
 use axum::routing::{get, post};
 use axum::{Router, middleware};
 use tokio::net::UnixListener;
 use tokio_util::sync::CancellationToken;
 
+use colony_api::problem::Kind;
+use colony_api::server::routes as server_routes;
 use colony_store::LocalStore;
+use colony_wfm::Refusal;
 
 use crate::brain::Brain;
 use crate::health::Health;
@@ -31,6 +31,7 @@ use crate::home::Membership;
 use crate::logs::Logs;
 use crate::orders::Orders;
 use crate::server::{self, GRACE};
+use crate::uplink::About;
 use crate::vitals::Vitals;
 use caller::Caller;
 
@@ -46,7 +47,7 @@ pub(crate) struct Desk {
     pub vitals: Vitals,
     pub orders: Orders,
     pub member: Membership,
-    pub urls: Vec<String>,
+    pub about: About,
     pub stop: CancellationToken,
 }
 
@@ -77,18 +78,9 @@ pub(crate) async fn serve(listener: UnixListener, desk: Desk) -> anyhow::Result<
 
 fn router(desk: Desk) -> Router {
     let api = Router::new()
-        .route("/status", get(site::status_show))
-        .route("/sites", get(site::site_list))
-        .route("/sites/{site}", get(site::site_show))
-        .route("/sites/{site}/why", get(why::site_why))
         .route("/sites/{site}/hold", post(command::site_hold))
         .route("/sites/{site}/release", post(command::site_release))
-        .route("/nodes", get(node::node_list))
-        .route("/nodes/{site}/{node}", get(node::node_show))
         .route("/nodes/{site}/{node}/{order}", post(command::node_order))
-        .route("/deployments", get(deployment::deployment_list))
-        .route("/deployments/{name}", get(deployment::deployment_show))
-        .route("/deployments/{name}/why", get(why::deployment_why))
         .route("/deployments/{name}/logs", get(logs::deployment_logs))
         .route("/deployments/{name}/hold", post(command::deployment_hold))
         .route("/deployments/{name}/release", post(command::deployment_release))
@@ -99,6 +91,21 @@ fn router(desk: Desk) -> Router {
         .route("/deployments/{name}/abort", post(command::deployment_abort))
         .route("/deployments/{name}/quarantine/release", post(command::quarantine_release))
         .route("/events", get(event::event_list));
-    let api = Router::new().nest("/api/v1", api).layer(DefaultBodyLimit::max(BODY_LIMIT));
-    api.with_state(desk).layer(middleware::from_fn(colony_wfm::finish))
+    Router::new()
+        .nest("/api/v1", api)
+        .merge(server_routes::<Desk>())
+        .fallback(elsewhere)
+        .method_not_allowed_fallback(elsewhere)
+        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .with_state(desk)
+        .layer(middleware::from_fn(colony_wfm::finish))
+}
+
+/// What only the central orchestrator can do.
+async fn elsewhere(method: Method, uri: Uri) -> Refusal {
+    let said = format!(
+        "a local orchestrator does not serve {method} {}; ask the central orchestrator, or change the deployment in Git",
+        uri.path()
+    );
+    Kind::NotFound.problem(said).into()
 }

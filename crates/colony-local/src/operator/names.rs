@@ -1,20 +1,20 @@
-//! What a site calls the things its events speak of.
+//! The names that events of this site use.
 
 use colony_core::attempt::Revision;
+use colony_core::document::FileFacts;
 use colony_core::event::Names;
 use colony_core::id::DeploymentId;
 use colony_core::site::Site;
 
-use super::outcome;
+pub(super) struct SiteNames<'a>(pub &'a Site);
 
-pub(super) struct Called<'a>(pub &'a Site);
-
-impl Names for Called<'_> {
+impl Names for SiteNames<'_> {
     fn deployment(&self, id: &DeploymentId) -> String {
         self.0.deployment(id).map_or_else(|| id.to_string(), |it| it.name.to_string())
     }
 
     fn version(&self, id: &DeploymentId, revision: &Revision) -> Option<String> {
-        self.0.deployment(id).and_then(|it| outcome::version_of(it, revision))
+        let document = self.0.deployment(id)?.document(revision)?;
+        Some(FileFacts::of(&document.spec).version)
     }
 }

@@ -12,7 +12,7 @@ mod seed;
 pub(crate) use events::Forward;
 pub(crate) use hints::Listen;
 pub(crate) use renew::Renew;
-pub(crate) use report::{About, Report, engine};
+pub(crate) use report::{About, Report, nodes_report};
 pub(crate) use seed::Seeding;
 
 use colony_core::site::Input;

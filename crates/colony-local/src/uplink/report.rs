@@ -12,7 +12,7 @@ use colony_core::site::{Member, Site};
 use colony_core::time::Now;
 use colony_task::{Paced, Reconcile};
 
-use crate::brain::Brain;
+use crate::brain::{Brain, Denied};
 use crate::central::Central;
 use crate::health::Health;
 use crate::uplink::heed;
@@ -45,15 +45,21 @@ impl Report {
     pub(crate) fn paced(self) -> Paced<Report> {
         Paced::new(self, PACE)
     }
+}
 
-    async fn build(&self) -> anyhow::Result<NodesReport> {
-        let readiness = self.health.readiness(&self.brain).await;
-        let nodes = self.brain.read(|site, now| nodes(site, &self.vitals, now)).await?;
-        let About { urls, ca, ca_pem, domain } = self.about.clone();
-        let version = env!("CARGO_PKG_VERSION").to_owned();
-        let (ready, reasons) = (readiness.ready, readiness.reasons);
-        Ok(NodesReport { ready, reasons, version, urls, ca, ca_pem, domain, nodes })
-    }
+/// What the site reports of itself and its nodes.
+pub(crate) async fn nodes_report(
+    brain: &Brain,
+    health: &Health,
+    vitals: &Vitals,
+    about: &About,
+) -> Result<NodesReport, Denied> {
+    let readiness = health.readiness(brain).await;
+    let nodes = brain.read(|site, now| nodes(site, vitals, now)).await?;
+    let About { urls, ca, ca_pem, domain } = about.clone();
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let (ready, reasons) = (readiness.ready, readiness.reasons);
+    Ok(NodesReport { ready, reasons, version, urls, ca, ca_pem, domain, nodes })
 }
 
 fn nodes(site: &Site, vitals: &Vitals, now: Now) -> Vec<NodeHealth> {
@@ -76,7 +82,7 @@ fn node(site: &Site, member: &Member, vitals: &Vitals, now: Now) -> NodeHealth {
 }
 
 /// A node of ours names its engine in labels of its capabilities.
-pub(crate) fn engine(member: &Member) -> Option<String> {
+fn engine(member: &Member) -> Option<String> {
     let labels = member.capabilities()?.labels();
     let text = |key: &str| labels.get(key).and_then(|it| it.as_str()).map(str::to_owned);
     let kind = text("engine")?;
@@ -87,7 +93,7 @@ impl Reconcile for Report {
     const NAME: &'static str = "report";
 
     async fn reconcile(&mut self) -> anyhow::Result<Duration> {
-        let report = self.build().await?;
+        let report = nodes_report(&self.brain, &self.health, &self.vitals, &self.about).await?;
         let body = Bytes::from(serde_json::to_vec(&report)?);
         let told = self.central.tell(Method::PUT, "/nodes", body).await;
         heed(&self.brain, &self.health, told).await?;

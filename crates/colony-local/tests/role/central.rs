@@ -290,7 +290,7 @@ async fn events(
 ) -> Result<Json<BatchAnswer>, Refusal> {
     let mut log = central.0.log.lock().expect("no panic");
     if batch.events.first().is_some_and(|it| it.seq > log.next) {
-        return Ok(Json(BatchAnswer { next_seq: log.next }));
+        return Ok(Json(BatchAnswer { next_seq: log.next, answers_incomplete: false }));
     }
     let fresh: Vec<Event> = batch.events.into_iter().filter(|it| it.seq >= log.next).collect();
     for event in &fresh {
@@ -298,7 +298,7 @@ async fn events(
         follows.map_err(|it| Kind::Diverged.problem(it.to_string()))?;
     }
     central.0.events.send_modify(|it| it.extend(fresh));
-    Ok(Json(BatchAnswer { next_seq: log.next }))
+    Ok(Json(BatchAnswer { next_seq: log.next, answers_incomplete: false }))
 }
 
 async fn nodes(State(central): State<Central>, Json(report): Json<NodesReport>) -> StatusCode {

@@ -231,7 +231,11 @@ async fn how_a_node_is_comes_to_the_central_one_and_is_asked_for_after_a_restart
     let told = plant.central.reported(|it| said(it, |it| it.ready == Some(false))).await;
     assert_eq!((&told.nodes[0].reasons, told.nodes[0].progress.len()), (&reasons, 0));
     let view = operator.node_show("plant", "a").await.expect("it is shown");
-    assert_eq!((view.ready, &view.reasons), (Some(false), &reasons));
+    let expected = vec!["node a is not ready: the container engine does not answer".to_owned()];
+    assert_eq!((view.ready, &view.reasons), (Some(false), &expected));
+    let status = operator.status().await.expect("it is shown");
+    let said = status.attention.iter().find(|it| it.subject == "plant/a").expect("attention");
+    assert_eq!((said.cause.as_str(), &said.sentence), ("node-not-ready", &expected[0]));
 
     role.stop().await;
     let role = plant.start(None).await;

@@ -55,11 +55,11 @@ pub(crate) struct Logs {
 /// Why is it not running yet, who has to act, and what happens next
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
+    colony why                                          the whole fleet\n  \
     colony why hello\n  \
     colony why hello --site plant-b\n  \
-    colony why --site plant-b                           the site as a whole")]
+    colony why --site plant-b                           everything at the site")]
 pub(crate) struct Why {
-    #[arg(required_unless_present = "site")]
     pub(crate) deployment: Option<String>,
     #[arg(long)]
     pub(crate) site: Option<String>,

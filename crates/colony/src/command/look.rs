@@ -110,7 +110,7 @@ pub(super) async fn why(client: &Client, args: Why, out: &mut Out) -> anyhow::Re
     let view = match (&args.deployment, site) {
         (Some(name), _) => client.deployment_why(name, site).await?,
         (None, Some(site)) => client.site_why(site).await?,
-        (None, None) => anyhow::bail!("name a deployment or a site"),
+        (None, None) => client.fleet_why().await?,
     };
     out.show(&view, talk::why)?;
     Ok(0)

@@ -103,9 +103,9 @@ async fn a_watch_whose_time_is_up_says_why_and_is_exit_5() {
         &[sample::hello("in-progress", "1.0", json!([site]))],
         "hello  home/laptop  INSTALLING 1.0  commit 3f2a1c9\n\
          home: INSTALLING 1.0\n\n\
-         home/laptop: node laptop is INSTALLING in attempt 1\n  \
-         who: node laptop\n  \
-         next: node laptop reports how it goes\n\
+         home/laptop: attempt 1 is under way on node laptop\n  \
+         who: colony   cause: in-progress\n  \
+         next: node laptop reports how it went\n\
          exit 5",
         "hello 1.0: create 1\n\
          not watching any more; hello goes on on 1 node\n\
@@ -245,9 +245,9 @@ fn event() -> Value {
 
 fn why() -> Response {
     axum::Json(json!({"subject": "hello", "summary": "home: INSTALLING 1.0", "reasons": [{
-        "site": "home", "nodes": ["laptop"], "owner": "node laptop",
-        "sentence": "node laptop is INSTALLING in attempt 1",
-        "next": "node laptop reports how it goes",
+        "site": "home", "nodes": ["laptop"], "owner": "colony", "cause": "in-progress",
+        "sentence": "attempt 1 is under way on node laptop",
+        "next": "node laptop reports how it went",
     }]}))
     .into_response()
 }

@@ -21,7 +21,16 @@ fn site_lines(view: &DeploymentView, site: &DeploymentSite, look: &Look) -> Vec<
         return vec![(true, bare_line(view, site, look))];
     }
     let line = |it| (urgent(it), placement_line(view, site, it, look));
-    site.placements.iter().map(line).collect()
+    let placements = site.placements.iter().map(line);
+    placements.chain(open_decision(view, site).map(|it| (true, it))).collect()
+}
+
+/// `hello  plant-b  waits for operator: the soak ended …; do: colony deployment promote …`
+fn open_decision(view: &DeploymentView, site: &DeploymentSite) -> Option<String> {
+    let open = site.why.iter().find(|it| it.command.is_some())?;
+    let command = open.command.as_deref().unwrap_or_default();
+    let (name, site, owner) = (&view.name, &site.site, &open.owner);
+    Some(format!("{name}  {site}  waits for {owner} ({}); do: {command}", open.cause))
 }
 
 fn urgent(placement: &PlacementView) -> bool {
@@ -47,15 +56,15 @@ fn placement_line(
 /// `hello  plant-b  PENDING 1.1  commit 3f2a1c0  the site has not taken it yet`
 fn bare_line(view: &DeploymentView, site: &DeploymentSite, look: &Look) -> String {
     let version = site.version.as_deref().map(|it| format!(" {it}")).unwrap_or_default();
-    let standing = match (site.standing.as_str(), site.deleted) {
+    let status = match (site.status.as_str(), site.deleted) {
         ("GONE", 1..) => "DELETED",
         (other, _) => other,
     };
     let mut parts =
-        vec![view.name.to_string(), site.site.to_string(), format!("{standing}{version}")];
+        vec![view.name.to_string(), site.site.to_string(), format!("{status}{version}")];
     parts.extend(site.commit.as_ref().map(|it| format!("commit {}", it.short())));
     parts.extend(site.silent_since.map(|it| format!("site not heard for {}", look.lasting(it))));
-    parts.extend(site.why.first().cloned());
+    parts.extend(site.why.first().map(|it| it.sentence.clone()));
     parts.join("  ")
 }
 
@@ -157,11 +166,11 @@ fn show_rows(site: &DeploymentSite, look: &Look) -> Vec<[String; 6]> {
     if site.placements.is_empty() {
         return vec![[
             site.site.to_string(),
-            site.standing.clone(),
+            site.status.clone(),
             or_dash(site.version.as_deref()),
             short(site.commit.as_ref()),
             look.ago(site.since),
-            or_dash(site.why.first().map(String::as_str)),
+            or_dash(site.why.first().map(|it| it.sentence.as_str())),
         ]];
     }
     let row = |it: &PlacementView| {

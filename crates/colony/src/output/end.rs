@@ -53,11 +53,12 @@ fn rolled_back(view: &DeploymentView) -> End {
     let mut end = End::default();
     for site in &view.sites {
         let Some(back) = &site.rolled_back else { continue };
-        let to = match &back.to {
-            Some(version) => format!("to {version}"),
-            None => "to nothing, for nothing ran before".to_owned(),
-        };
-        end.says.push(format!("ROLLED BACK {to}: {}{}", cause(site), aftermath(site)));
+        end.says.push(match &back.to {
+            Some(version) => {
+                format!("ROLLED BACK to {version}: {}{}", cause(site), aftermath(site))
+            }
+            None => format!("NOT INSTALLED: {}; nothing ran here before", cause(site)),
+        });
         end.hints.extend(look_there(view, site));
         if !site.quarantine.is_empty() {
             end.hints.push(format!(
@@ -180,7 +181,7 @@ fn deferred(view: &DeploymentView, look: &Look) -> Vec<String> {
             let reason = placement.deferred.as_ref().map(|it| &it.reason);
             all.extend(reason.map(|it| format!("{}/{} {it}", site.site, placement.node)));
         }
-        let silent = site.silent_since.filter(|_| site.standing == "PENDING");
+        let silent = site.silent_since.filter(|_| site.status == "PENDING");
         all.extend(silent.map(|it| format!("site {} offline {}", site.site, look.lasting(it))));
     }
     all

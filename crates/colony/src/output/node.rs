@@ -34,6 +34,9 @@ pub(crate) fn list(views: &[NodeView], look: &Look) -> String {
 
 /// `online`, `offline 3 h`
 fn presence(view: &NodeView, look: &Look) -> String {
+    if let Some(since) = view.silent_since {
+        return format!("unknown, site not heard for {}", look.lasting(since));
+    }
     match view.presence {
         Presence::Joined => "never heard".to_owned(),
         Presence::Online => "online".to_owned(),

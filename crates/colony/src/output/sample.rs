@@ -46,7 +46,7 @@ pub(crate) fn hello(outcome: &str, version: &str, sites: Value) -> DeploymentVie
 
 pub(crate) fn site(name: &str, standing: &str, placements: Value) -> Value {
     json!({
-        "site": name, "standing": standing, "since": ago(60), "version": "1.1",
+        "site": name, "status": standing, "since": ago(60), "version": "1.1",
         "commit": commit("3f2a1c9"), "placements": placements,
     })
 }

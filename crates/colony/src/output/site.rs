@@ -12,13 +12,21 @@ pub(crate) fn list(views: &[SiteView], look: &Look) -> String {
         [
             it.name.to_string(),
             presence(it, look),
-            format!("{}/{}", it.nodes.online, it.nodes.total),
+            nodes(it),
             or_dash(Some(&deployments(it))),
             short(it.commit.as_ref()),
             or_dash(Some(&remarks(it, look).join("; "))),
         ]
     });
     table(["SITE", "PRESENCE", "NODES", "DEPLOYMENTS", "COMMIT", "SAYS"], rows, look)
+}
+
+/// `2/3` online, or `?/3` while the site is not heard.
+fn nodes(view: &SiteView) -> String {
+    match view.nodes.unknown {
+        0 => format!("{}/{}", view.nodes.online, view.nodes.total),
+        _ => format!("?/{}", view.nodes.total),
+    }
 }
 
 /// `online`, `offline 3 h`

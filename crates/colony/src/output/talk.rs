@@ -29,12 +29,15 @@ pub(crate) fn why(view: &WhyView, look: &Look) -> String {
             nodes => format!("{}/{}", reason.site, super::words::some(nodes)),
         };
         text += &format!("\n{place}: {}\n", reason.sentence);
-        text += &format!("  who: {}\n", reason.owner);
+        text += &format!("  who: {}   cause: {}\n", reason.owner, reason.cause);
         if let Some(since) = reason.since {
             text += &format!("  since: {} ago\n", look.lasting(since));
         }
         if let Some(act) = &reason.act {
             text += &format!("  do: {act}\n");
+        }
+        if let Some(command) = &reason.command {
+            text += &format!("  run: {command}\n");
         }
         let when = reason.next_at.map(|it| format!(" ({})", look.until(it))).unwrap_or_default();
         if !reason.next.is_empty() {

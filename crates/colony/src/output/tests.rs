@@ -29,7 +29,8 @@ fn a_line_says_what_a_placement_waits_for() {
     );
     let waiting = with(
         site("plant-b", "PENDING", json!([])),
-        json!({"why": ["the site has not taken the commit yet"], "silentSince": ago(300)}),
+        json!({"why": [{"site": "plant-b", "cause": "not-fetched", "owner": "colony",
+            "sentence": "the site has not taken the commit yet"}], "silentSince": ago(300)}),
     );
     let home = site("home", "FAILED(install)", json!([pulling, failing, stale]));
     let view = hello("in-progress", "1.1", json!([home, waiting]));
@@ -68,7 +69,7 @@ fn a_first_install_goes_back_to_nothing() {
         "reason": "it exited with 1"}]);
     let view = hello("rolled-back", "1.0", json!([home]));
     assert_snapshot!(told(&view, Goal::Present), @r"
-    ROLLED BACK to nothing, for nothing ran before: home: it exited with 1; 1.0 quarantined
+    NOT INSTALLED: home: it exited with 1; nothing ran here before
     lift: colony quarantine release hello --site home
     ");
 }
@@ -331,6 +332,7 @@ fn why_is_a_sentence_and_then_who_acts() {
         "subject": "hello@plant-b",
         "summary": "INSTALLED 1.1; node b2 deferred: offline 3 h; catches up on return",
         "reasons": [{"site": "plant-b", "nodes": ["b2"], "sentence": "b2 is offline",
+            "cause": "node-offline",
             "owner": "device owner", "act": "switch it on", "since": ago(10_800),
             "next": "it is updated to 1.1 when it returns"}],
     }));
@@ -338,7 +340,7 @@ fn why_is_a_sentence_and_then_who_acts() {
     INSTALLED 1.1; node b2 deferred: offline 3 h; catches up on return
 
     plant-b/b2: b2 is offline
-      who: device owner
+      who: device owner   cause: node-offline
       since: 3 h ago
       do: switch it on
       next: it is updated to 1.1 when it returns

@@ -19,7 +19,7 @@ fn git_down() {
 
     // Taken, shown as not committed, and said why.
     let open = fleet.see("second", |it| it["outcome"] == "in-progress");
-    assert_eq!(open["sites"][0]["standing"], "PENDING", "{open:#}");
+    assert_eq!(open["sites"][0]["status"], "PENDING", "{open:#}");
     let why = || fleet.colony(["why", "second"]).ok();
     wait("a reason", || {
         Some(why())

@@ -13,6 +13,7 @@ mod kit;
 
 use std::path::PathBuf;
 
+mod agreement;
 mod backup;
 mod by_hand;
 mod database;

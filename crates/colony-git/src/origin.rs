@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 
-use colony_core::id::{BlobId, GitRevision};
+use colony_core::id::GitRevision;
 use gix::revision::walk::Sorting;
 use gix::traverse::commit::simple::CommitTimeOrder;
 use gix::{ObjectId, Repository};
@@ -19,25 +19,18 @@ const DOING: &str = "walk the history";
 /// Files that have not changed for longer have no commit.
 const WALK_LIMIT: usize = 10_000;
 
-/// The commit that brought a file's content.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Origin {
-    pub path: String,
-    pub blob: BlobId,
-    pub revision: GitRevision,
-}
-
-/// Of the files below `folder` in which `old` and `head` differ; of all without `old`.
-pub(super) fn origins(
+/// The commits, by path, of the files below `folder` in which `old` and `head`
+/// differ; of all files without `old`.
+pub(crate) fn origins(
     repo: &Repository,
     folder: &str,
     old: Option<ObjectId>,
     head: ObjectId,
-) -> Result<Vec<Origin>, Error> {
+) -> Result<BTreeMap<String, GitRevision>, Error> {
     let mut open = changed(repo, folder, old, head)?;
     let order = Sorting::ByCommitTime(CommitTimeOrder::NewestFirst);
     let walk = repo.rev_walk([head]).with_hidden(old).sorting(order);
-    let mut found = Vec::new();
+    let mut found = BTreeMap::new();
     for step in walk.all().map_err(doing(DOING))?.take(WALK_LIMIT) {
         if open.is_empty() {
             break;
@@ -46,8 +39,7 @@ pub(super) fn origins(
         for (path, id) in brought(repo, folder, commit)? {
             if open.get(&path) == Some(&id) {
                 open.remove(&path);
-                let (blob, revision) = (repo::blob_id(id)?, repo::revision(commit)?);
-                found.push(Origin { path, blob, revision });
+                found.insert(path, repo::revision(commit)?);
             }
         }
     }

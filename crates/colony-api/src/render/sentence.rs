@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use colony_api::view::{DeploymentSite, DeploymentView, Outcome, PlacementView};
-use colony_core::state::State;
+use colony_core::fleet::Outcome;
+use colony_core::state::{Op, State};
+
+use crate::view::{DeploymentSite, DeploymentView, PlacementView};
 
 /// How many places are named.
 const SHOWN: usize = 3;
@@ -24,12 +26,15 @@ fn installed(view: &DeploymentView) -> String {
     let version = view.version.as_deref().map(|it| format!(" {it}")).unwrap_or_default();
     let commit = view.sites.iter().find_map(|it| it.commit.as_ref());
     let commit = commit.map(|it| format!(", commit {}", it.short())).unwrap_or_default();
-    format!("INSTALLED{version} on {}{commit}", nodes(placements(view).count()))
+    let broken = view.sites.iter().find_map(|it| it.findings.first());
+    let broken = broken.map(|it| format!("; the file in Git cannot be used: {it}"));
+    let broken = broken.unwrap_or_default();
+    format!("INSTALLED{version} on {}{commit}{broken}", nodes(placements(view).count()))
 }
 
 /// `INSTALLED 2, UPDATING 1`.
 fn progress(view: &DeploymentView) -> String {
-    let why = view.sites.iter().flat_map(|it| it.why.first()).next();
+    let why = view.sites.iter().flat_map(|it| it.why.first()).next().map(|it| &it.sentence);
     let states = states(view);
     match (states.is_empty(), why) {
         (true, Some(why)) => why.clone(),
@@ -50,7 +55,8 @@ fn states(view: &DeploymentView) -> String {
         *counts.entry(it.state.to_string()).or_default() += 1;
     }
     let deleted: u64 = view.sites.iter().map(|it| it.deleted).sum();
-    if deleted > 0 {
+    // Placements of the past say something only while the deployment leaves.
+    if deleted > 0 && is_leaving(view) {
         *counts.entry("DELETED".to_owned()).or_default() += usize::try_from(deleted).unwrap_or(0);
     }
     let counts: Vec<String> =
@@ -58,13 +64,20 @@ fn states(view: &DeploymentView) -> String {
     counts.join(", ")
 }
 
+fn is_leaving(view: &DeploymentView) -> bool {
+    let leaving = |it: &PlacementView| {
+        matches!(it.state, State::Deleting | State::Failed(Op::Delete) | State::Unknown(Op::Delete))
+    };
+    view.sites.iter().all(|it| it.status == "GONE" || it.placements.iter().all(leaving))
+}
+
 fn deferred(view: &DeploymentView) -> String {
     let nodes = placements(view).filter_map(|(site, it)| {
         let reason = &it.deferred.as_ref()?.reason;
         Some(format!("{}/{} {reason}", site.site, it.node))
     });
-    let sites = view.sites.iter().filter(|it| it.placements.is_empty() && it.standing != "GONE");
-    let sites = sites.map(|it| format!("site {} ({})", it.site, it.standing));
+    let sites = view.sites.iter().filter(|it| it.placements.is_empty() && it.status != "GONE");
+    let sites = sites.map(|it| format!("site {} ({})", it.site, it.status));
     short(nodes.chain(sites).collect())
 }
 
@@ -76,29 +89,55 @@ fn failed(view: &DeploymentView) -> String {
             causes.push(format!("stopped at {}/{}: {said}", site.site, it.node));
         } else if site.conflict.is_some() {
             causes
-                .push(format!("conflict at {}: Git holds something else than expected", site.site));
+                .push(format!("conflict at {}: another author changed the file in Git", site.site));
         } else if let Some(it) = site.findings.first() {
             causes.push(format!("site {} refuses the file: {it}", site.site));
         } else if site.placements.is_empty() {
             causes.push(format!("site {} has no node that fits", site.site));
         }
+        causes.extend(site.placements.iter().filter_map(|it| given_up(site, it)));
     }
     format!("FAILED: {}", short(causes))
 }
 
+/// A placement that failed and is not tried again.
+fn given_up(site: &DeploymentSite, placement: &PlacementView) -> Option<String> {
+    let failure = placement.failure.as_ref()?;
+    let failed = matches!(placement.state, State::Failed(_)) && failure.retry_at.is_none();
+    let said = said(&failure.code, &failure.message);
+    (failed && site.stopped.is_none()).then(|| format!("{}/{}: {said}", site.site, placement.node))
+}
+
+/// Every site that went back, in one sentence each.
 fn rolled_back(view: &DeploymentView) -> String {
-    let site =
-        view.sites.iter().find(|it| it.rolled_back.is_some() || it.standing == "ROLLED_BACK");
-    let Some(site) = site else { return "ROLLED BACK".to_owned() };
+    let sites: Vec<&DeploymentSite> = view
+        .sites
+        .iter()
+        .filter(|it| it.rolled_back.is_some() || it.status == "ROLLED_BACK")
+        .collect();
+    match sites.is_empty() {
+        true => "ROLLED BACK".to_owned(),
+        false => short(sites.into_iter().map(site_rolled_back).collect()),
+    }
+}
+
+fn site_rolled_back(site: &DeploymentSite) -> String {
     let Some(pair) = &site.rolled_back else {
         return format!("ROLLED BACK on some nodes of {}", site.site);
     };
-    let back =
-        pair.to.as_deref().map_or("; nothing ran before".to_owned(), |it| format!(" to {it}"));
     let bad = pair.from.as_deref().unwrap_or("the revision");
-    let condemned = site.quarantine.iter().find(|it| it.version == pair.from);
-    let reason = condemned.map(|it| format!(": {}/{}", site.site, it.reason)).unwrap_or_default();
-    let quarantined = condemned.map(|_| format!("; {bad} quarantined")).unwrap_or_default();
+    let same = pair.to.is_some() && pair.to == pair.from;
+    let quarantine = site.quarantine.iter().find(|it| it.version == pair.from);
+    let reason = quarantine.map(|it| format!(": {}/{}", site.site, it.reason)).unwrap_or_default();
+    let Some(good) = &pair.to else {
+        return format!("NOT INSTALLED at {}{reason}; nothing ran here before", site.site);
+    };
+    let back = match same {
+        true => format!(" to the revision of {good} before, with its parameters"),
+        false => format!(" to {good}"),
+    };
+    let what = if same { format!("the new revision of {bad}") } else { bad.to_owned() };
+    let quarantined = quarantine.map(|_| format!("; {what} quarantined")).unwrap_or_default();
     let revert = match (&pair.revert, &pair.not_reverted) {
         (Some(commit), _) => format!(", revert commit {}", commit.short()),
         (None, Some(why)) => format!(", not reverted: {why}"),

@@ -1,56 +1,55 @@
-//! A deployment at one site, as the site told it and as CO wants it.
+//! A deployment at one site: what the site reported and what Git wants there.
 
-use colony_api::request::ReleaseWhat;
-use colony_api::view::{
+use colony_core::event::{HoldScope, Presence};
+use colony_core::fleet::{self, DeploymentView, Outcome, Share, SiteView, Target};
+use colony_core::id::{BlobId, DeploymentName, GitRevision, SiteName};
+use colony_core::site::{Quarantine, deployment_path};
+use colony_core::time::{Spoken, Wall};
+use colony_margo::Digest;
+
+use super::{Context, failure, failure_clause, placement_failure, target_blob};
+use crate::request::ReleaseWhat;
+use crate::site::PullHealth;
+use crate::view::{
     ConflictView, Deferred, DeploymentSite, HoldView, PlacementView, QuarantineView,
     RolledBackView, StoppedView,
 };
-use colony_core::event::{HoldScope, Presence};
-use colony_core::fleet::{self, DeploymentView, Fleet, SiteView, Target};
-use colony_core::id::{BlobId, DeploymentName, GitRevision, SiteName};
-use colony_core::time::{Spoken, Wall};
-
-use super::why::causes;
-use super::{Versions, clause, failed, failure, silent, target_blob, version_of};
-use crate::repo::{Facts, Origins, path};
 
 /// One deployment at one site.
-pub(super) struct Told<'a> {
-    pub fleet: &'a Fleet,
-    pub site: &'a SiteName,
-    pub view: &'a SiteView,
-    pub name: &'a DeploymentName,
-    pub versions: &'a Versions,
-    pub origins: &'a Origins,
-    pub now: Wall,
+pub(super) struct DeploymentSiteBuilder<'a> {
+    pub(super) site: &'a SiteName,
+    pub(super) view: &'a SiteView,
+    pub(super) name: &'a DeploymentName,
+    pub(super) context: &'a Context<'a>,
 }
 
-impl Told<'_> {
-    pub(super) fn site(&self, queued: Option<&Facts>) -> DeploymentSite {
+impl DeploymentSiteBuilder<'_> {
+    pub(super) fn build(&self) -> DeploymentSite {
         let deployment = self.view.deployment_named(self.name);
         let target = self.view.targets.get(self.name);
         let placements = self.view.deployments_named(self.name);
         let placements = placements.flat_map(|it| self.view.placements_of(&it.id));
         let archive = deployment.and_then(|it| self.view.archives.get(&it.id));
+        let path = deployment_path(self.site, self.name);
         DeploymentSite {
             site: self.site.clone(),
             id: deployment.map(|it| it.id.clone()),
-            standing: self.view.standing(self.name).to_string(),
+            status: self.view.standing(self.name).to_string(),
             since: self.since(deployment, target),
-            version: self.version(deployment, target, queued),
+            version: self.version(deployment, target, &path),
             commit: match target {
                 Some(target) => commit(target),
-                None => deployment.and_then(|it| self.origin(&it.accepted.blob)),
+                None => deployment.and_then(|it| it.commit.clone()),
             },
-            silent_since: silent(self.view, self.now),
-            placements: placements.map(|it| self.placement(it, target)).collect(),
+            silent_since: self.view.silent_since(self.context.now),
+            placements: placements.map(|it| self.placement(it, deployment, target)).collect(),
             quarantine: deployment.map(|it| self.quarantine(it)).unwrap_or_default(),
             rolled_back: deployment.and_then(|it| self.rolled_back(it, target)),
             stopped: deployment.and_then(stopped),
             rollout: deployment.and_then(|it| it.rollout.as_ref()).map(Into::into),
             hold: deployment.and_then(|it| self.hold(it)),
             conflict: target.and_then(conflict),
-            findings: self.view.files.get(&path(self.site, self.name)).cloned().unwrap_or_default(),
+            findings: self.view.files.get(&path).map(|it| it.findings.clone()).unwrap_or_default(),
             deleted: archive.map_or(0, |it| it.deleted),
             unconfirmed: archive.map_or(0, |it| it.unconfirmed),
             why: Vec::new(),
@@ -64,55 +63,61 @@ impl Told<'_> {
             | Target::Accepted { since, .. }
             | Target::Conflict { since, .. } => *since,
         });
-        let told = deployment.map(|it| it.since);
-        wanted.max(told).unwrap_or_default()
+        let reported = deployment.map(|it| it.since);
+        wanted.max(reported).unwrap_or_default()
     }
 
-    /// What Git wants here, or will when the queue is written.
+    /// What Git wants here, or will when the queue is written; of a deployment
+    /// that is leaving, what it was.
     fn version(
         &self,
         deployment: Option<&DeploymentView>,
         target: Option<&Target>,
-        queued: Option<&Facts>,
+        path: &str,
     ) -> Option<String> {
+        let queued = self.context.queued.get(path);
         if let (Some(Target::Planned { .. }), Some(queued)) = (target, queued) {
             return Some(queued.version.clone());
         }
-        let live = deployment.filter(|it| !it.withdrawn).map(|it| &it.accepted.blob);
-        version_of(self.versions, target.and_then(target_blob).or(live)?)
+        let accepted = deployment.map(|it| &it.accepted.blob);
+        self.context.version(target.and_then(target_blob).or(accepted)?)
     }
 
-    fn placement(&self, it: &fleet::PlacementView, target: Option<&Target>) -> PlacementView {
+    fn placement(
+        &self,
+        it: &fleet::PlacementView,
+        deployment: Option<&DeploymentView>,
+        target: Option<&Target>,
+    ) -> PlacementView {
         let node = self.view.nodes.get(&it.id.node);
         let runs = it.revisions.target.as_ref().map(|it| &it.blob);
-        let wanted = target.filter(|it| runs.is_some() && target_blob(it) == runs);
-        let commit = wanted.and_then(commit).or_else(|| self.origin(runs?));
-        let share = self.view.share(it);
+        let version = |it: &BlobId| self.context.version(it);
+        let deferred = self.view.share(it) == Share::Deferred;
         PlacementView {
             node: it.id.node.clone(),
             state: it.state,
             since: it.since,
-            version: runs.and_then(|it| version_of(self.versions, it)),
-            last_good: it.revisions.last_good.as_ref().and_then(|it| self.version_of(&it.blob)),
-            commit,
+            version: runs.and_then(version),
+            last_good: it.revisions.last_good.as_ref().and_then(|it| version(&it.blob)),
+            commit: runs.and_then(|it| brought_by(it, deployment, target)),
             attempt: it.attempt,
             presence: node.map_or(Presence::Offline, |it| it.presence),
             last_heard: node.filter(|it| !it.is_online()).map(|it| it.since),
-            deferred: (share == fleet::Share::Deferred).then(|| self.deferred(node)),
-            failure: failed(it),
-            progress: None,
+            deferred: deferred.then(|| self.deferred(node)),
+            failure: placement_failure(it),
+            progress: self.pull(it).map(|it| it.to_string()),
             flagged: it.flagged.as_ref().map(ToString::to_string),
         }
     }
 
-    /// The commit that brought what the file holds, if it still holds it.
-    fn origin(&self, blob: &BlobId) -> Option<GitRevision> {
-        let (held, commit) = self.origins.get(&path(self.site, self.name))?;
-        (held == blob).then(|| commit.clone())
-    }
-
-    fn version_of(&self, blob: &BlobId) -> Option<String> {
-        version_of(self.versions, blob)
+    /// How far the images of an attempt under way are: the last report says it.
+    fn pull(&self, placement: &fleet::PlacementView) -> Option<PullHealth> {
+        if !placement.state.is_in_flight() || self.view.silent_since(self.context.now).is_some() {
+            return None;
+        }
+        let (_, report) = (self.context.report)(self.site)?;
+        let node = report.nodes.iter().find(|it| it.name == placement.id.node)?;
+        node.progress.iter().find(|it| it.deployment == placement.id.deployment).cloned()
     }
 
     fn deferred(&self, node: Option<&fleet::NodeView>) -> Deferred {
@@ -121,7 +126,7 @@ impl Told<'_> {
             None => "the node is gone".to_owned(),
             Some(Presence::Joined) => "not heard yet".to_owned(),
             Some(Presence::Online | Presence::Suspect | Presence::Offline) => {
-                let lasting = since.map_or(Default::default(), |it| self.now.since(it));
+                let lasting = since.map_or(Default::default(), |it| self.context.now.since(it));
                 format!("offline {}", Spoken(lasting))
             }
         };
@@ -129,12 +134,12 @@ impl Told<'_> {
     }
 
     fn quarantine(&self, deployment: &DeploymentView) -> Vec<QuarantineView> {
-        let shown = |(workload, it): (&colony_margo::Digest, &colony_core::site::Quarantine)| {
+        let shown = |(workload, it): (&Digest, &Quarantine)| {
             let node = it.node.as_ref().map(|it| format!("{it} ")).unwrap_or_default();
             QuarantineView {
-                version: self.version_of(&it.revision.blob),
+                version: self.context.version(&it.revision.blob),
                 workload: workload.to_string(),
-                reason: format!("{node}{}", clause(&it.failure)),
+                reason: format!("{node}{}", failure_clause(&it.failure)),
                 node: it.node.clone(),
                 failure: Some(failure(&it.failure)),
                 since: it.since,
@@ -155,21 +160,23 @@ impl Told<'_> {
             && good.is_some_and(|it| *it != deployment.accepted.blob);
         let not_reverted = match good {
             None => Some("nothing ran before; the file stays, quarantined".to_owned()),
-            Some(_) if moved => Some("somebody has written the file since".to_owned()),
+            Some(_) if moved => Some("the file was changed since".to_owned()),
             Some(_) => None,
         };
         Some(RolledBackView {
-            from: self.version_of(&pair.bad.blob),
-            to: good.and_then(|it| self.version_of(it)),
+            from: self.context.version(&pair.bad.blob),
+            to: good.and_then(|it| self.context.version(it)),
             since: pair.since,
             revert: restored.and_then(commit),
             not_reverted,
         })
     }
 
+    /// The deployment's own hold, or that of the whole site.
     fn hold(&self, deployment: &DeploymentView) -> Option<HoldView> {
-        let own = self.view.holds.holds.get(&HoldScope::Deployment(deployment.id.clone()));
-        let hold = own.or_else(|| self.view.holds.holds.get(&HoldScope::Site))?;
+        let holds = &self.view.holds.holds;
+        let own = holds.get(&HoldScope::Deployment(deployment.id.clone()));
+        let hold = own.or_else(|| holds.get(&HoldScope::Site))?;
         Some(HoldView {
             what: ReleaseWhat::Hold,
             deployment: own.map(|_| deployment.name.clone()),
@@ -179,12 +186,48 @@ impl Told<'_> {
             commit: None,
         })
     }
+}
 
-    /// What it waits for, as sentences.
-    pub(super) fn why(&self, git: Option<&str>) -> Vec<String> {
-        let causes = causes(self.fleet, (self.site, self.name), git, self.now);
-        causes.into_iter().flatten().map(|it| it.to_string()).collect()
-    }
+/// The commit that brought a revision, where that is known.
+fn brought_by(
+    blob: &BlobId,
+    deployment: Option<&DeploymentView>,
+    target: Option<&Target>,
+) -> Option<GitRevision> {
+    let wanted = target.filter(|it| target_blob(it) == Some(blob)).and_then(commit);
+    let accepted = deployment.filter(|it| it.accepted.blob == *blob);
+    wanted.or_else(|| accepted.and_then(|it| it.commit.clone()))
+}
+
+/// A site where nothing is left of the deployment.
+pub(super) fn archived(
+    site: &SiteName,
+    view: &SiteView,
+    name: &DeploymentName,
+) -> Option<(DeploymentSite, Outcome)> {
+    let own = view.archives.values().filter(|it| it.name.as_ref() == Some(name));
+    let last = own.max_by_key(|it| it.last)?;
+    let shown = DeploymentSite {
+        site: site.clone(),
+        id: None,
+        status: "GONE".to_owned(),
+        since: last.last,
+        version: None,
+        commit: None,
+        silent_since: None,
+        placements: Vec::new(),
+        quarantine: Vec::new(),
+        rolled_back: None,
+        stopped: None,
+        rollout: None,
+        hold: None,
+        conflict: None,
+        findings: Vec::new(),
+        deleted: last.deleted,
+        unconfirmed: last.unconfirmed,
+        why: Vec::new(),
+    };
+    Some((shown, Outcome::Deleted))
 }
 
 fn commit(target: &Target) -> Option<GitRevision> {

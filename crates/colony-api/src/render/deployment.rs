@@ -1,0 +1,87 @@
+//! A deployment over its sites.
+
+use std::collections::BTreeSet;
+
+use colony_core::fleet::{Fleet, Outcome, SiteView, overall};
+use colony_core::id::{DeploymentName, SiteName};
+use colony_core::site::deployment_path;
+
+use super::deployment_site::{DeploymentSiteBuilder, archived};
+use super::why::reason;
+use super::{Context, sentence, target_blob};
+use crate::view::{DeploymentSite, DeploymentView};
+
+/// Every deployment that is somewhere, or is to be.
+pub fn deployments(fleet: &Fleet, context: &Context<'_>) -> Vec<DeploymentView> {
+    fleet.deployment_names().filter_map(|it| deployment(fleet, it, context)).collect()
+}
+
+/// One deployment, also one that is gone; `None` if there never was one.
+pub fn deployment(
+    fleet: &Fleet,
+    name: &DeploymentName,
+    context: &Context<'_>,
+) -> Option<DeploymentView> {
+    let sees = |site: &SiteName| (context.sees)(site);
+    let live: Vec<(&SiteName, &SiteView)> = fleet.sites_of(name).filter(|it| sees(it.0)).collect();
+    let mut sites: Vec<(DeploymentSite, Outcome)> =
+        live.iter().map(|(site, view)| at_site(fleet, site, view, name, context)).collect();
+    let leaving = live.iter().all(|(_, view)| view.deployments_named(name).all(|it| it.withdrawn));
+    if leaving {
+        let there: BTreeSet<&SiteName> = live.iter().map(|it| it.0).collect();
+        let gone = fleet.sites().filter(|it| sees(it.0) && !there.contains(it.0));
+        sites.extend(gone.filter_map(|(site, view)| archived(site, view, name)));
+    }
+    if sites.is_empty() {
+        return None;
+    }
+    let outcomes: Vec<Outcome> = sites.iter().map(|it| it.1).collect();
+    let sites: Vec<DeploymentSite> = sites.into_iter().map(|it| it.0).collect();
+    let view = DeploymentView {
+        name: name.clone(),
+        application: application(&live, name, context),
+        version: common_version(&sites),
+        outcome: overall(&outcomes),
+        sentence: String::new(),
+        sites,
+    };
+    Some(DeploymentView { sentence: sentence::deployment(&view), ..view })
+}
+
+fn at_site(
+    fleet: &Fleet,
+    site: &SiteName,
+    view: &SiteView,
+    name: &DeploymentName,
+    context: &Context<'_>,
+) -> (DeploymentSite, Outcome) {
+    let outcome = view.outcome(site, name, context.now);
+    let mut shown = DeploymentSiteBuilder { site, view, name, context }.build();
+    if outcome != Outcome::Installed {
+        let whys = fleet.why(site, name, context.git_problem, context.now).unwrap_or_default();
+        shown.why = whys.iter().map(|it| reason(site, it, context)).collect();
+    }
+    (shown, outcome)
+}
+
+fn application(
+    live: &[(&SiteName, &SiteView)],
+    name: &DeploymentName,
+    context: &Context<'_>,
+) -> String {
+    let queued = live.iter().find_map(|(site, _)| context.queued.get(&deployment_path(site, name)));
+    let known = live.iter().find_map(|(_, view)| {
+        let wanted = view.targets.get(name).and_then(target_blob);
+        let accepted = view.deployment_named(name).map(|it| &it.accepted.blob);
+        context.versions.get(wanted.or(accepted)?)
+    });
+    let application = queued.or(known.map(|it| &**it)).map(|it| it.application.as_str());
+    application.or(context.gone).unwrap_or_default().to_owned()
+}
+
+/// The version of all sites, if they have the same.
+fn common_version(sites: &[DeploymentSite]) -> Option<String> {
+    let mut versions = sites.iter().filter(|it| it.status != "GONE").map(|it| &it.version);
+    let first = versions.next()?.clone();
+    versions.all(|it| *it == first).then_some(first)?
+}

@@ -1,0 +1,170 @@
+//! What people are shown, computed from the fleet's projection.
+//!
+//! Both orchestrators render with these functions: the central one its fleet,
+//! a local one the fleet of its own site. All are pure; what lies beside the
+//! projection comes in a `Context`.
+
+mod attention;
+mod command;
+mod deployment;
+mod deployment_site;
+mod node;
+mod sentence;
+mod site;
+mod status;
+mod why;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use colony_core::attempt::Failure;
+use colony_core::document::FileFacts;
+use colony_core::fleet::{Fleet, PlacementView, Target};
+use colony_core::id::{BlobId, DeploymentName, NodeName, SiteName};
+use colony_core::time::Wall;
+use colony_margo::Problem;
+
+pub use deployment::{deployment, deployments};
+pub use node::{node, nodes};
+pub use site::{site, sites};
+pub use status::{About, status};
+pub use why::{why_deployment, why_fleet, why_site};
+
+use crate::problem::Kind;
+use crate::site::NodesReport;
+use crate::view::FailureView;
+
+/// What files say, by blob.
+pub type Versions = BTreeMap<BlobId, Arc<FileFacts>>;
+
+/// The health that a site's orchestrator reported last, and when.
+pub type SiteReport = (Wall, Arc<NodesReport>);
+
+/// What a view needs beside the fleet.
+pub struct Context<'a> {
+    pub now: Wall,
+    pub versions: &'a Versions,
+    /// Files that are accepted and not committed yet, by path.
+    pub queued: &'a BTreeMap<String, FileFacts>,
+    /// Labels of sites, from Git.
+    pub labels: &'a BTreeMap<SiteName, BTreeMap<String, String>>,
+    pub report: &'a (dyn Fn(&SiteName) -> Option<SiteReport> + Sync),
+    /// The application of a deployment that is gone everywhere.
+    pub gone: Option<&'a str>,
+    /// What the repository said when it refused the last commit.
+    pub git_problem: Option<&'a str>,
+    /// Nothing of other sites is shown.
+    pub sees: &'a (dyn Fn(&SiteName) -> bool + Sync),
+}
+
+impl fmt::Debug for Context<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("now", &self.now).finish_non_exhaustive()
+    }
+}
+
+impl Context<'_> {
+    fn version(&self, blob: &BlobId) -> Option<String> {
+        self.versions.get(blob).map(|it| it.version.clone())
+    }
+}
+
+/// The file that the central orchestrator itself wants.
+fn target_blob(target: &Target) -> Option<&BlobId> {
+    match target {
+        Target::Committed { blob, .. } | Target::Accepted { blob, .. } => blob.as_ref(),
+        Target::Planned { .. } | Target::Conflict { .. } => None,
+    }
+}
+
+/// Every blob whose version a view of these deployments names.
+pub fn blobs_of<'a>(
+    fleet: &Fleet,
+    names: impl Iterator<Item = &'a DeploymentName>,
+) -> std::collections::BTreeSet<BlobId> {
+    let mut blobs = std::collections::BTreeSet::new();
+    for name in names {
+        for (_, view) in fleet.sites_of(name) {
+            blobs.extend(view.targets.get(name).and_then(target_blob).cloned());
+            for it in view.deployments_named(name) {
+                let own = std::iter::once(&it.accepted).chain(&it.good);
+                let left = it.rolled_back.iter().flat_map(|it| [Some(&it.bad), it.good.as_ref()]);
+                let bad = it.quarantine.values().map(|it| &it.revision);
+                let placed = view.placements_of(&it.id).flat_map(|it| it.revisions.iter());
+                let all = own.chain(left.flatten()).chain(bad).chain(placed);
+                blobs.extend(all.map(|it| it.blob.clone()));
+            }
+        }
+    }
+    blobs
+}
+
+fn failure(failure: &Failure) -> FailureView {
+    FailureView {
+        code: failure.code.to_string(),
+        message: failure.message.clone(),
+        source: failure.source.clone(),
+        tries: None,
+        of: None,
+        retry_at: None,
+        remedy: Some(failure.code.remedy().to_owned()),
+        log: failure.log.clone(),
+    }
+}
+
+/// The failure of a placement, and how it goes on.
+fn placement_failure(placement: &PlacementView) -> Option<FailureView> {
+    let retry = placement.retry;
+    placement.failure.as_ref().map(|it| FailureView {
+        tries: retry.map(|it| it.tried),
+        of: retry.and_then(|it| it.of),
+        retry_at: retry.and_then(|it| it.at),
+        ..failure(it)
+    })
+}
+
+/// `unhealthy (GET / 500, 3×)`.
+fn failure_clause(failure: &Failure) -> String {
+    let line: String =
+        failure.message.lines().next().unwrap_or_default().chars().take(200).collect();
+    if line.is_empty() { failure.code.to_string() } else { format!("{} ({line})", failure.code) }
+}
+
+/// A site that does not exist, and those that do.
+pub fn unknown_site(fleet: &Fleet, context: &Context<'_>, site: &SiteName) -> Problem {
+    let known = fleet.sites().map(|it| it.0).filter(|it| (context.sees)(it));
+    let known = listed(known, "none yet: add one with `colony site add`");
+    Kind::NotFound.problem(format!("site `{site}` does not exist; there is {known}"))
+}
+
+/// A node that does not exist, and those that do.
+pub fn unknown_node(fleet: &Fleet, site: &SiteName, node: &NodeName) -> Problem {
+    let known = fleet.site(site).into_iter().flat_map(|it| it.nodes.keys());
+    let known = listed(known, "none yet: invite one with `colony node invite`");
+    Kind::NotFound.problem(format!("site {site} has no node `{node}`; there is {known}"))
+}
+
+/// A deployment that does not exist, and those that do.
+pub fn unknown_deployment(
+    fleet: &Fleet,
+    sees: &dyn Fn(&SiteName) -> bool,
+    name: &DeploymentName,
+) -> Problem {
+    let seen = |it: &&DeploymentName| fleet.sites_of(it).any(|at| sees(at.0));
+    let known = fleet.deployment_names().filter(seen);
+    let known = listed(known, "none yet: `colony deploy <application>`");
+    Kind::NotFound.problem(format!("deployment `{name}` does not exist; there is {known}"))
+}
+
+/// The first few names of a list, or what to do when it is empty.
+fn listed<'a, T: fmt::Display + 'a>(names: impl Iterator<Item = &'a T>, none: &str) -> String {
+    const SHOWN: usize = 10;
+    let all: Vec<String> = names.map(ToString::to_string).collect();
+    let more = all.len().saturating_sub(SHOWN);
+    match (all.is_empty(), more) {
+        (true, _) => none.to_owned(),
+        (false, 0) => all.join(", "),
+        (false, more) => format!("{} and {more} more", all[..SHOWN].join(", ")),
+    }
+}

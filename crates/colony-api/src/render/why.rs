@@ -1,0 +1,147 @@
+//! Why something is not as it should be: the answers of the core on the wire.
+
+use serde_json::Value;
+
+use colony_core::event::Presence;
+use colony_core::fleet::{Fleet, SiteView};
+use colony_core::id::{DeploymentName, SiteName};
+use colony_core::time::Spoken;
+use colony_core::why::{Cause, Subject, Why};
+use colony_margo::Problem;
+
+use super::{Context, command, deployment, unknown_deployment, unknown_site};
+use crate::problem::Kind;
+use crate::view::{CauseView, DeploymentSite, ReasonView, WhyView};
+
+/// Why a deployment is not at its end, at one site or wherever it is.
+pub fn why_deployment(
+    fleet: &Fleet,
+    name: &DeploymentName,
+    site: Option<&SiteName>,
+    context: &Context<'_>,
+) -> Result<WhyView, Problem> {
+    let view = deployment(fleet, name, context)
+        .ok_or_else(|| unknown_deployment(fleet, context.sees, name))?;
+    if let Some(site) = site {
+        fleet.site(site).ok_or_else(|| unknown_site(fleet, context, site))?;
+        if !view.sites.iter().any(|it| it.site == *site) {
+            return Err(
+                Kind::NotFound.problem(format!("deployment `{name}` is not at site {site}"))
+            );
+        }
+    }
+    let selected = view.sites.iter().filter(|it| site.is_none_or(|site| *site == it.site));
+    let (mut reasons, mut parts) = (Vec::new(), Vec::new());
+    for shown in selected {
+        parts.push(summary(shown, site.is_none(), context));
+        let whys = fleet.why(&shown.site, name, context.git_problem, context.now);
+        reasons.extend(whys.unwrap_or_default().iter().map(|it| reason(&shown.site, it, context)));
+    }
+    let subject = site.map_or_else(|| name.to_string(), |site| format!("{name}@{site}"));
+    Ok(WhyView { subject, summary: parts.join("; "), reasons })
+}
+
+/// Everything at a site that is not as it should be.
+pub fn why_site(fleet: &Fleet, site: &SiteName, context: &Context<'_>) -> Result<WhyView, Problem> {
+    let view = fleet.site(site).ok_or_else(|| unknown_site(fleet, context, site))?;
+    let reasons = site_reasons(fleet, site, context);
+    let summary = site_summary(view, reasons.len());
+    Ok(WhyView { subject: site.to_string(), summary, reasons })
+}
+
+/// Everything in the fleet that is not as it should be.
+pub fn why_fleet(fleet: &Fleet, context: &Context<'_>) -> WhyView {
+    let sites: Vec<&SiteName> =
+        fleet.sites().map(|it| it.0).filter(|it| (context.sees)(it)).collect();
+    let reasons: Vec<ReasonView> =
+        sites.iter().flat_map(|it| site_reasons(fleet, it, context)).collect();
+    let all = match sites.len() {
+        1 => "1 site".to_owned(),
+        many => format!("{many} sites"),
+    };
+    let summary = match reasons.len() {
+        0 => format!("{all}: everything is as it should be"),
+        _ => format!("{all}: {}", counted(reasons.len())),
+    };
+    WhyView { subject: "fleet".to_owned(), summary, reasons }
+}
+
+fn site_reasons(fleet: &Fleet, site: &SiteName, context: &Context<'_>) -> Vec<ReasonView> {
+    let whys = fleet.why_site(site, context.git_problem, context.now).unwrap_or_default();
+    whys.iter().map(|it| reason(site, it, context)).collect()
+}
+
+fn site_summary(view: &SiteView, reasons: usize) -> String {
+    let online = view.nodes.values().filter(|it| it.is_online()).count();
+    let state = match reasons {
+        0 => "as it should be".to_owned(),
+        many => counted(many),
+    };
+    let deployments = match view.deployments.len() {
+        1 => "1 deployment".to_owned(),
+        many => format!("{many} deployments"),
+    };
+    format!("{state}; {online} of {} nodes online; {deployments}", view.nodes.len())
+}
+
+fn counted(reasons: usize) -> String {
+    match reasons {
+        1 => "1 thing is not as it should be".to_owned(),
+        many => format!("{many} things are not as they should be"),
+    }
+}
+
+/// `INSTALLED 1.1; node b2 deferred: offline 3 h; catches up on return`.
+fn summary(shown: &DeploymentSite, named: bool, context: &Context<'_>) -> String {
+    let version = shown.version.as_deref().map(|it| format!(" {it}")).unwrap_or_default();
+    let site = if named { format!("{}: ", shown.site) } else { String::new() };
+    let mut text = format!("{site}{}{version}", shown.status);
+    for it in &shown.placements {
+        if let Some(deferred) = &it.deferred {
+            let reason = &deferred.reason;
+            text = format!("{text}; node {} deferred: {reason}; catches up on return", it.node);
+        } else if let Some(failure) = &it.failure {
+            let message = failure.message.lines().next().unwrap_or_default();
+            text = format!("{text}; node {} {}: {} {message}", it.node, it.state, failure.code);
+        } else if it.presence == Presence::Offline {
+            let heard = it.last_heard.map(|at| Spoken(context.now.since(at)));
+            let heard = heard.map(|it| format!(", last heard {it} ago")).unwrap_or_default();
+            text = format!("{text}; node {} is offline{heard}", it.node);
+        }
+    }
+    text
+}
+
+/// One answer on the wire: the cause by its published name with its facts, and
+/// the same as a sentence.
+pub(super) fn reason(site: &SiteName, why: &Why, context: &Context<'_>) -> ReasonView {
+    let nodes = match &why.subject {
+        Subject::Placement { nodes, .. } => nodes.iter().map(ToString::to_string).collect(),
+        Subject::Node { node } => vec![node.to_string()],
+        Subject::Site { .. } | Subject::Deployment { .. } => Vec::new(),
+    };
+    let CauseView { cause, facts } = cause(&why.cause);
+    ReasonView {
+        site: site.to_string(),
+        deployment: command::deployment(&why.subject).map(ToString::to_string),
+        nodes,
+        cause,
+        facts,
+        also: why.also.iter().map(self::cause).collect(),
+        sentence: why.statement(context.now),
+        owner: why.owner.name().to_owned(),
+        act: why.act.clone(),
+        command: command::of(why, site),
+        since: why.since,
+        next: why.next.what.clone(),
+        next_at: why.next.at,
+    }
+}
+
+fn cause(cause: &Cause) -> CauseView {
+    let mut facts = serde_json::to_value(cause).unwrap_or_default();
+    if let Value::Object(fields) = &mut facts {
+        fields.remove("name");
+    }
+    CauseView { cause: cause.name().to_owned(), facts }
+}

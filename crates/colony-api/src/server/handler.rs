@@ -1,0 +1,190 @@
+//! The handlers: parse, look once, render.
+
+use std::str::FromStr;
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use colony_core::fleet::Fleet;
+use colony_core::id::{DeploymentName, NodeName, SiteName};
+use colony_margo::problem::FieldError;
+use colony_margo::{Problem, ProblemType};
+
+use super::{Questions, Scope};
+use crate::render::{self, Context};
+use crate::request::SiteQuery;
+use crate::view::{DeploymentView, NodeView, SiteView, StatusView, WhyView};
+
+type Answer<Q, T> = Result<Json<T>, <Q as Questions>::Error>;
+
+/// Show the fleet at a glance
+#[utoipa::path(get, path = "/api/v1/status", tag = "fleet", operation_id = "status",
+    responses((status = 200, description = "The fleet", body = StatusView),
+        (status = "4XX", description = "Refused", body = crate::schema::Problem)))]
+pub async fn status<Q: Questions>(
+    State(app): State<Q>,
+    caller: Q::Caller,
+) -> Answer<Q, StatusView> {
+    let about = app.about().await;
+    let render = |fleet: &Fleet, it: &Context<'_>| render::status(fleet, about, it);
+    Ok(Json(app.look(&caller, Scope::Fleet, render).await?))
+}
+
+/// Ask why the fleet is not as it should be
+#[utoipa::path(get, path = "/api/v1/why", tag = "fleet", operation_id = "why",
+    responses((status = 200, description = "What is in the way", body = WhyView),
+        (status = "4XX", description = "Refused", body = crate::schema::Problem)))]
+pub async fn fleet_why<Q: Questions>(
+    State(app): State<Q>,
+    caller: Q::Caller,
+) -> Answer<Q, WhyView> {
+    Ok(Json(app.look(&caller, Scope::Fleet, render::why_fleet).await?))
+}
+
+/// List sites
+#[utoipa::path(get, path = "/api/v1/sites", tag = "sites", operation_id = "list",
+    responses((status = 200, description = "All sites", body = Vec<SiteView>),
+        (status = "4XX", description = "Refused", body = crate::schema::Problem)))]
+pub async fn site_list<Q: Questions>(
+    State(app): State<Q>,
+    caller: Q::Caller,
+) -> Answer<Q, Vec<SiteView>> {
+    Ok(Json(app.look(&caller, Scope::Fleet, render::sites).await?))
+}
+
+/// Show a site
+#[utoipa::path(get, path = "/api/v1/sites/{site}", tag = "sites", operation_id = "show",
+    params(("site" = String, Path)),
+    responses((status = 200, description = "The site", body = SiteView),
+        (status = "4XX", description = "Refused", body = crate::schema::Problem)))]
+pub async fn site_show<Q: Questions>(
+    State(app): State<Q>,
+    caller: Q::Caller,
+    Path(site): Path<String>,
+) -> Answer<Q, SiteView> {
+    let site = viewed(&app, &caller, &site)?;
+    let render = |fleet: &Fleet, it: &Context<'_>| render::site(fleet, &site, it);
+    Ok(Json(app.look(&caller, Scope::Fleet, render).await??))
+}
+
+/// Ask why a site is not as it should be
+#[utoipa::path(get, path = "/api/v1/sites/{site}/why", tag = "sites", operation_id = "why",
+    params(("site" = String, Path)),
+    responses((status = 200, description = "What is in the way", body = WhyView),
+        (status = "4XX", description = "Refused", body = crate::schema::Problem)))]
+pub async fn site_why<Q: Questions>(
+    State(app): State<Q>,
+    caller: Q::Caller,
+    Path(site): Path<String>,
+) -> Answer<Q, WhyView> {
+    let site = viewed(&app, &caller, &site)?;
+    let render = |fleet: &Fleet, it: &Context<'_>| render::why_site(fleet, &site, it);
+    Ok(Json(app.look(&caller, Scope::Fleet, render).await??))
+}
+
+/// List nodes
+#[utoipa::path(get, path = "/api/v1/nodes", tag = "nodes", operation_id = "list",
+    params(("site" = Option<String>, Query)),
+    responses((status = 200, description = "Nodes", body = Vec<NodeView>),
+        (status = "4XX", description = "Refused", body = crate::schema::Problem)))]
+pub async fn node_list<Q: Questions>(
+    State(app): State<Q>,
+    caller: Q::Caller,
+    Query(query): Query<SiteQuery>,
+) -> Answer<Q, Vec<NodeView>> {
+    let site = query.site.map(|it| viewed(&app, &caller, &it)).transpose()?;
+    let render = |fleet: &Fleet, it: &Context<'_>| render::nodes(fleet, site.as_ref(), it);
+    Ok(Json(app.look(&caller, Scope::Fleet, render).await??))
+}
+
+/// Show a node
+#[utoipa::path(get, path = "/api/v1/nodes/{site}/{node}", tag = "nodes", operation_id = "show",
+    params(("site" = String, Path), ("node" = String, Path)),
+    responses((status = 200, description = "The node", body = NodeView),
+        (status = "4XX", description = "Refused", body = crate::schema::Problem)))]
+pub async fn node_show<Q: Questions>(
+    State(app): State<Q>,
+    caller: Q::Caller,
+    Path((site, node)): Path<(String, String)>,
+) -> Answer<Q, NodeView> {
+    let site = viewed(&app, &caller, &site)?;
+    let node: NodeName = name("node", &node)?;
+    let render = |fleet: &Fleet, it: &Context<'_>| render::node(fleet, &site, &node, it);
+    Ok(Json(app.look(&caller, Scope::Fleet, render).await??))
+}
+
+/// List deployments
+#[utoipa::path(get, path = "/api/v1/deployments", tag = "deployments", operation_id = "list",
+    params(("site" = Option<String>, Query)),
+    responses((status = 200, description = "All deployments", body = Vec<DeploymentView>),
+        (status = "4XX", description = "Refused", body = crate::schema::Problem)))]
+pub async fn deployment_list<Q: Questions>(
+    State(app): State<Q>,
+    caller: Q::Caller,
+    Query(query): Query<SiteQuery>,
+) -> Answer<Q, Vec<DeploymentView>> {
+    let site = query.site.map(|it| viewed(&app, &caller, &it)).transpose()?;
+    let render = |fleet: &Fleet, context: &Context<'_>| {
+        if let Some(site) = &site {
+            fleet.site(site).ok_or_else(|| render::unknown_site(fleet, context, site))?;
+        }
+        let mut views = render::deployments(fleet, context);
+        if let Some(site) = &site {
+            views.retain(|it| it.sites.iter().any(|it| it.site == *site));
+        }
+        Ok::<_, Problem>(views)
+    };
+    Ok(Json(app.look(&caller, Scope::Fleet, render).await??))
+}
+
+/// Show a deployment
+#[utoipa::path(get, path = "/api/v1/deployments/{name}", tag = "deployments", operation_id = "show",
+    params(("name" = String, Path)),
+    responses((status = 200, description = "The deployment", body = DeploymentView),
+        (status = "4XX", description = "Refused", body = crate::schema::Problem)))]
+pub async fn deployment_show<Q: Questions>(
+    State(app): State<Q>,
+    caller: Q::Caller,
+    Path(handle): Path<String>,
+) -> Answer<Q, DeploymentView> {
+    let handle: DeploymentName = name("name", &handle)?;
+    let render = |fleet: &Fleet, context: &Context<'_>| {
+        let view = render::deployment(fleet, &handle, context);
+        view.ok_or_else(|| render::unknown_deployment(fleet, context.sees, &handle))
+    };
+    Ok(Json(app.look(&caller, Scope::Deployment(handle.clone()), render).await??))
+}
+
+/// Ask why a deployment is not at its end
+#[utoipa::path(get, path = "/api/v1/deployments/{name}/why", tag = "deployments",
+    operation_id = "why",
+    params(("name" = String, Path), ("site" = Option<String>, Query)),
+    responses((status = 200, description = "What is in the way", body = WhyView),
+        (status = "4XX", description = "Refused", body = crate::schema::Problem)))]
+pub async fn deployment_why<Q: Questions>(
+    State(app): State<Q>,
+    caller: Q::Caller,
+    Path(handle): Path<String>,
+    Query(query): Query<SiteQuery>,
+) -> Answer<Q, WhyView> {
+    let handle: DeploymentName = name("name", &handle)?;
+    let site = query.site.map(|it| viewed(&app, &caller, &it)).transpose()?;
+    let render =
+        |fleet: &Fleet, it: &Context<'_>| render::why_deployment(fleet, &handle, site.as_ref(), it);
+    Ok(Json(app.look(&caller, Scope::Deployment(handle.clone()), render).await??))
+}
+
+/// A site of the caller's.
+fn viewed<Q: Questions>(app: &Q, caller: &Q::Caller, site: &str) -> Result<SiteName, Q::Error> {
+    let site: SiteName = name("site", site)?;
+    app.may_view(caller, &site)?;
+    Ok(site)
+}
+
+/// Reads a name from a path or a query.
+fn name<T: FromStr<Err: ToString>>(field: &str, text: &str) -> Result<T, Problem> {
+    text.parse().map_err(|error: T::Err| {
+        let (field, message) = (field.to_owned(), error.to_string());
+        let problem = Problem::new(ProblemType::SemanticError).detail(message.clone());
+        Problem { errors: vec![FieldError { field, message }], ..problem }
+    })
+}

@@ -1,0 +1,64 @@
+//! Every question about the fleet, answered alike by both orchestrators.
+//!
+//! An orchestrator implements `Questions`: whom it lets ask, and how it looks at
+//! its fleet once. The handlers parse, look and render. Orders are not here: the
+//! central orchestrator queues them, a local one executes them.
+
+mod handler;
+
+use std::future::Future;
+
+use axum::Router;
+use axum::extract::FromRequestParts;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use colony_core::fleet::Fleet;
+use colony_core::id::{DeploymentName, SiteName};
+use colony_margo::Problem;
+
+pub use handler::*;
+
+use crate::render::{About, Context};
+
+/// Which part of the fleet a question is about.
+#[derive(Debug, Clone)]
+pub enum Scope {
+    Fleet,
+    Deployment(DeploymentName),
+}
+
+/// An orchestrator that can be asked.
+pub trait Questions: Clone + Send + Sync + 'static {
+    /// The caller, as the request proves it.
+    type Caller: FromRequestParts<Self, Rejection = Self::Error> + Send + Sync;
+    type Error: From<Problem> + IntoResponse + Send;
+
+    /// Refuses a caller that may not look at this site.
+    fn may_view(&self, caller: &Self::Caller, site: &SiteName) -> Result<(), Self::Error>;
+
+    /// Looks at the fleet once and renders what the caller may see of it.
+    fn look<T: Send>(
+        &self,
+        caller: &Self::Caller,
+        scope: Scope,
+        render: impl FnOnce(&Fleet, &Context<'_>) -> T + Send,
+    ) -> impl Future<Output = Result<T, Self::Error>> + Send;
+
+    /// What the orchestrator says of itself.
+    fn about(&self) -> impl Future<Output = About> + Send;
+}
+
+/// The routes of all questions.
+pub fn routes<Q: Questions>() -> Router<Q> {
+    Router::new()
+        .route("/api/v1/status", get(status::<Q>))
+        .route("/api/v1/why", get(fleet_why::<Q>))
+        .route("/api/v1/sites", get(site_list::<Q>))
+        .route("/api/v1/sites/{site}", get(site_show::<Q>))
+        .route("/api/v1/sites/{site}/why", get(site_why::<Q>))
+        .route("/api/v1/nodes", get(node_list::<Q>))
+        .route("/api/v1/nodes/{site}/{node}", get(node_show::<Q>))
+        .route("/api/v1/deployments", get(deployment_list::<Q>))
+        .route("/api/v1/deployments/{name}", get(deployment_show::<Q>))
+        .route("/api/v1/deployments/{name}/why", get(deployment_why::<Q>))
+}

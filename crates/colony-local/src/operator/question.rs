@@ -1,0 +1,95 @@
+//! Questions about the site, answered as a fleet of one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use colony_api::render::{About, Context, SiteReport, Versions};
+use colony_api::server::{Questions, Scope};
+use colony_api::view::Role;
+use colony_core::document::FileFacts;
+use colony_core::fleet::Fleet;
+use colony_core::id::SiteName;
+use colony_core::site::Site;
+use colony_core::time::{Now, Wall};
+use colony_core::why;
+use colony_wfm::Refusal;
+
+use super::{Caller, Desk};
+use crate::problem;
+use crate::surroundings::surroundings;
+use crate::uplink::nodes_report;
+
+/// What the site says of itself at one moment.
+struct Snapshot {
+    fleet: Fleet,
+    versions: Versions,
+    labels: BTreeMap<SiteName, BTreeMap<String, String>>,
+    now: Wall,
+}
+
+impl Questions for Desk {
+    type Caller = Caller;
+    type Error = Refusal;
+
+    fn may_view(&self, _: &Caller, _: &SiteName) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    async fn look<T: Send>(
+        &self,
+        _: &Caller,
+        _: Scope,
+        render: impl FnOnce(&Fleet, &Context<'_>) -> T + Send,
+    ) -> Result<T, Refusal> {
+        let report = nodes_report(&self.brain, &self.health, &self.vitals, &self.about).await;
+        let report = Arc::new(report.map_err(problem::denied)?);
+        let taken = self.brain.read(|site, now| self.snapshot(site, now)).await;
+        let taken = taken.map_err(problem::denied)?;
+        let report = |_: &SiteName| -> Option<SiteReport> { Some((taken.now, report.clone())) };
+        let context = Context {
+            now: taken.now,
+            versions: &taken.versions,
+            queued: &BTreeMap::new(),
+            labels: &taken.labels,
+            report: &report,
+            gone: None,
+            git_problem: None,
+            sees: &|_| true,
+        };
+        Ok(render(&taken.fleet, &context))
+    }
+
+    async fn about(&self) -> About {
+        let readiness = self.health.readiness(&self.brain).await;
+        let commit = self.brain.read(|site, _| site.git().cloned()).await;
+        About {
+            role: Role::Local,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            url: self.about.urls.first().cloned().unwrap_or_default(),
+            ready: readiness.ready,
+            reasons: readiness.reasons,
+            commit: commit.ok().flatten(),
+        }
+    }
+}
+
+impl Desk {
+    fn snapshot(&self, site: &Site, now: Now) -> Snapshot {
+        let mut view = site.view(now);
+        let outside = surroundings(site, &self.health, &self.vitals);
+        view.answers = why::answers(site, &outside, now);
+        let own = site.name().clone();
+        let labels = BTreeMap::from([(own.clone(), site.settings().labels.clone())]);
+        Snapshot {
+            fleet: Fleet::of_site(own, view),
+            versions: versions(site),
+            labels,
+            now: now.wall,
+        }
+    }
+}
+
+fn versions(site: &Site) -> Versions {
+    let documents = site.deployments().flat_map(|it| it.documents());
+    documents.map(|it| (it.revision.blob.clone(), Arc::new(FileFacts::of(&it.spec)))).collect()
+}

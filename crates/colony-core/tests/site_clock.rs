@@ -58,8 +58,8 @@ fn a_node_is_late_and_offline_when_the_site_says_so() {
     plant.join("a");
     plant.silence("a");
     plant.pass(25);
-    let why = why::node(&plant.site, &"a".parse().expect("a name"), plant.now);
-    insta::assert_snapshot!(why.expect("an answer"), @"node a is late, last heard 25 s ago. Next, in 35 s: it counts as offline unless it is heard before.");
+    let why = why::node(&plant.site, &"a".parse().expect("a name"));
+    insta::assert_snapshot!(why.expect("an answer").text(plant.now.wall), @"node a is late, last heard 25 s ago. Next, in 35 s: it counts as offline unless it is heard before.");
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn tried(plant: &Plant, tries: u32, expected: &str) {
 
 fn because(plant: &Plant) -> String {
     let why = why::placement(&plant.site, &plant.placement("a", "hello"), plant.now);
-    why.expect("an answer").to_string()
+    why.expect("an answer").text(plant.now.wall)
 }
 
 #[track_caller]

@@ -13,7 +13,7 @@ fn broken_file_is_a_finding_and_holds_up_nothing_else() {
     plant.commit(vec![broken("hello", "id: 7\nmetadata: {}\n"), good]);
     check(&plant, "hello@a INSTALLED 1.0.0, other@a INSTALLING 1.0.0");
 
-    let findings = &plant.site.refused_files()["deployments/home/hello.yaml"];
+    let findings = &plant.site.refused_files()["deployments/home/hello.yaml"].findings;
     assert!(findings.len() > 1, "all mistakes at once: {findings:?}");
     assert!(findings.iter().any(|it| (it.line, it.column) == (1, 5)), "{findings:?}");
 
@@ -36,7 +36,7 @@ fn file_for_another_site_is_refused() {
     let elsewhere = "other".parse().expect("a name");
     let text = App::new("hello", "1.0.0").text(&elsewhere);
     plant.commit(vec![broken("hello", &text)]);
-    let findings = &plant.site.refused_files()["deployments/home/hello.yaml"];
+    let findings = &plant.site.refused_files()["deployments/home/hello.yaml"].findings;
     assert_eq!(
         findings[0].to_string(),
         "deployments/home/hello.yaml:5:13: metadata.deviceId: `other/*` names no node of this \
@@ -63,7 +63,7 @@ fn an_id_belongs_to_one_file() {
     let copy = App::new("hello", "2.0.0").text(plant.site.name());
     plant.commit(vec![broken("copy", &copy)]);
     check(&plant, "hello@a INSTALLING 1.0.0");
-    let finding = &plant.site.refused_files()["deployments/home/copy.yaml"][0];
+    let finding = &plant.site.refused_files()["deployments/home/copy.yaml"].findings[0];
     assert!(finding.problem.contains("is that of deployment `hello`"), "{finding}");
 }
 
@@ -127,7 +127,7 @@ fn removing_most_deployments_at_once_waits_for_a_person() {
     plant.converge();
     let gone = ["one", "two", "three"].map(|it| File::gone(&format!("deployments/home/{it}.yaml")));
     plant.commit(gone.to_vec());
-    assert_eq!(plant.site.held_removals().len(), 3);
+    assert_eq!(plant.site.held_removal().map_or(0, |it| it.deployments.len()), 3);
     assert!(!plant.states().contains("DELETING"), "{}", plant.states());
 
     plant.deploy(&App::new("two", "1.0.0"));
@@ -144,7 +144,7 @@ fn held_removal_happens_when_it_is_released() {
     plant.converge();
     let full = Commit { revision: commit_id(99), base: None, rewritten: false, files: vec![] };
     plant.must(Input::Commit(full));
-    assert_eq!(plant.site.held_removals().len(), 3);
+    assert_eq!(plant.site.held_removal().map_or(0, |it| it.deployments.len()), 3);
     plant.crash();
     plant.command(Action::ReleaseRemoval).expect("released");
     plant.converge();

@@ -85,7 +85,7 @@ fn who_refuses_holds_nobody_up_who_stands_behind_it() {
 fn why_tells_who_refuses_and_what_ends_it() {
     let plant = settled();
     let why = why::placement(&plant.site, &plant.placement("a", "hello"), plant.now);
-    insta::assert_snapshot!(why.expect("an answer"), @"hello on a failed to update to 2.0.0 (FAILED for 0 s): node a will not run it: the device does not meet the deployment's constraints (not-eligible in web: it went wrong). Next: what runs there stays; it is tried again when the node or the file changes. To do (author of the file in Git): change what the file asks for, or choose another node.");
+    insta::assert_snapshot!(why.expect("an answer").text(plant.now.wall), @"hello on a failed to update to 2.0.0 (FAILED for 0 s): node a will not run it: the device does not meet the deployment's constraints (not-eligible in web: it went wrong). Next: what runs there stays; it is tried again when the node or the file changes. To do (author of the file in Git): change what the file asks for, or choose another node.");
 }
 
 /// Node `a` has become what the rules of 2.0.0 exclude, and says so.

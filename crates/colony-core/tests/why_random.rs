@@ -33,7 +33,7 @@ fn everything_that_waits_has_a_specific_answer() {
 fn check(plant: &Plant, context: &str) -> BTreeSet<&'static str> {
     let (site, now) = (&plant.site, plant.now);
     let mut all: Vec<Why> = why::site(site, now);
-    all.extend(site.members().filter_map(|it| why::node(site, &it.name, now)));
+    all.extend(site.members().filter_map(|it| why::node(site, &it.name)));
     for app in APPS {
         all.extend(why::deployment(site, &Plant::name(app), now));
     }
@@ -54,7 +54,7 @@ fn check_placement(plant: &Plant, id: &PlacementId, context: &str) -> Option<Why
         assert!(state.is_final(), "{context}: no answer for {name} on {}: {state}", id.node);
         return None;
     };
-    let text = why.to_string();
+    let text = why.text(plant.now.wall);
     assert!(text.contains(&format!("{name} on {}", id.node)), "{context}: {text}");
     assert!(!text.contains("nothing is in its way"), "{context}: left undone: {text}");
     assert!(why.since.is_some(), "{context}: since when? {text}");

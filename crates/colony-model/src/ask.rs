@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use colony_core::site::Site;
 use colony_core::state::State;
-use colony_core::time::Now;
+use colony_core::time::{Now, Wall};
 use colony_core::why::{self, Why};
-use colony_testkit::{is_open, is_over, is_vague};
+use colony_testkit::{is_open, is_vague};
 
 use crate::check::{Rule, Verdict};
 use crate::time::{UNIT, wall};
@@ -27,7 +27,7 @@ impl World {
             ask_nodes(core, it)?;
             let answers = why::site(core, it);
             must(core.is_ready() || !answers.is_empty(), || "the site".to_owned())?;
-            specific(&answers)
+            specific(&answers, it.wall)
         })
     }
 
@@ -37,7 +37,7 @@ impl World {
             let answer = why::placement(core, &it.id, now);
             let known = it.state().is_final() || answer.is_some();
             must(known, || format!("{} which is {}", it.id, it.state()))?;
-            specific(answer.as_slice())
+            specific(answer.as_slice(), now.wall)
         })
     }
 
@@ -47,10 +47,10 @@ impl World {
         let Some(view) = fleet.site(&self.site) else { return Ok(()) };
         for name in fleet.deployment_names() {
             let standing = view.standing(name);
-            let all = fleet.why(&self.site, name, wall()).unwrap_or_default();
-            let known = is_over(standing) || !all.is_empty();
+            let all = fleet.why(&self.site, name, None, wall()).unwrap_or_default();
+            let known = standing.is_at_rest() || !all.is_empty();
             must(known, || format!("{name} which is {standing} at the centre"))?;
-            all.iter().try_for_each(|it| clear(&it.to_string()))?;
+            specific(&all, wall())?;
         }
         let mut all = view.placements.values().flat_map(|it| it.values());
         let mute = all.find(|it| matches!(it.state, State::Failed(_)) && it.failure.is_none());
@@ -62,16 +62,16 @@ fn ask_deployments(core: &Site, now: Now) -> Verdict {
     core.deployments().try_for_each(|it| {
         let answers = why::deployment_by_id(core, &it.id, now);
         must(!is_open(core, it) || !answers.is_empty(), || it.name.to_string())?;
-        specific(&answers)
+        specific(&answers, now.wall)
     })
 }
 
 fn ask_nodes(core: &Site, now: Now) -> Verdict {
     core.members().try_for_each(|it| {
         let well = it.is_online() && !it.is_cordoned() && it.capabilities().is_some();
-        let answer = why::node(core, &it.name, now);
+        let answer = why::node(core, &it.name);
         must(well || answer.is_some(), || format!("node {}", it.name))?;
-        specific(answer.as_slice())
+        specific(answer.as_slice(), now.wall)
     })
 }
 
@@ -79,8 +79,8 @@ fn must(known: bool, what: impl FnOnce() -> String) -> Verdict {
     if known { Ok(()) } else { Err((Rule::Why, format!("nobody knows why: {}", what()))) }
 }
 
-fn specific(answers: &[Why]) -> Verdict {
-    answers.iter().try_for_each(|it| clear(&it.to_string()))
+fn specific(answers: &[Why], now: Wall) -> Verdict {
+    answers.iter().try_for_each(|it| clear(&it.text(now)))
 }
 
 /// The answer is more than that nothing is known.

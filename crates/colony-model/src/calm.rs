@@ -225,7 +225,7 @@ impl World {
         let now = self.local.clock.at_site(self.now);
         let core = &self.local.core;
         let reasons = core.placements().filter_map(|it| why::placement(core, &it.id, now));
-        let reasons: Vec<String> = reasons.map(|it| it.to_string()).collect();
+        let reasons: Vec<String> = reasons.map(|it| it.text(now.wall)).collect();
         format!("{what}; {}", reasons.join("; "))
     }
 }

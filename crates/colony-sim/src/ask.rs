@@ -1,7 +1,7 @@
-//! `why` under fire: at random moments everybody is asked about everything.
+//! `why` under fire: at random moments every role is asked about everything.
 //!
 //! Whatever is not final must have an answer, at its site and at CO, and the
-//! answer must be more than that nobody knows.
+//! answer must be more than that nothing is known.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use colony_core::site::Site;
 use colony_core::state::State;
 use colony_core::time::Now;
 use colony_core::why::{self, Why};
-use colony_testkit::{is_open, is_over, is_vague};
+use colony_testkit::{is_open, is_vague};
 
 use crate::network::Happening;
 use crate::world::World;
@@ -42,8 +42,9 @@ impl World {
             answers.extend(all);
         }
         mute = mute.or(ask_placements(core, now, &mut answers));
-        mute = mute.or(ask_nodes(core, now, &mut answers));
-        let vague = answers.iter().map(Why::to_string).find(|it| is_vague(it));
+        mute = mute.or(ask_nodes(core, &mut answers));
+        let vague = answers.iter().map(|it| it.text(now.wall)).find(|it| is_vague(it));
+        answers.extend(self.sites[site].answers.current().cloned());
         answers.iter().for_each(|it| self.coverage.why(it));
         let name = &self.sites[site].name;
         let mute = mute.map(|it| format!("{name} does not know why {it} is not as it should be"));
@@ -62,19 +63,19 @@ impl World {
         let now = self.central.process.now(self.now, &mut self.rng).wall;
         let fleet = &self.central.core;
         let mut wrong = None;
-        let mut causes = Vec::new();
+        let mut shown = Vec::new();
         for (site, view) in fleet.sites() {
             let own = fleet.deployment_names().filter(|it| fleet.sites_of(it).any(|s| s.0 == site));
             for name in own {
                 let standing = view.standing(name);
-                let all = fleet.why(site, name, now).unwrap_or_default();
-                if all.is_empty() && !is_over(standing) {
+                let all = fleet.why(site, name, None, now).unwrap_or_default();
+                if all.is_empty() && !standing.is_at_rest() {
                     wrong = Some(format!("CO does not know why {name} is {standing} at {site}"));
                 }
-                if let Some(it) = all.iter().map(ToString::to_string).find(|it| is_vague(it)) {
+                if let Some(it) = all.iter().map(|it| it.text(now)).find(|it| is_vague(it)) {
                     wrong = Some(format!("CO says only of {name} at {site}: {it}"));
                 }
-                causes.extend(all.into_iter().map(|it| it.cause));
+                shown.extend(all);
             }
             let failed = view.placements.values().flat_map(|it| it.values());
             let mut failed = failed.filter(|it| matches!(it.state, State::Failed(_)));
@@ -82,7 +83,7 @@ impl World {
                 wrong = Some(format!("CO does not know how {} has failed at {site}", it.id));
             }
         }
-        causes.iter().for_each(|it| self.coverage.central(it));
+        shown.iter().for_each(|it| self.coverage.why(it));
         if let Some(what) = wrong {
             self.violate(what);
         }
@@ -101,11 +102,11 @@ fn ask_placements(core: &Site, now: Now, answers: &mut Vec<Why>) -> Option<Strin
     mute
 }
 
-fn ask_nodes(core: &Site, now: Now, answers: &mut Vec<Why>) -> Option<String> {
+fn ask_nodes(core: &Site, answers: &mut Vec<Why>) -> Option<String> {
     let mut mute = None;
     for member in core.members() {
         let open = member.is_online() && !member.is_cordoned() && member.capabilities().is_some();
-        match why::node(core, &member.name, now) {
+        match why::node(core, &member.name) {
             Some(why) => answers.push(why),
             None if open => {}
             None => mute = Some(member.name.to_string()),

@@ -62,7 +62,7 @@ impl World {
         self.central.core = self.central.restored();
         self.central.core.rewound(now);
         let changed = self.central.core.take_changed();
-        self.central.commit(&changed);
+        self.central.commit(&[changed]);
         self.forgive_lost_events();
         let down = self.rng.range(1_000..120_000);
         self.after(down, Happening::CentralUp);

@@ -82,8 +82,8 @@ impl World {
             self.local_rejoin(site);
             let core = &self.sites[site].core;
             let scopes: Vec<HoldScope> = core.holds().keys().cloned().collect();
-            let removals = !core.held_removals().is_empty();
-            let history = core.held_history().cloned();
+            let removals = core.held_removal().is_some();
+            let history = core.held_history().map(|it| it.commit.clone());
             let cordoned: Vec<_> = core.members().filter(|it| it.is_cordoned()).collect();
             let cordoned: Vec<_> = cordoned.iter().map(|it| it.name.clone()).collect();
             for scope in scopes {

@@ -8,6 +8,7 @@ use colony_core::fleet::{
 };
 use colony_core::id::SiteName;
 use colony_core::site::Action;
+use colony_core::why::AnswerUpdate;
 use colony_margo::Digest;
 
 use crate::backup::SavedCentral;
@@ -52,11 +53,12 @@ impl Central {
         }
     }
 
-    fn write(&self, changed: &Changed) -> Write<RowKey, Row> {
-        changed.keys().map(|it| (it.clone(), self.core.row(it))).collect()
+    fn write(&self, changed: &[Changed]) -> Write<RowKey, Row> {
+        let keys = changed.iter().flat_map(Changed::keys);
+        keys.map(|it| (it.clone(), self.core.row(it))).collect()
     }
 
-    pub(crate) fn commit(&mut self, changed: &Changed) {
+    pub(crate) fn commit(&mut self, changed: &[Changed]) {
         let write = self.write(changed);
         self.disk.commit(write);
     }
@@ -117,8 +119,8 @@ impl World {
             return self.send_far(site, Happening::ToLocal { site, message });
         }
         match message {
-            ToCentral::Events { incarnation, events } => {
-                self.central_events(site, incarnation, &events);
+            ToCentral::Events { incarnation, events, answers } => {
+                self.central_events(site, incarnation, &events, answers.as_deref());
             }
             ToCentral::CommandsPlease { done, .. } => self.central_hints(site, done),
         }
@@ -131,7 +133,15 @@ impl World {
         self.send_far(site, Happening::ToLocal { site, message });
     }
 
-    fn central_events(&mut self, site: usize, incarnation: Incarnation, events: &[Event]) {
+    /// Events and answers are stored in one commit.
+    fn central_events(
+        &mut self,
+        site: usize,
+        incarnation: Incarnation,
+        events: &[Event],
+        answers: Option<&AnswerUpdate>,
+    ) {
+        let mut reply = None;
         let now = self.central.process.now(self.now, &mut self.rng).wall;
         let key = (self.sites[site].name.clone(), incarnation);
         self.check_orders(site, events);
@@ -144,7 +154,9 @@ impl World {
                 if self.dies() {
                     return self.central_crash("while it persisted");
                 }
-                if !self.central_commit(&applied.changed) {
+                reply = answers.map(|it| self.central_answers(site, it));
+                let answered = self.central.core.take_changed();
+                if !self.central_commit(&[applied.changed, answered]) {
                     return;
                 }
                 let stored = self.central.events.entry(key).or_default();
@@ -161,7 +173,8 @@ impl World {
         if self.dies() {
             return self.central_crash("before it answered");
         }
-        let message = ToLocal::EventsTaken { incarnation, next };
+        self.check_projection(site);
+        let message = ToLocal::EventsTaken { incarnation, next, answers: reply };
         self.send_far(site, Happening::ToLocal { site, message });
     }
 

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use colony_core::code::Code;
-use colony_core::fleet::FleetCause;
 use colony_core::transition::TABLE;
 use colony_core::why::{Cause, Why};
 
@@ -22,33 +21,6 @@ macro_rules! kinds {
         }
     };
 }
-
-kinds!(CENTRAL, central_name, FleetCause {
-    NeverJoined = "never-joined",
-    LoSilent = "lo-silent",
-    TakingOver = "taking-over",
-    NotReady = "not-ready",
-    Planned = "planned",
-    Conflict = "conflict",
-    NotSeen = "not-seen",
-    FileRefused = "file-refused",
-    RemovalHeld = "removal-held",
-    HistoryHeld = "history-held",
-    Held = "held",
-    NothingFits = "nothing-fits",
-    AwaitsRevert = "awaits-revert",
-    Quarantined = "quarantined",
-    RolloutStopped = "rollout-stopped",
-    RolloutWaits = "rollout-waits",
-    NodeAway = "node-away",
-    Underway = "underway",
-    Failed = "failed",
-    RunningLost = "running-lost",
-    Waiting = "waiting",
-    Queued = "queued",
-    Rejected = "rejected",
-    Flagged = "flagged",
-});
 
 /// What the world can do to a fleet beyond what the tables know.
 #[derive(Debug, Clone, Copy)]
@@ -86,8 +58,6 @@ pub struct Coverage {
     rows: BTreeMap<&'static str, u64>,
     codes: BTreeMap<String, u64>,
     causes: BTreeMap<&'static str, u64>,
-    /// CO's own causes: they have no published names.
-    central: BTreeMap<&'static str, u64>,
     trials: BTreeMap<&'static str, u64>,
 }
 
@@ -105,13 +75,9 @@ impl Coverage {
 
     /// Counts an answer with all it is made of.
     pub(crate) fn why(&mut self, why: &Why) {
-        for cause in std::iter::once(&why.cause).chain(&why.also) {
+        for cause in why.causes() {
             *self.causes.entry(cause.name()).or_default() += 1;
         }
-    }
-
-    pub(crate) fn central(&mut self, cause: &FleetCause) {
-        *self.central.entry(central_name(cause)).or_default() += 1;
     }
 
     pub(crate) fn trial(&mut self, trial: Trial) {
@@ -122,24 +88,21 @@ impl Coverage {
         merge(&mut self.rows, &other.rows);
         merge(&mut self.codes, &other.codes);
         merge(&mut self.causes, &other.causes);
-        merge(&mut self.central, &other.central);
         merge(&mut self.trials, &other.trials);
     }
 
     /// All that should be met, with how often it was.
-    fn tables(&self) -> [Table<'_>; 5] {
+    fn tables(&self) -> [Table<'_>; 4] {
         let count = |map: &BTreeMap<&'static str, u64>, it: &str| map.get(it).copied().unwrap_or(0);
         let rows = TABLE.iter().map(|it| (it.id, count(&self.rows, it.id))).collect();
         let codes = Code::ALL.iter().map(|it| it.as_str());
         let codes = codes.map(|it| (it, self.codes.get(it).copied().unwrap_or(0))).collect();
         let causes = Cause::ALL_NAMES.iter().map(|it| (*it, count(&self.causes, it))).collect();
-        let central = CENTRAL.iter().map(|it| (*it, count(&self.central, it))).collect();
         let trials = TRIALS.iter().map(|it| (*it, count(&self.trials, it))).collect();
         [
             ("transition rows", rows),
             ("error codes", codes),
             ("causes of why", causes),
-            ("CO's causes", central),
             ("trials", trials),
         ]
     }

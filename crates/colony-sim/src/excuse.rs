@@ -74,13 +74,10 @@ const EXCUSES: &[Excuse] = &[
         ),
     },
     Excuse {
-        table: "CO's causes",
-        name: "flagged",
-        why: "no sound site tells what does not fit: a story in which CO says so ends badly",
-        test: (
-            "colony-core/tests/fleet_core/untrusted.rs",
-            "a_transition_from_elsewhere_is_flagged_until_it_ends_well",
-        ),
+        table: CAUSES,
+        name: "inconsistent-report",
+        why: "no sound site reports what does not fit: a story in which CO says so ends badly",
+        test: ("colony-core/tests/fleet_core/why.rs", "event_that_does_not_fit_is_told"),
     },
 ];
 

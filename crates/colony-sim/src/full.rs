@@ -54,6 +54,7 @@ impl World {
         self.coverage.trial(Trial::LocalRefused);
         let local = &mut self.sites[site];
         local.core = local.restored();
+        local.answers.restart(local.process.life);
         let (life, at) = (local.process.life, self.now + LOCAL_AGAIN);
         local.process.tick_at(at);
         self.at(at, Happening::LocalWake { site, life, at });
@@ -62,13 +63,14 @@ impl World {
     /// Writes what changed; false if it was refused, and then nothing of it counts.
     pub(crate) fn central_store(&mut self) -> bool {
         let changed = self.central.core.take_changed();
-        self.central_commit(&changed)
+        self.central_commit(&[changed])
     }
 
-    pub(crate) fn central_commit(&mut self, changed: &Changed) -> bool {
+    pub(crate) fn central_commit(&mut self, changed: &[Changed]) -> bool {
         if self.refuses(self.central.full_until) {
             self.coverage.trial(Trial::CentralRefused);
-            let sites: BTreeSet<SiteName> = changed.keys().map(|it| it.site().clone()).collect();
+            let keys = changed.iter().flat_map(Changed::keys);
+            let sites: BTreeSet<SiteName> = keys.map(|it| it.site().clone()).collect();
             sites.iter().for_each(|it| self.central.retreat(it));
             return false;
         }

@@ -6,6 +6,7 @@
 //! Invariants are checked after every step; when the faults stop, the fleet
 //! must converge.
 
+mod answers;
 mod ask;
 mod backup;
 mod boot;

@@ -7,6 +7,7 @@ use colony_core::time::Now;
 use colony_core::why;
 use colony_testkit::capabilities;
 
+use crate::answers::Answers;
 use crate::backup::SavedLocal;
 use crate::disk::{Disk, Write};
 use crate::network::{Happening, ToEdge, ToLocal};
@@ -28,6 +29,7 @@ pub(crate) struct Local {
     /// The persisted log of this incarnation.
     pub log: Vec<Event>,
     pub uplink: Uplink,
+    pub answers: Answers,
     /// CO has told what it knows of the site.
     pub seeded: bool,
     /// Another LO has taken the site over; this one still runs.
@@ -58,6 +60,7 @@ impl Local {
             disk: Disk::new(),
             log: Vec::new(),
             uplink: Uplink::default(),
+            answers: Answers::default(),
             ghost: false,
             backup: None,
             cut_until: 0,
@@ -115,6 +118,7 @@ impl World {
         let local = &mut self.sites[site];
         local.disk.commit(write);
         local.log.extend(step.events.iter().cloned());
+        self.local_answers(site, &step.changed, now);
         self.observe_site(site, &step, now);
         self.local_hurries(site, &step);
         if self.dies() {
@@ -146,6 +150,7 @@ impl World {
         local.core = local.restored();
         local.process.rise(now, local.core.clock());
         local.uplink.forget();
+        local.answers.restart(local.process.life);
         local.seeded = knows_its_site(&local.core);
         self.note(|w| format!("LO {} is back", w.sites[site].name));
         self.local_step(site, Input::Tick);
@@ -167,7 +172,9 @@ impl World {
         if !self.sites[site].seeded {
             self.local_seed(site);
         }
-        if self.now >= self.sites[site].git_until && self.sites[site].process.up {
+        let cut = self.now < self.sites[site].git_until;
+        self.local_git_answers(site, !cut);
+        if !cut && self.sites[site].process.up {
             self.local_fetch(site);
         }
         if self.sites[site].process.up {
@@ -202,7 +209,10 @@ impl World {
                 }
             }
             ToLocal::Capabilities { node } => self.local_capabilities(site, node),
-            ToLocal::EventsTaken { incarnation, next } => self.local_taken(site, incarnation, next),
+            ToLocal::EventsTaken { incarnation, next, answers } => {
+                self.local_answered(site, incarnation, answers);
+                self.local_taken(site, incarnation, next);
+            }
             ToLocal::Diverged { incarnation } => self.local_diverged(site, incarnation),
             ToLocal::Fenced { by } => {
                 self.local_step(site, Input::Fenced { by });

@@ -6,8 +6,10 @@ use colony_core::event::{Event, Incarnation, Seq};
 use colony_core::id::DeploymentId;
 use colony_core::node::Action;
 use colony_core::site::{Asks, Command, Have};
+use colony_core::why::AnswerUpdate;
 use colony_margo::{DeploymentStatus, Digest};
 
+use crate::answers::AnswersReply;
 use crate::engine::Subject;
 use crate::world::World;
 
@@ -112,7 +114,7 @@ pub(crate) enum ToLocal {
     Poll { node: usize, have: Option<Have> },
     Status { node: usize, status: Box<DeploymentStatus> },
     Capabilities { node: usize },
-    EventsTaken { incarnation: Incarnation, next: Seq },
+    EventsTaken { incarnation: Incarnation, next: Seq, answers: Option<AnswersReply> },
     Diverged { incarnation: Incarnation },
     Fenced { by: Incarnation },
     Commands(Vec<Command>),
@@ -128,7 +130,7 @@ pub(crate) enum ToEdge {
 
 #[derive(Debug, Clone)]
 pub(crate) enum ToCentral {
-    Events { incarnation: Incarnation, events: Vec<Event> },
+    Events { incarnation: Incarnation, events: Vec<Event>, answers: Option<Box<AnswerUpdate>> },
     CommandsPlease { incarnation: Incarnation, done: u64 },
 }
 

@@ -1,11 +1,10 @@
 //! What must be true in the end: everything wanted is, and everybody knows.
 
-use std::collections::BTreeMap;
-
 use colony_core::fleet::{RevertDecision, revert_decision};
-use colony_core::id::PlacementId;
 use colony_core::state::{Op, State};
+use colony_core::time::Now;
 use colony_core::why;
+use colony_testkit::projection_difference;
 
 use crate::strategy::is_staged_for_good;
 use crate::world::World;
@@ -103,14 +102,14 @@ impl World {
         if told != local.log.len() {
             return Some(format!("CO has {told} of {} events of {}", local.log.len(), local.name));
         }
-        let mine = local.core.placements().map(|it| (it.id.clone(), it.state()));
-        let mine: BTreeMap<PlacementId, State> = mine.collect();
-        let all = || view.placements.values().flat_map(|it| it.values());
-        let theirs = all().map(|it| (it.id.clone(), it.state)).collect();
-        if mine != theirs {
-            return Some(format!("CO believes {theirs:?} of {}", local.name));
+        if let Some(what) = projection_difference(view, &local.core, Now::default()) {
+            return Some(format!("CO has another picture of {}: {what}", local.name));
         }
-        if let Some(it) = all().find(|it| it.flagged.is_some()) {
+        if !local.answers.is_settled() {
+            return Some(format!("CO does not have all answers of {}", local.name));
+        }
+        let mut all = view.placements.values().flat_map(|it| it.values());
+        if let Some(it) = all.find(|it| it.flagged.is_some()) {
             return Some(format!("CO flags {} at {}: {:?}", it.id, local.name, it.flagged));
         }
         self.reverts_unfinished()
@@ -136,7 +135,7 @@ impl World {
             let open = core.placements().filter(|it| !self.is_settled(site, it));
             let open: Vec<String> = open
                 .map(|it| match why::placement(core, &it.id, now) {
-                    Some(why) => format!("{}: {why}", it.id),
+                    Some(why) => format!("{}: {}", it.id, why.text(now.wall)),
                     None => format!("{} is {}", it.id, it.state()),
                 })
                 .collect();

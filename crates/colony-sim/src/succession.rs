@@ -89,6 +89,7 @@ impl World {
         fresh.process = old.process.clone();
         fresh.process.die();
         fresh.process.rise(self.now, fresh.core.clock());
+        fresh.answers.restart(fresh.process.life);
         (fresh.cut_until, fresh.git_until) = (old.cut_until, old.git_until);
         (fresh.wan_until, fresh.registry_until) = (old.wan_until, old.registry_until);
         let old = std::mem::replace(&mut self.sites[site], fresh);

@@ -40,7 +40,13 @@ impl World {
             local.uplink.turn = Some(turn);
             let (all, from) = (local.log.iter(), index(turn.from));
             let events: Vec<Event> = all.skip(from).take(BATCH).cloned().collect();
-            let message = ToCentral::Events { incarnation, events };
+            let whole = from + events.len() == local.log.len();
+            let answers = if whole { self.local_answers_due(site) } else { None };
+            let message = ToCentral::Events { incarnation, events, answers };
+            self.send_far(site, Happening::ToCentral { site, message });
+        } else if let Some(answers) = self.local_answers_due(site) {
+            let (events, answers) = (Vec::new(), Some(answers));
+            let message = ToCentral::Events { incarnation, events, answers };
             self.send_far(site, Happening::ToCentral { site, message });
         }
         let message = ToCentral::CommandsPlease { incarnation, done };

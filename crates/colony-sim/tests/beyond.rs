@@ -20,7 +20,8 @@ fn codes_of_others_are_tried_again_or_condemn_and_are_told() {
         let place = PlacementId { deployment: id.clone(), node: "a".parse().expect("a name") };
         let mut told = why::deployment_by_id(&plant.site, &id, plant.now);
         told.extend(why::placement(&plant.site, &place, plant.now));
-        let told = told.iter().map(Why::to_string).collect::<Vec<_>>().join("\n");
+        let told: Vec<String> = told.iter().map(|it| it.text(plant.now.wall)).collect();
+        let told = told.join("\n");
         assert!(told.contains(&code.to_string()), "{told}");
         let condemned = plant.site.deployment(&id).is_some_and(|it| it.is_quarantined());
         assert_eq!(condemned, code.class() == Class::Revision, "{code}: {told}");
@@ -46,8 +47,7 @@ fn check(cause: Cause, expected: &str) {
         act: None,
         since: None,
         next: Next { what: "nothing".to_owned(), at: None },
-        asked: Wall(0),
     };
-    let text = why.to_string();
+    let text = why.text(Wall(0));
     assert!(text.contains(expected), "{text}");
 }

@@ -1,13 +1,11 @@
 //! What counts as an answer of `why`, and what needs one.
 
-use colony_core::fleet::Standing;
 use colony_core::site::{Deployment, Site};
-use colony_core::state::State;
 
 /// What is said where nothing is known.
 const VAGUE: [&str; 3] = ["never reported", "waits to install nothing", "0 of 0"];
 
-/// The answer says no more than that nobody knows.
+/// The answer says no more than that nothing is known.
 pub fn is_vague(text: &str) -> bool {
     text.is_empty() || VAGUE.iter().any(|it| text.contains(it))
 }
@@ -16,14 +14,4 @@ pub fn is_vague(text: &str) -> bool {
 pub fn is_open(site: &Site, deployment: &Deployment) -> bool {
     let mut own = site.placements().filter(|it| it.id.deployment == deployment.id);
     own.any(|it| !it.state().is_final())
-}
-
-/// The centre need not say why.
-pub fn is_over(standing: Standing) -> bool {
-    match standing {
-        Standing::Gone | Standing::RolledBack | Standing::Placed(State::Installed) => true,
-        Standing::Pending | Standing::Conflict | Standing::InProgress | Standing::Placed(_) => {
-            false
-        }
-    }
 }

@@ -7,9 +7,11 @@
 mod answer;
 mod make;
 mod plant;
+mod projection;
 mod seed;
 
-pub use answer::{is_open, is_over, is_vague};
+pub use answer::{is_open, is_vague};
 pub use make::{App, blob, capabilities, commit_id, deployment_id};
 pub use plant::{Plant, status};
+pub use projection::{answer_difference, projection_difference, site_answers};
 pub use seed::seed;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use colony_core::event::Event;
 use colony_core::id::{DeploymentId, DeploymentName, NodeName, PlacementId};
 use colony_core::site::{
-    Action, Command, Commit, File, Have, Input, Refused, Row, RowKey, Site, Step, Timing,
+    Action, Changed, Command, Commit, File, Have, Input, Refused, Row, RowKey, Site, Step, Timing,
 };
 use colony_core::time::{Now, Wall};
 use colony_margo::DeploymentStatus;
@@ -23,6 +23,10 @@ pub struct Plant {
     pub site: Site,
     pub now: Now,
     pub events: Vec<Event>,
+    /// What each step changed.
+    pub changes: Vec<Changed>,
+    /// How often the LO was started again.
+    pub restarts: u64,
     rows: BTreeMap<RowKey, Row>,
     /// Nodes that send a heartbeat while time passes.
     alive: BTreeSet<NodeName>,
@@ -43,8 +47,9 @@ impl Plant {
     pub fn unseeded(incarnation: u32) -> Plant {
         let site = Site::new("home".parse().expect("a name"), incarnation, Timing::default());
         let now = Now { wall: START, entropy: 7, ..Now::default() };
+        let (events, changes) = (Vec::new(), Vec::new());
         let (rows, alive) = (BTreeMap::new(), BTreeSet::new());
-        Plant { site, now, events: Vec::new(), rows, alive, commits: 0, reports: 0 }
+        Plant { site, now, events, changes, restarts: 0, rows, alive, commits: 0, reports: 0 }
     }
 
     /// The second LO of a site on whose node `a` the app was in `state`, as CO
@@ -65,7 +70,15 @@ impl Plant {
             };
         }
         self.events.extend(step.events.iter().cloned());
+        self.changes.push(step.changed.clone());
         step
+    }
+
+    /// What the steps from number `first` on changed.
+    pub fn changed_since(&self, first: usize) -> Changed {
+        let mut all = Changed::default();
+        self.changes[first..].iter().for_each(|it| all.add(it));
+        all
     }
 
     /// Takes one step that must not be refused.
@@ -77,6 +90,7 @@ impl Plant {
 
     /// Kills the LO and starts it again from what was persisted.
     pub fn crash(&mut self) {
+        self.restarts += 1;
         let rows = self.rows.values().cloned();
         self.site = Site::restore(rows, Timing::default()).expect("the rows make a site");
     }

@@ -12,7 +12,7 @@ use crate::make::{App, blob, deployment_id};
 pub fn seed(app: &App, state: &str) -> Seed {
     let name = "a".parse().expect("a name");
     Seed {
-        nodes: vec![SeedNode { name, cordoned: false, capabilities: None }],
+        nodes: vec![SeedNode { name, cordoned: false, capabilities: None, since: None }],
         deployments: vec![deployment(app)],
         placements: vec![placement(app, state)],
         ..Seed::default()
@@ -34,6 +34,9 @@ fn deployment(app: &App) -> SeedDeployment {
         rejected: BTreeMap::new(),
         stopped: None,
         rollout: Rollout::default(),
+        rolled_back: None,
+        since: None,
+        commit: None,
         texts: vec![(blob(&text), text)],
     }
 }
@@ -47,5 +50,6 @@ fn placement(app: &App, state: &str) -> SeedPlacement {
         revisions: Revisions { target: Some(deployment(app).wanted), last_good: None },
         failure: None,
         beside: false,
+        since: None,
     }
 }

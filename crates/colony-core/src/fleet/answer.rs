@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::fleet::pen::Pen;
-use crate::fleet::{Fleet, RowKey, SiteView, UnknownSite};
+use crate::fleet::{Fleet, Head, RowKey, SiteView, UnknownSite};
 use crate::id::SiteName;
 use crate::site::Site;
 use crate::time::Now;
@@ -11,6 +11,9 @@ use crate::why::{self, AnswerKey, AnswerUpdate, Surroundings, Why};
 
 /// The most answers that are kept of one site.
 const ANSWER_LIMIT: usize = 50_000;
+
+/// How many earlier runs of a site's orchestrator are remembered.
+const SESSION_LIMIT: usize = 8;
 
 /// What became of an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,29 +25,54 @@ pub enum AnswersTaken {
 }
 
 impl Fleet {
-    /// Takes answers over; the same update twice changes nothing.
+    /// Takes answers over; the same update twice changes nothing, nor does one
+    /// that arrives after a later one, or after the next run of the site's
+    /// orchestrator has sent its own.
     pub fn answers_apply(
         &mut self,
         site: &SiteName,
         update: &AnswerUpdate,
     ) -> Result<AnswersTaken, UnknownSite> {
         let mut pen = self.pen(site)?;
-        let next = (update.session, update.number);
-        match pen.view.head.answers {
-            Some(known) if known == next => return Ok(AnswersTaken::Stored),
-            Some((session, number)) if (session, number + 1) == next => {}
-            Some(_) | None if update.complete => {}
-            Some(_) | None => return Ok(AnswersTaken::Incomplete),
+        let head = &mut pen.view.head;
+        match head.answers_order(update) {
+            AnswersOrder::Late => return Ok(AnswersTaken::Stored),
+            AnswersOrder::Gap => return Ok(AnswersTaken::Incomplete),
+            AnswersOrder::Next => {}
         }
+        let before = head.answers.filter(|it| it.0 != update.session);
+        head.answers_before.extend(before.map(|it| it.0));
+        let surplus = head.answers_before.len().saturating_sub(SESSION_LIMIT);
+        head.answers_before.drain(..surplus);
         if update.complete {
             pen.forget_answers();
         }
         for (key, whys) in &update.changed {
             pen.set_answer(key, whys);
         }
-        pen.view.head.answers = Some(next);
+        pen.view.head.answers = Some((update.session, update.number));
         pen.mark(RowKey::Site);
         Ok(AnswersTaken::Stored)
+    }
+}
+
+/// Where an update stands among those that were stored.
+enum AnswersOrder {
+    Next,
+    Late,
+    Gap,
+}
+
+impl Head {
+    fn answers_order(&self, update: &AnswerUpdate) -> AnswersOrder {
+        let (session, number) = (update.session, update.number);
+        match self.answers {
+            Some(known) if known.0 == session && number <= known.1 => AnswersOrder::Late,
+            Some(known) if known.0 == session && number == known.1 + 1 => AnswersOrder::Next,
+            _ if self.answers_before.contains(&session) => AnswersOrder::Late,
+            Some(_) | None if update.complete => AnswersOrder::Next,
+            Some(_) | None => AnswersOrder::Gap,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::event::{Incarnation, Log, Presence, VERSION_BITS};
+use crate::event::{Incarnation, Log, Presence, StepStanding, VERSION_BITS};
 use crate::fleet::{Fleet, RowKey, SiteView, UnknownSite};
 use crate::id::{NodeName, SiteName};
 use crate::time::{Spoken, Wall};
@@ -69,7 +69,8 @@ impl Fleet {
         let mut pen = self.pen(site).map_err(|it| JoinRefusal::UnknownSite(it.0))?;
         pen.view.begin(site, incarnation, now);
         pen.forget_presence(now);
-        pen.forget_running();
+        pen.forget_attempts();
+        pen.forget_standings();
         // It reads Git anew, and says what it cannot use or holds.
         pen.wait(|it| (it.removal, it.history) = (None, None));
         pen.forget_files();
@@ -117,6 +118,7 @@ impl SiteView {
         self.head.log = Some(Log::new(site.clone(), incarnation));
         self.head.joined = Some(now);
         self.head.ready = false;
+        self.head.answers_before.clear();
         self.recent = Default::default();
     }
 }
@@ -139,12 +141,28 @@ impl super::pen::Pen<'_> {
         }
     }
 
-    /// It is told anew of what runs on beside a staged revision.
-    fn forget_running(&mut self) {
+    /// The new LO reports again what runs beside a staged revision, and what
+    /// failed is due at once.
+    fn forget_attempts(&mut self) {
         let all = self.view.placements.values_mut().flat_map(|it| it.values_mut());
-        let told = all.filter_map(|it| it.running.take().map(|_| it.id.clone()));
-        for id in told.collect::<Vec<_>>() {
+        let known = all.filter_map(|it| {
+            let (running, retry) = (it.running.take(), it.retry.take());
+            (running.is_some() || retry.is_some()).then(|| it.id.clone())
+        });
+        for id in known.collect::<Vec<_>>() {
             self.mark(|site| RowKey::Placement(site, id));
+        }
+    }
+
+    /// A soak whose beginning the new LO does not know begins again.
+    fn forget_standings(&mut self) {
+        let all = self.view.deployments.values_mut();
+        let stepping = all.filter_map(|it| {
+            it.rollout.as_mut()?.standing = StepStanding::Open;
+            Some(it.id.clone())
+        });
+        for id in stepping.collect::<Vec<_>>() {
+            self.mark(|site| RowKey::Deployment(site, id));
         }
     }
 }

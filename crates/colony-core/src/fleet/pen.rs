@@ -134,7 +134,8 @@ impl<'a> Pen<'a> {
 
     pub(super) fn file_refused(&mut self, event: &Event, path: &str, findings: &[Finding]) {
         let refused = RefusedFile { findings: findings.to_vec(), since: event.at };
-        self.view.files.insert(path.to_owned(), refused);
+        let known = self.view.files.entry(path.to_owned()).or_insert_with(|| refused.clone());
+        known.replace_with(refused);
         let path = path.to_owned();
         self.mark(|site| RowKey::File(site, path));
     }

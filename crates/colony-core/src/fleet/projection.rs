@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 
 use crate::fleet::view::{DeploymentView, Head, Holds, NodeView, PlacementView, SiteView};
 use crate::site::{Deployment, Member, Placement, Site};
-use crate::state::State;
 use crate::time::Now;
 
 impl Site {
@@ -35,7 +34,7 @@ impl Site {
         for placement in self.placements() {
             let nodes: &mut BTreeMap<_, _> =
                 view.placements.entry(placement.id.deployment.clone()).or_default();
-            nodes.insert(placement.id.node.clone(), self.placement_view(placement, now));
+            nodes.insert(placement.id.node.clone(), placement_view(placement));
         }
         view
     }
@@ -50,21 +49,20 @@ impl Site {
             ..Head::default()
         }
     }
+}
 
-    fn placement_view(&self, placement: &Placement, now: Now) -> PlacementView {
-        let failed = matches!(placement.state(), State::Failed(_));
-        PlacementView {
-            id: placement.id.clone(),
-            state: placement.state(),
-            since: placement.since,
-            attempt: placement.attempt_number(),
-            revisions: placement.revisions.clone(),
-            failure: placement.failure.clone(),
-            retry: self.retry(&placement.id, now).filter(|_| failed),
-            beside: placement.is_aside(),
-            running: placement.running_lost().cloned(),
-            flagged: None,
-        }
+fn placement_view(placement: &Placement) -> PlacementView {
+    PlacementView {
+        id: placement.id.clone(),
+        state: placement.state(),
+        since: placement.since,
+        attempt: placement.attempt_number(),
+        revisions: placement.revisions.clone(),
+        failure: placement.failure.clone(),
+        retry: placement.retry_reported(),
+        beside: placement.runs_beside(),
+        running: placement.running_lost().cloned(),
+        flagged: None,
     }
 }
 

@@ -54,6 +54,7 @@ impl SiteView {
             name: name.clone(),
             cordoned: node.cordoned,
             capabilities: node.capabilities.clone(),
+            since: Some(node.since),
         };
         Seed {
             nodes: self.nodes.iter().map(node).collect(),
@@ -94,6 +95,9 @@ impl SiteView {
             rejected: deployment.rejected.clone(),
             stopped: deployment.stopped.clone(),
             rollout: deployment.rollout.as_ref().map(RolloutView::seed).unwrap_or_default(),
+            rolled_back: deployment.rolled_back.clone(),
+            since: Some(deployment.since),
+            commit: deployment.commit.clone(),
             texts: found,
         })
     }
@@ -117,5 +121,6 @@ fn seed_placement(placement: &PlacementView) -> SeedPlacement {
         revisions: placement.revisions.clone(),
         failure: placement.failure.clone(),
         beside: placement.beside,
+        since: Some(placement.since),
     }
 }

@@ -25,6 +25,7 @@ impl Fleet {
         let view = self.sites.get(site)?;
         let mut whys: Vec<Why> =
             view.before_site(site, name, git).filter_map(|it| about(name, it)).collect();
+        whys.extend(view.answers_before_git(name).cloned());
         whys.extend(view.answers_of(name).cloned());
         whys.extend(view.inconsistent(name).filter_map(|it| about(name, it)));
         if whys.is_empty() {
@@ -80,6 +81,13 @@ impl SiteView {
         let file = AnswerKey::File(name.clone());
         let keys: Vec<AnswerKey> = ids.chain([file]).collect();
         keys.into_iter().flat_map(|it| self.answers_about(&it))
+    }
+
+    /// What keeps the site from a commit that holds the deployment.
+    fn answers_before_git(&self, name: &DeploymentName) -> impl Iterator<Item = &Why> {
+        let committed = matches!(self.targets.get(name), Some(Target::Committed { .. }));
+        let all = self.answers_about(&AnswerKey::Site).iter();
+        all.filter(move |it| committed && it.cause.is_before_git())
     }
 
     /// The site as a whole, as seen from outside.

@@ -31,13 +31,15 @@ impl Turn<'_> {
         let before = self.site.git.revision.replace(commit.revision.clone());
         let held = self.site.git.rewritten.take().is_some();
         self.out.changed.meta = true;
-        if held && before.as_ref() == Some(&commit.revision) {
-            // Somebody put back what is in force: nothing else would tell it.
-            let body = Body::HistoryAccepted { commit: commit.revision.clone() };
-            self.emit(Actor::Local, body);
-        }
+        let (revision, put_back) =
+            (commit.revision.clone(), before.as_ref() == Some(&commit.revision));
+        let events = self.out.events.len();
         self.take_files(commit);
         self.become_ready();
+        // Any event with another commit says that no history is held any more.
+        if held && (put_back || self.out.events.len() == events) {
+            self.emit(Actor::Local, Body::HistoryAccepted { commit: revision });
+        }
         Ok(())
     }
 
@@ -144,13 +146,12 @@ impl Turn<'_> {
         }
     }
 
-    /// A broken file changes nothing but what is said about it.
+    /// A broken file changes nothing but what is said about it. A commit that
+    /// leaves its faults is reported as well: somebody may wait for its end.
     fn refuse_file(&mut self, path: String, findings: Vec<Finding>) {
-        if self.site.git.refused.get(&path).is_some_and(|it| it.findings == findings) {
-            return;
-        }
-        let refused = RefusedFile { findings: findings.clone(), since: self.now.wall };
-        self.site.git.refused.insert(path.clone(), refused);
+        let fresh = RefusedFile { findings: findings.clone(), since: self.now.wall };
+        let known = self.site.git.refused.entry(path.clone()).or_insert_with(|| fresh.clone());
+        known.replace_with(fresh);
         self.emit(Actor::Local, Body::FileRefused { path, findings });
     }
 

@@ -17,6 +17,15 @@ pub struct RefusedFile {
     pub since: Wall,
 }
 
+impl RefusedFile {
+    /// Takes what was found in another commit; the same faults last on.
+    pub(crate) fn replace_with(&mut self, other: RefusedFile) {
+        if self.findings != other.findings {
+            *self = other;
+        }
+    }
+}
+
 /// Earlier releases stored the findings alone.
 #[derive(Deserialize)]
 #[serde(untagged)]

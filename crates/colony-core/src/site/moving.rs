@@ -117,7 +117,8 @@ impl Turn<'_> {
         let op = failed_op(change.to);
         let spent = op.and_then(|op| self.count_failure(id, op, by.failure.clone()));
         let retry = op.and_then(|_| self.site.retry(id, self.now));
-        let Some(placement) = self.site.placements.get(id) else { return };
+        let Some(placement) = self.site.placements.get_mut(id) else { return };
+        placement.retry = retry;
         let body = Transition {
             deployment: id.deployment.clone(),
             node: id.node.clone(),
@@ -130,7 +131,7 @@ impl Turn<'_> {
             failure: by.failure.clone(),
             retry,
             removal: removal(&change, trigger, placement.delivered),
-            beside: placement.phase == WirePhase::Stage && placement.aside,
+            beside: placement.runs_beside(),
             more: Default::default(),
         };
         self.emit(by.actor, Body::StateTransition(body));

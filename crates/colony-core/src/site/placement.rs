@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use colony_margo::Digest;
 
-use crate::attempt::{Attempt, Failure, Revision, Revisions};
+use crate::attempt::{Attempt, Failure, Retry, Revision, Revisions};
 use crate::document::WirePhase;
 use crate::id::PlacementId;
 use crate::state::State;
@@ -29,6 +29,9 @@ pub struct Placement {
     /// All failures of the target so far: the exponent of the backoff.
     pub(super) failures: u32,
     pub(super) retry_at: Option<Mono>,
+    /// How a failure goes on, as it was reported with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) retry: Option<Retry>,
     /// When a node that polls but says nothing gets a new attempt.
     pub(super) silent_at: Option<Mono>,
     pub(super) installed_at: Option<Mono>,
@@ -96,6 +99,7 @@ impl Placement {
             tries: 0,
             failures: 0,
             retry_at: None,
+            retry: None,
             silent_at: None,
             installed_at: None,
             lost_late: false,
@@ -115,6 +119,16 @@ impl Placement {
 
     pub fn offer(&self) -> Offer {
         self.offer
+    }
+
+    /// How a failure goes on, as it was reported with it.
+    pub(crate) fn retry_reported(&self) -> Option<Retry> {
+        self.retry
+    }
+
+    /// The attempt runs beside what was there.
+    pub(crate) fn runs_beside(&self) -> bool {
+        self.phase == WirePhase::Stage && self.aside
     }
 
     /// Revision errors spent on the target.

@@ -13,16 +13,16 @@ use colony_margo::Capabilities;
 use crate::attempt::{Attempt, Failure, Revision, Revisions};
 use crate::document::{Document, WirePhase};
 use crate::event::{HoldScope, Incarnation};
-use crate::id::{BlobId, DeploymentId, DeploymentName, NodeName, PlacementId};
+use crate::id::{BlobId, DeploymentId, DeploymentName, GitRevision, NodeName, PlacementId};
 use crate::site::member::Member;
 use crate::site::moving::By;
 use crate::site::rollout::Rollout;
 use crate::site::turn::Turn;
 use crate::site::{
-    Deployment, Hold, Offer, Phase, Placement, Quarantine, Refused, Rejected, Stopped,
+    Deployment, Hold, Offer, Phase, Placement, Quarantine, Refused, Rejected, RolledBack, Stopped,
 };
 use crate::state::{Op, State};
-use crate::time::Now;
+use crate::time::{Now, Wall};
 use crate::transition::Trigger;
 
 /// CO's picture of a site.
@@ -41,6 +41,9 @@ pub struct SeedNode {
     pub name: NodeName,
     pub cordoned: bool,
     pub capabilities: Option<Capabilities>,
+    /// Since when it has not been heard by the LO that takes over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Wall>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -57,6 +60,13 @@ pub struct SeedDeployment {
     /// The step of the rollout that is open, and whether it is paused.
     #[serde(default)]
     pub rollout: Rollout,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rolled_back: Option<RolledBack>,
+    /// Since when it is wanted, and the commit that brought it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Wall>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<GitRevision>,
     /// The text of every revision named here or in a placement.
     pub texts: Vec<(BlobId, String)>,
 }
@@ -71,6 +81,9 @@ pub struct SeedPlacement {
     /// The attempt runs beside what was there.
     #[serde(default)]
     pub beside: bool,
+    /// Of the state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Wall>,
 }
 
 impl Turn<'_> {
@@ -97,6 +110,7 @@ impl Turn<'_> {
     fn seed_node(&mut self, node: SeedNode) {
         let now = (self.now.mono, self.now.wall);
         let mut member = Member::new(node.name.clone(), self.site.log.incarnation, now);
+        member.since = node.since.unwrap_or(self.now.wall);
         member.cordoned = node.cordoned;
         member.capabilities = node.capabilities.map(Arc::new);
         self.out.changed.members.insert(node.name.clone());
@@ -111,12 +125,13 @@ impl Turn<'_> {
         });
         let documents: BTreeMap<_, _> = texts.collect();
         let Some(wanted) = documents.get(&seed.wanted.blob).cloned() else { return };
-        let mut deployment = Deployment::new(wanted, self.now.wall);
+        let mut deployment = Deployment::new(wanted, seed.since.unwrap_or(self.now.wall));
         deployment.documents = documents;
         deployment.good = seed.good;
         deployment.withdrawn = seed.withdrawn;
         deployment.rejected = seed.rejected;
         deployment.stopped = seed.stopped;
+        (deployment.rolled_back, deployment.commit) = (seed.rolled_back, seed.commit);
         deployment.rollout = Rollout { soaking: None, awaits: None, ..seed.rollout };
         deployment.quarantine =
             seed.quarantine.into_iter().map(|it| (it.revision.workload, it)).collect();
@@ -182,7 +197,7 @@ impl Turn<'_> {
 /// A failure whose backoff nobody remembers is due at once, and a soak whose
 /// beginning nobody remembers begins again.
 fn restore(seed: SeedPlacement, now: Now) -> Placement {
-    let mut placement = Placement::new(seed.id, now.wall);
+    let mut placement = Placement::new(seed.id, seed.since.unwrap_or(now.wall));
     placement.retry_at = matches!(seed.state, State::Failed(_)).then_some(now.mono);
     placement.installed_at = (seed.state == State::Installed).then_some(now.mono);
     placement.failure = seed.failure;

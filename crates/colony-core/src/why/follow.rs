@@ -168,6 +168,18 @@ impl Cause {
         )
     }
 
+    /// It keeps a site from taking commits.
+    pub(crate) fn is_before_git(&self) -> bool {
+        matches!(
+            self,
+            Cause::Fenced { .. }
+                | Cause::SiteNotSeeded {}
+                | Cause::GitNotRead {}
+                | Cause::GitUnreachable { .. }
+                | Cause::HistoryHeld { .. }
+        )
+    }
+
     /// When its next event is due, if that is known.
     #[expect(clippy::wildcard_enum_match_arm, reason = "most causes have none")]
     fn at(&self) -> Option<Wall> {

@@ -250,6 +250,11 @@ impl AnswerOutbox {
         self.open.take_if(|it| it.number == number);
     }
 
+    /// The central orchestrator has acknowledged every answer there is.
+    pub fn is_settled(&self) -> bool {
+        self.open.is_none() && self.unsent.is_empty() && !self.complete
+    }
+
     /// The central orchestrator lacks an earlier update, or may have been
     /// restored: everything is sent again.
     pub fn start_over(&mut self) {

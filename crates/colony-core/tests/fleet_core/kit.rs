@@ -1,21 +1,38 @@
 //! A central orchestrator by hand: one site, its projection, its rows.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use colony_core::attempt::Revision;
 use colony_core::event::Event;
-use colony_core::fleet::{Applied, BatchRefusal, Changed, Effect, Fleet, Row, RowKey, SiteView};
-use colony_core::id::{BlobId, DeploymentName, PlacementId, SiteName};
+use colony_core::fleet::{
+    AnswersTaken, Applied, BatchRefusal, Changed, Effect, Fleet, Row, RowKey, SiteView,
+};
+use colony_core::id::{BlobId, DeploymentName, SiteName};
 use colony_core::time::Wall;
+use colony_core::why::{AnswerOutbox, AnswerUpdate, Surroundings};
 use colony_margo::Digest;
-use colony_testkit::Plant;
+use colony_testkit::{Plant, answer_difference, projection_difference};
+
+/// The size of one update: few answers fit in.
+const UPDATE_BYTES: usize = 500;
 
 /// The projection of the site `home`, persisted after every batch.
 pub(crate) struct Central {
     pub(crate) fleet: Fleet,
     pub(crate) effects: Vec<Effect>,
     rows: BTreeMap<RowKey, String>,
+    /// How many of the site's events were sent.
     sent: usize,
+    answers: Answers,
+}
+
+/// The site's side of the answers.
+#[derive(Default)]
+struct Answers {
+    outbox: AnswerOutbox,
+    /// How many of the site's steps were looked at, and in which life of its LO.
+    looked: usize,
+    life: Option<u64>,
 }
 
 pub(crate) fn home() -> SiteName {
@@ -29,8 +46,13 @@ pub(crate) fn name(text: &str) -> DeploymentName {
 impl Central {
     /// `home` is added and its first orchestrator has joined at time 0.
     pub(crate) fn new() -> Central {
-        let mut central =
-            Central { fleet: Fleet::new(), effects: Vec::new(), rows: BTreeMap::new(), sent: 0 };
+        let mut central = Central {
+            fleet: Fleet::new(),
+            effects: Vec::new(),
+            rows: BTreeMap::new(),
+            sent: 0,
+            answers: Answers::default(),
+        };
         central.fleet.site_add(&home());
         central.fleet.join(&home(), Wall(0), false).expect("nobody was there");
         central.persist_rest();
@@ -54,12 +76,28 @@ impl Central {
         let fresh = &plant.events[self.sent..];
         let _ = self.apply(fresh, plant.now.wall).expect("the log continues");
         self.sent = plant.events.len();
+        self.sync_answers(plant);
         self.compare(plant);
+    }
+
+    /// Sends the answers that changed, in parts, as they go over the line.
+    #[track_caller]
+    fn sync_answers(&mut self, plant: &Plant) {
+        self.answers.refresh(plant);
+        while let Some(update) = self.answers.outbox.next(UPDATE_BYTES) {
+            let bytes = serde_json::to_vec(&update).expect("answers are JSON");
+            let update: AnswerUpdate = serde_json::from_slice(&bytes).expect("answers read back");
+            let taken = self.fleet.answers_apply(&home(), &update).expect("home exists");
+            assert_eq!(taken, AnswersTaken::Stored);
+            self.answers.outbox.acknowledged(update.number);
+        }
+        self.persist_rest();
     }
 
     /// A new orchestrator has joined, whose log starts anew.
     pub(crate) fn replaced(&mut self) {
         self.sent = 0;
+        self.answers = Answers::default();
         self.persist_rest();
     }
 
@@ -90,53 +128,25 @@ impl Central {
     #[track_caller]
     pub(crate) fn compare(&self, plant: &Plant) {
         let (view, site) = (self.view(), &plant.site);
-        let told: BTreeMap<PlacementId, String> = view
-            .placements
-            .values()
-            .flat_map(|it| it.values())
-            .map(|it| {
-                let lost = it.running.as_ref().map(|it| &it.failure);
-                let text = format!("{} {} {:?} {lost:?}", it.state, it.attempt, it.revisions);
-                (it.id.clone(), text)
-            })
-            .collect();
-        let true_ones: BTreeMap<PlacementId, String> = site
-            .placements()
-            .map(|it| {
-                let (attempt, lost) = (it.attempt_number(), it.running_lost());
-                let text = format!("{} {attempt} {:?} {lost:?}", it.state(), it.revisions);
-                (it.id.clone(), text)
-            })
-            .collect();
-        assert_eq!(told, true_ones);
-        self.compare_deployments(plant);
-        let told: Vec<_> =
-            view.nodes.iter().map(|(k, v)| (k.clone(), v.presence, v.cordoned)).collect();
-        let true_ones: Vec<_> =
-            site.members().map(|it| (it.name.clone(), it.presence(), it.is_cordoned())).collect();
-        assert_eq!(told, true_ones);
-        assert_eq!(&view.files, site.refused_files());
-        assert_eq!(&view.holds.holds, site.holds());
-        let removal = view.holds.removal.as_ref().map(|it| it.deployments.clone());
-        assert_eq!(removal.unwrap_or_default(), *site.held_removals());
-        assert_eq!(view.head.commands_done, site.commands_done());
-        assert_eq!(view.head.ready, site.is_ready());
-        assert_eq!(view.head.log.as_ref(), Some(site.log()));
+        assert_eq!(projection_difference(view, site, plant.now), None);
+        assert_eq!(answer_difference(view, site, plant.now), None);
+        let at = plant.events.last().and_then(|it| it.git.as_ref());
+        assert!(at.is_none() || at == view.head.git.as_ref(), "the commit of its last event");
         assert_eq!(self.restored(), self.fleet);
     }
+}
 
-    #[track_caller]
-    fn compare_deployments(&self, plant: &Plant) {
-        let view = self.view();
-        let told: BTreeSet<_> = view.deployments.keys().collect();
-        let true_ones: BTreeSet<_> = plant.site.deployments().map(|it| &it.id).collect();
-        assert_eq!(told, true_ones);
-        for it in plant.site.deployments() {
-            let told = &view.deployments[&it.id];
-            assert_eq!((&told.name, &told.accepted), (&it.name, it.wanted()));
-            assert_eq!((told.withdrawn, told.good.as_ref()), (it.is_withdrawn(), it.good()));
-            assert_eq!(&told.quarantine, it.quarantine());
+impl Answers {
+    /// Looks at what changed at the site; a new life of its LO starts over.
+    fn refresh(&mut self, plant: &Plant) {
+        if self.life != Some(plant.restarts) {
+            self.life = Some(plant.restarts);
+            self.outbox = AnswerOutbox::new(plant.restarts);
         }
+        let changed = plant.changed_since(self.looked);
+        self.looked = plant.changes.len();
+        self.outbox.refresh(&plant.site, &Surroundings::default(), &changed, plant.now);
+        self.outbox.refresh_waiting(&plant.site, plant.now);
     }
 }
 

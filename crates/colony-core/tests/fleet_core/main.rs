@@ -1,9 +1,11 @@
 //! The fleet core, fed with the logs of real sites.
 
+mod answers;
 mod kit;
 mod memory;
 mod names;
 mod order;
+mod outcome;
 mod projection;
 mod replacement;
 mod rollback;

@@ -102,8 +102,8 @@ fn logs() -> &'static [Vec<Event>] {
 fn ask_everything(central: &Central) {
     let fleet = &central.fleet;
     for name in fleet.deployment_names() {
-        let why = fleet.why(&home(), name, Wall(99)).expect("home exists");
-        why.iter().for_each(|it| assert!(!it.to_string().is_empty()));
+        let why = fleet.why(&home(), name, None, Wall(99)).expect("home exists");
+        why.iter().for_each(|it| assert!(!it.text(Wall(99)).is_empty()));
         let _ = (fleet.tally(name), fleet.standing(&home(), name), fleet.delete_check(name, false));
     }
     let _ = fleet.seed(&home(), |_| Some("text".to_owned())).expect("home exists");

@@ -1,15 +1,18 @@
-//! Whatever is not at its end has a reason that names its facts.
+//! Why a deployment is not at its end, asked at the central orchestrator.
+//!
+//! What the site says is shown as it is; what lies before the site is added.
 
-use colony_core::event::HoldScope;
-use colony_core::fleet::{Fleet, Standing};
-use colony_core::id::BlobId;
-use colony_core::site::{Action, File};
+use colony_core::event::{Body, Log};
+use colony_core::fleet::Fleet;
+use colony_core::site::{Commit, Input, deployment_path};
 use colony_core::state::State;
 use colony_core::time::Wall;
-use colony_testkit::{App, Plant, blob, commit_id};
+use colony_core::why::{self, AnswerKey, Why};
+use colony_testkit::{Plant, blob, commit_id};
 
 use crate::kit::{Central, home, name};
-use crate::story::{ROLLBACK, STOP, STORIES, Step, app, told};
+use crate::status::file;
+use crate::story::{ROLLBACK, STORIES, app, told};
 
 #[test]
 fn nothing_is_unfinished_without_a_reason() {
@@ -20,226 +23,236 @@ fn nothing_is_unfinished_without_a_reason() {
             central.sync(&plant);
             for name in central.fleet.deployment_names() {
                 let standing = central.fleet.standing(&home(), name).expect("home exists");
-                let done = [Standing::Gone, Standing::Placed(State::Installed)];
-                let why = central.fleet.why(&home(), name, plant.now.wall).expect("home exists");
-                assert!(done.contains(&standing) || !why.is_empty(), "{story}: {standing}");
+                let why = asked(&central.fleet, name.as_str(), plant.now.wall);
+                assert!(standing.is_at_rest() || !why.is_empty(), "{story}: {standing}");
             }
+        }
+    }
+}
+
+/// Also what a whole site is asked for: every answer once.
+#[test]
+fn words_of_the_site_are_shown_as_they_are() {
+    for (story, steps) in STORIES {
+        let (mut plant, mut central) = (Plant::new(), Central::new());
+        for step in *steps {
+            step(&mut plant);
+            central.sync(&plant);
+            let names = plant.site.deployments().map(|it| &it.name);
+            for name in names.filter(|it| central.view().deployments_named(it).count() == 1) {
+                let shown = asked(&central.fleet, name.as_str(), plant.now.wall);
+                let own = why::deployment(&plant.site, name, plant.now);
+                let added = shown.len() - own.len();
+                assert_eq!(&shown[added..], own, "{story}");
+                let causes: Vec<&str> = shown[..added].iter().map(|it| it.cause.name()).collect();
+                assert!(causes.is_empty() || causes == ["awaits-revert"], "{story}: {causes:?}");
+            }
+            let whole = central.fleet.why_site(&home(), None, plant.now.wall).expect("home exists");
+            let missing =
+                central.view().answers.values().flatten().find(|answer| {
+                    !whole.iter().any(|it| it == *answer || it.cause == answer.cause)
+                });
+            assert_eq!(missing, None, "{story}");
         }
     }
 }
 
 #[test]
 fn what_is_installed_needs_no_reason() {
-    check(STORIES[0].1, &[]);
+    let central = synced(&told(STORIES[0].1));
+    assert_eq!(texts(&central.fleet, Wall(u64::MAX)), [""; 0]);
 }
 
 #[test]
-fn a_rollback_waits_for_its_revert_and_stays_refused() {
-    let (bad, good) = (short("2.0.0"), short("1.0.0"));
-    let refused = format!(
-        "the site refuses {bad}: exited on node a; it runs {good} instead, for 0 s; operator: \
-         commit another revision, or release this one"
-    );
-    let awaits = format!(
-        "the site went back from {bad}; {good} has to be put back into deployments/home/hello.yaml, \
-         for 0 s; central orchestrator: it is written with the next commit if Git still holds the \
-         bad file"
-    );
-    check(&ROLLBACK[..4], &[&awaits, &refused]);
-    check(&ROLLBACK[..5], &[&refused]);
-}
-
-#[test]
-fn a_stopped_rollout_names_the_node_that_stopped_it() {
+fn site_that_never_joined_comes_first() {
+    let mut fleet = Fleet::new();
+    fleet.site_add(&home());
+    fleet.target_planned(&home(), &name("hello"), Wall(0)).expect("home exists");
     check(
-        &STOP[..3],
+        &fleet,
+        1,
         &[
-            "the rollout stopped when node a failed with exited, for 0 s; operator: commit another \
-             revision, or retry on node a",
-            "node a is FAILED(update) after attempt 2: a container ended; its only try is used up, \
-             for 0 s; local orchestrator: look at the container's logs",
-            "node b still runs the revision before, for 0 s; local orchestrator: its turn comes when \
-             the nodes before it are done",
-        ],
-    );
-    check(STOP, &[]);
-}
-
-#[test]
-fn what_is_tried_again_says_how_often_and_when() {
-    let failing = |times: usize, code: &str| {
-        let mut plant = told(&[STORIES[0].1[0], |it| it.deploy(&app("1.0.0"))]);
-        for _ in 1..times {
-            plant.report("a", "hello", &format!("failed:{code}"));
-            plant.pass(60);
-        }
-        plant.report("a", "hello", &format!("failed:{code}"));
-        plant.pass(1);
-        reasons(&central(&plant).fleet, &plant)
-    };
-    assert_eq!(
-        failing(1, "registry-unavailable"),
-        [
-            "node a is FAILED(install) after attempt 1: the registry answered with a server error or \
-          not at all; tried once, for 1 s; local orchestrator, in 3 s: try 2, and so on until it \
-          works; to do: check the registry"
-        ],
-    );
-    assert_eq!(
-        failing(3, "registry-unavailable"),
-        [
-            "node a is FAILED(install) after attempt 3: the registry answered with a server error or \
-          not at all; tried 3 times, for 1 s; local orchestrator, in 16 s: try 4, and so on until \
-          it works; to do: check the registry"
-        ],
-    );
-    assert_eq!(
-        failing(2, "image-missing"),
-        [
-            "node a is FAILED(install) after attempt 2: the image or archive does not exist; tried 2 \
-          times, for 1 s; local orchestrator, in 7 s: try 3 of 3; to do: push it, or deploy another \
-          version"
+            "site home: no orchestrator has ever joined site home. Next: it is deployed when the site \
+         has joined. To do (operator): run what `colony site invite home` prints on the site's \
+         machine.",
+            "hello: deployments/home/hello.yaml is accepted and not committed yet. Next: it is \
+         committed and pushed with the next batch.",
         ],
     );
 }
 
 #[test]
-fn nodes_that_are_away_are_named() {
-    let away: &[Step] =
-        &[STORIES[0].1[0], |it| it.deploy(&app("1.0.0")), |it| it.silence("a"), |it| it.pass(20)];
-    check(
-        away,
-        &[
-            "node a is away; it is left UNKNOWN(install) there, for 5 s; node a: it goes on when node \
-           a is heard again",
-        ],
-    );
+fn orchestrator_that_has_not_taken_over_says_why() {
+    let mut fleet = Fleet::new();
+    fleet.site_add(&home());
+    fleet.target_planned(&home(), &name("hello"), Wall(0)).expect("home exists");
+    fleet.join(&home(), Wall(0), false).expect("free");
+    let first = "site home: the orchestrator of site home has joined and has not read Git yet. \
+                 Next: it reads Git, then serves its nodes.";
+    assert_eq!(texts(&fleet, Wall(1_000))[0], first);
+    fleet.join(&home(), Wall(0), true).expect("replaced");
+    let second = "site home: orchestrator 1 of site home replaces the one before and has not taken \
+                  over yet. Next: it reads Git, then serves its nodes.";
+    assert_eq!(texts(&fleet, Wall(1_000))[0], second);
+    let silent = "site home: site home has not been heard for 2 h. Next: the site goes on without a \
+                  connection and reports when it is back. To do (site engineer): check power and \
+                  network of site home.";
+    assert_eq!(texts(&fleet, Wall(7_200_000))[..2], [silent, second]);
 }
 
 #[test]
-fn a_deployment_that_fits_nowhere_says_so() {
-    let blob = short_of(&app("1.0.0").on("b"));
-    check(
-        &[STORIES[0].1[0], |it| it.deploy(&app("1.0.0").on("b"))],
-        &[&format!(
-            "the site took {blob} and placed it on none of its 1 nodes, for 0 s; operator: ask the \
-             site why each node does not fit, or let one join"
-        )],
-    );
-}
-
-#[test]
-fn a_hold_is_a_reason_of_what_it_stops() {
-    let held: &[Step] = &[
-        STORIES[0].1[0],
-        |it| {
-            let (scope, note) = (HoldScope::Site, "audit".to_owned());
-            it.command(Action::Hold { scope, note }).expect("held");
-        },
-        |it| it.deploy(&app("1.0.0")),
-    ];
-    check(
-        held,
-        &[
-            "it is placed on node a and has not begun there, for 0 s; local orchestrator: ask the \
-             site what its start on node a waits for",
-            "ana holds site home: audit, for 0 s; site engineer: ana or an operator releases the hold",
-        ],
-    );
-}
-
-#[test]
-fn a_file_the_site_cannot_use_is_named_with_its_place() {
-    let broken: &[Step] = &[|it| {
-        let path = "deployments/home/hello.yaml";
-        let text = b"id: [";
-        it.commit(vec![File::read(&home(), path, &blob("x"), text)]);
-    }];
-    let why = reasons(&central(&told(broken)).fleet, &told(broken));
-    assert_eq!(why.len(), 1, "{why:?}");
-    assert!(why[0].starts_with("the site refuses deployments/home/hello.yaml:1:"), "{why:?}");
-}
-
-#[test]
-fn a_file_that_lacks_something_is_told_what() {
-    let broken: &[Step] = &[|it| {
-        let (path, text) = ("deployments/home/hello.yaml", b"{}\n");
-        it.commit(vec![File::read(&home(), path, &blob("x"), text)]);
-    }];
-    let why = reasons(&central(&told(broken)).fleet, &told(broken));
-    assert!(why[0].contains("hello.yaml:1:1: id: is missing (and "), "{why:?}");
-}
-
-#[test]
-fn what_central_wants_is_told_by_path_and_content() {
+fn file_on_its_way_is_told_by_path_and_commit() {
     let plant = Plant::new();
-    let mut central = central(&plant);
+    let mut central = synced(&plant);
     let (fleet, now) = (&mut central.fleet, plant.now.wall);
     let (hello, file) = (name("hello"), Some(blob("1")));
     fleet.target_planned(&home(), &hello, now).expect("home exists");
-    let planned = "deployments/home/hello.yaml is planned and not committed yet, for 0 s; central \
-                   orchestrator: it is committed and pushed with the next batch";
-    assert_eq!(reasons(fleet, &plant), [planned]);
+    assert_eq!(
+        texts(fleet, now),
+        ["hello: deployments/home/hello.yaml is accepted and not committed yet. Next: it is \
+         committed and pushed with the next batch."]
+    );
+    let refused = fleet.why(&home(), &hello, Some("the server hung up"), now).expect("home exists");
+    assert_eq!(
+        refused[0].text(now),
+        "hello: deployments/home/hello.yaml is accepted and cannot be \
+         committed: the server hung up. Next: the commit is tried again. To do (operator): make the \
+         Git repository reachable and writable."
+    );
 
     fleet.target_committed(&home(), &hello, commit_id(7), file.clone(), now).expect("home exists");
-    let committed = "deployments/home/hello.yaml is committed as 6b86b27 in 0000000; site home is at \
-                     0000000 and has not taken it, for 0 s; local orchestrator: site home takes it \
-                     at its next fetch";
-    assert_eq!(reasons(fleet, &plant), [committed]);
-
+    assert_eq!(
+        texts(fleet, now),
+        [
+            "hello: deployments/home/hello.yaml is committed in 0000000; site home is at 0000000, last \
+         heard 0 s ago. Next: \
+         site home takes it at its next fetch."
+        ]
+    );
     fleet.target_conflict(&home(), &hello, (file, None), "", now).expect("home exists");
-    let conflict = "deployments/home/hello.yaml holds no file in Git, not 6b86b27, for 0 s; \
-                    operator: compare deployments/home/hello.yaml and plan again on top of what Git \
-                    holds";
-    assert_eq!(reasons(fleet, &plant), [conflict]);
+    assert_eq!(
+        texts(fleet, now),
+        [
+            "hello: deployments/home/hello.yaml was changed in Git by another author; it was left as it \
+         is. Next: nothing until it is deployed again. To do (operator): compare the file with what \
+         was planned and deploy again."
+        ]
+    );
 }
 
 #[test]
-fn the_site_itself_comes_first() {
-    let hello = name("hello");
-    let mut fleet = Fleet::new();
-    fleet.site_add(&home());
-    fleet.target_planned(&home(), &hello, Wall(0)).expect("home exists");
-    assert_eq!(first(&fleet, 1), "no orchestrator has ever joined site home");
-    fleet.join(&home(), Wall(0), false).expect("free");
-    assert_eq!(first(&fleet, 1), "the orchestrator of site home has joined but not read Git yet");
-    fleet.join(&home(), Wall(0), true).expect("replaced");
-    let taking =
-        "incarnation 1 has replaced the orchestrator of site home and has not taken over yet";
-    assert_eq!(first(&fleet, 1), taking);
-    let silent = "the orchestrator of site home (incarnation 1) is not heard";
-    assert_eq!(first(&fleet, 7_200), silent);
+fn removal_on_its_way_is_told_by_path_and_commit() {
+    let plant = told(STORIES[0].1);
+    let (mut central, now) = (synced(&plant), plant.now.wall);
+    let (hello, git) = (name("hello"), commit_id(7));
+    central.fleet.target_committed(&home(), &hello, git, None, now).expect("home exists");
+    let removed = texts(&central.fleet, now).join("\n");
+    assert!(removed.contains("hello.yaml is removed in 0000000; site home"), "{removed}");
 }
 
-fn first(fleet: &Fleet, seconds: u64) -> String {
-    let now = Wall(seconds * 1_000);
-    let why = fleet.why(&home(), &name("hello"), now).expect("home exists");
-    why[0].cause.to_string()
+#[test]
+fn what_keeps_a_site_from_git_explains_a_commit_it_has_not_taken() {
+    let (mut central, mut plant) = (Central::new(), Plant::new());
+    let commit = Commit { revision: commit_id(50), base: None, rewritten: true, files: vec![] };
+    let _ = plant.step(Input::Commit(commit));
+    central.sync(&plant);
+    let committed = (commit_id(2), Some(file("1.0.0")), plant.now.wall);
+    let (git, blob, now) = committed;
+    central.fleet.target_committed(&home(), &name("hello"), git, blob, now).expect("home exists");
+    let causes = names(&central.fleet, "hello", now);
+    assert_eq!(causes, ["not-fetched", "history-held"]);
 }
 
-/// Tells a story and compares the reasons `hello` has at its end.
+#[test]
+fn rollback_waits_for_its_revert_and_stays_refused() {
+    let awaits = "hello: the site rolled back; deployments/home/hello.yaml in Git still has to be \
+                  reverted. Next: it is reverted with the next commit, unless the file changes \
+                  before.";
+    let plant = told(&ROLLBACK[..4]);
+    let shown = texts(&synced(&plant).fleet, plant.now.wall);
+    assert_eq!(shown.len(), 2, "{shown:?}");
+    assert_eq!(shown[0], awaits);
+    assert!(shown[1].starts_with("hello: 2.0.0 was quarantined at this site"), "{shown:?}");
+    let plant = told(&ROLLBACK[..5]);
+    assert_eq!(texts(&synced(&plant).fleet, plant.now.wall), [""; 0], "Git holds what runs");
+}
+
+#[test]
+fn event_that_does_not_fit_is_told() {
+    let mut plant = told(STORIES[0].1);
+    plant.deploy(&app("2.0.0"));
+    let mut events = plant.events.clone();
+    for event in &mut events {
+        if let Body::StateTransition(it) = &mut event.body
+            && it.to == State::Updating
+        {
+            it.from = Some(State::Pending);
+        }
+    }
+    let mut log = Log::new(home(), 0);
+    let append = |it: colony_core::event::Event| log.append(it.at, it.actor, it.git, it.body);
+    let events: Vec<_> = events.into_iter().map(append).collect();
+    let seq = events.last().map_or(0, |it| it.seq);
+    let mut central = Central::new();
+    let _ = central.apply(&events, plant.now.wall).expect("it is stored");
+    let shown = texts(&central.fleet, plant.now.wall);
+    let expected = format!(
+        "hello: inconsistent report of node a: event {seq} starts at PENDING, but INSTALLED was \
+         known before. Next: the mark goes when the placement is installed. To do (operator): look \
+         at the events of the placement."
+    );
+    assert_eq!(shown, [expected]);
+}
+
+#[test]
+fn site_that_sends_no_reasons_is_said_to() {
+    let plant = told(&[STORIES[0].1[0], |it| it.deploy(&app("1.0.0"))]);
+    let mut central = Central::new();
+    let _ = central.apply(&plant.events, plant.now.wall).expect("the log continues");
+    assert_eq!(
+        texts(&central.fleet, plant.now.wall),
+        ["hello: it is INSTALLING, and site home has not sent the reason. Next: the reason comes \
+         with the site's next report. To do (site engineer): upgrade the orchestrator of site home \
+         if it is older than this one."]
+    );
+}
+
+#[test]
+fn refused_file_of_a_new_deployment_is_known_by_its_name() {
+    let mut plant = Plant::new();
+    let path = deployment_path(&home(), &name("hello"));
+    let broken = colony_core::site::File::read(&home(), &path, &blob("x"), b"id: [");
+    plant.commit(vec![broken]);
+    let mut central = synced(&plant);
+    assert!(central.fleet.deployment_names().eq([&name("hello")]));
+    assert_eq!(names(&central.fleet, "hello", plant.now.wall), ["file-refused"]);
+    assert_eq!(central.view().answers_about(&AnswerKey::File(name("hello"))).len(), 1);
+
+    plant.undeploy("hello");
+    central.sync(&plant);
+    assert_eq!(central.fleet.deployment_names().count(), 0);
+}
+
+/// What `hello` waits for at a fleet that hears its site, `seconds` after time 0.
 #[track_caller]
-fn check(steps: &[Step], expected: &[&str]) {
-    let plant = told(steps);
-    assert_eq!(reasons(&central(&plant).fleet, &plant), expected);
+fn check(fleet: &Fleet, seconds: u64, expected: &[&str]) {
+    assert_eq!(texts(fleet, Wall(seconds * 1_000)), expected);
 }
 
-fn central(plant: &Plant) -> Central {
+pub(crate) fn synced(plant: &Plant) -> Central {
     let mut central = Central::new();
     central.sync(plant);
     central
 }
 
-fn reasons(fleet: &Fleet, plant: &Plant) -> Vec<String> {
-    let why = fleet.why(&home(), &name("hello"), plant.now.wall).expect("home exists");
-    why.iter().map(ToString::to_string).collect()
+fn texts(fleet: &Fleet, now: Wall) -> Vec<String> {
+    asked(fleet, "hello", now).iter().map(|it| it.text(now)).collect()
 }
 
-fn short(version: &str) -> String {
-    short_of(&app(version))
+pub(crate) fn names(fleet: &Fleet, deployment: &str, now: Wall) -> Vec<&'static str> {
+    asked(fleet, deployment, now).iter().map(|it| it.cause.name()).collect()
 }
 
-fn short_of(app: &App) -> String {
-    let blob: BlobId = blob(&app.text(&home()));
-    blob.as_str()[..7].to_owned()
+fn asked(fleet: &Fleet, deployment: &str, now: Wall) -> Vec<Why> {
+    fleet.why(&home(), &name(deployment), None, now).expect("home exists")
 }

@@ -144,5 +144,6 @@ fn told(plant: &Plant) -> String {
 fn reasons(plant: &Plant, node: &str) -> String {
     let mut own = plant.site.placements().filter(|it| it.id.node.as_str() == node);
     let id = own.next().expect("it is placed").id.clone();
-    why::placement(&plant.site, &id, plant.now).map(|it| it.to_string()).unwrap_or_default()
+    let why = why::placement(&plant.site, &id, plant.now);
+    why.map(|it| it.text(plant.now.wall)).unwrap_or_default()
 }

@@ -87,7 +87,7 @@ fn steps(plant: &Plant) -> String {
 fn because(plant: &Plant, node: &str, expected: &str) {
     let id = plant.placement(node, "hello");
     let why = why::placement(&plant.site, &id, plant.now).expect("an answer");
-    assert_eq!(why.cause.name(), expected, "{why}");
+    assert_eq!(why.cause.name(), expected, "{}", why.text(plant.now.wall));
 }
 
 #[track_caller]

@@ -278,7 +278,12 @@ fn take_over() -> impl Strategy<Value = Happening> {
 
 fn seed() -> impl Strategy<Value = Seed> {
     let nodes = vec((node(), any::<bool>()), 0..4).prop_map(|it| {
-        it.into_iter().map(|(name, cordoned)| SeedNode { name, cordoned, capabilities: None })
+        it.into_iter().map(|(name, cordoned)| SeedNode {
+            name,
+            cordoned,
+            capabilities: None,
+            since: None,
+        })
     });
     let placements = btree_map((deployment(), node()), seed_placement(), 0..6);
     let holds = vec(scope(), 0..2);
@@ -324,6 +329,9 @@ fn seed_deployment() -> impl Strategy<Value = SeedDeployment> {
                 rejected: Default::default(),
                 stopped: None,
                 rollout: Default::default(),
+                rolled_back: None,
+                since: None,
+                commit: None,
             }
         },
     )
@@ -350,6 +358,7 @@ fn seed_placement() -> impl Strategy<Value = SeedPlacement> {
             revisions: Revisions { target, last_good },
             failure: failed.then(|| Failure::new(Code::EngineError, "")),
             beside,
+            since: None,
         },
     )
 }

@@ -220,7 +220,7 @@ impl World {
         let rest = |it: &Site| {
             let deployments: Vec<_> =
                 it.deployments().map(|it| (it.id.clone(), it.wanted().clone())).collect();
-            let git = (it.git().cloned(), it.held_removals().clone(), it.held_history().cloned());
+            let git = (it.git().cloned(), it.held_removal().cloned(), it.held_history().cloned());
             (it.log().clone(), it.holds().clone(), it.commands_done(), deployments, git)
         };
         assert_eq!(rest(&back), rest(&self.site));

@@ -63,19 +63,19 @@ fn first_install_is_rejected_on_one_node() {
 fn registry_does_not_answer() {
     let mut plant = failing("registry-unavailable", "");
     plant.pass(1);
-    assert_snapshot!(on(&plant, "a"), @"hello on a failed to install 1.0.0 (FAILED for 1 s): the registry answered with a server error or not at all (registry-unavailable in web: it went wrong). Next, in 3 s: try 2, and so on until it works. To do (site engineer): check the registry.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a failed to install 1.0.0 (FAILED for 1 s): the registry answered with a server error or not at all (registry-unavailable in web: it went wrong). Next, in 4 s: try 2, and so on until it works. To do (site engineer): check the registry.");
 }
 
 #[test]
 fn disk_is_full() {
     let plant = failing("disk-full", "");
-    assert_snapshot!(on(&plant, "a"), @"hello on a failed to install 1.0.0 (FAILED for 0 s): the device has too little free disk (disk-full in web: it went wrong). Next, in 4 s: try 2, and so on until it works. To do (device owner): free disk space on the device.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a failed to install 1.0.0 (FAILED for 0 s): the device has too little free disk (disk-full in web: it went wrong). Next, in 5 s: try 2, and so on until it works. To do (device owner): free disk space on the device.");
 }
 
 #[test]
 fn image_is_missing() {
     let plant = failing("image-missing", "");
-    assert_snapshot!(on(&plant, "a"), @"hello on a failed to install 1.0.0 (FAILED for 0 s): the image or archive does not exist (image-missing in web: it went wrong). Next, in 4 s: try 2 of 3. To do (application vendor): push it, or deploy another version.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a failed to install 1.0.0 (FAILED for 0 s): the image or archive does not exist (image-missing in web: it went wrong). Next, in 5 s: try 2 of 3. To do (application vendor): push it, or deploy another version.");
 }
 
 #[test]
@@ -84,19 +84,19 @@ fn compose_key_is_not_supported() {
     plant.deploy(&hello("1.0.0"));
     let message = "compose.yaml:7:5: services.web.privileged is not supported";
     plant.report("a", "hello", &format!("failed:unsupported-key|{message}"));
-    assert_snapshot!(on(&plant, "a"), @"hello on a failed to install 1.0.0 (FAILED for 0 s): the compose file uses a key that is not supported (unsupported-key in web: compose.yaml:7:5: services.web.privileged is not supported). Next, in 4 s: try 2 of 3. To do (application vendor): remove the key or use another device.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a failed to install 1.0.0 (FAILED for 0 s): the compose file uses a key that is not supported (unsupported-key in web: compose.yaml:7:5: services.web.privileged is not supported). Next, in 5 s: try 2 of 3. To do (application vendor): remove the key or use another device.");
 }
 
 #[test]
 fn devices_own_code_is_told_as_it_came() {
     let plant = failing("E4711", "");
-    assert_snapshot!(on(&plant, "a"), @"hello on a failed to install 1.0.0 (FAILED for 0 s): the device reported a code of its own (E4711 in web: it went wrong). Next, in 4 s: try 2, and so on until it works. To do (device owner): look the code up in the device's manual.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a failed to install 1.0.0 (FAILED for 0 s): the device reported a code of its own (E4711 in web: it went wrong). Next, in 5 s: try 2, and so on until it works. To do (device owner): look the code up in the device's manual.");
 }
 
 #[test]
 fn tries_are_used_up() {
     let plant = failing("unhealthy", "onFailure: stop\nretry: {installs: 1}");
-    assert_snapshot!(on(&plant, "a"), @"hello on a failed to install 1.0.0 (FAILED for 0 s): the health check does not pass (unhealthy in web: it went wrong); its only try is used up. Next: nothing until somebody retries it or deploys another version. To do (operator): look at the container's logs; then retry it, or deploy another version.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a failed to install 1.0.0 (FAILED for 0 s): the health check does not pass (unhealthy in web: it went wrong); its only try is used up. Next: nothing until it is retried or another version is deployed. To do (operator): look at the container's logs; then retry it, or deploy another version.");
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn others_wait_because_the_rollout_stopped() {
     assert_snapshot!(on(&plant, "b"), @"hello on b runs 1.0.0 and has waited 5 min to update to 2.0.0 (INSTALLED for 5 min): the rollout of 2.0.0 stopped 5 min ago on node a: the health check does not pass (unhealthy in web: it went wrong). Next: nothing more is started until it is retried or another version is deployed. To do (operator): look at the container's logs; then retry it, or deploy another version.");
     assert_snapshot!(hello_whole(&plant), @r"
     hello: the rollout of 2.0.0 stopped 5 min ago on node a: the health check does not pass (unhealthy in web: it went wrong). Next: nothing more is started until it is retried or another version is deployed. To do (operator): look at the container's logs; then retry it, or deploy another version.
-    hello on a failed to update to 2.0.0 (FAILED for 5 min): the health check does not pass (unhealthy in web: it went wrong); its only try is used up. Next: nothing until somebody retries it or deploys another version. To do (operator): look at the container's logs; then retry it, or deploy another version.
+    hello on a failed to update to 2.0.0 (FAILED for 5 min): the health check does not pass (unhealthy in web: it went wrong); its only try is used up. Next: nothing until it is retried or another version is deployed. To do (operator): look at the container's logs; then retry it, or deploy another version.
     ");
 }
 
@@ -118,7 +118,7 @@ fn failed_rollback_is_tried_again() {
     plant.deploy(&hello("2.0.0").with("retry: {installs: 1}"));
     plant.report("a", "hello", "failed:unhealthy");
     plant.report("a", "hello", "failed:exited");
-    assert_snapshot!(on(&plant, "a"), @"hello on a failed to roll back to 1.0.0 (FAILED for 0 s): a container ended (exited in web: it went wrong); also, 2.0.0 was quarantined at this site 0 s ago: on node a, the health check does not pass (unhealthy in web: it went wrong). Next, in 4 s: try 2, and so on until it works. To do (application vendor): look at the container's logs.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a failed to roll back to 1.0.0 (FAILED for 0 s): a container ended (exited in web: it went wrong); also, 2.0.0 was quarantined at this site 0 s ago: on node a, the health check does not pass (unhealthy in web: it went wrong). Next, in 5 s: try 2, and so on until it works. To do (application vendor): look at the container's logs.");
 }
 
 #[test]

@@ -62,8 +62,8 @@ fn orchestrator_is_fenced() {
 #[test]
 fn orchestrator_has_not_been_seeded() {
     let plant = Plant::unseeded(1);
-    assert_snapshot!(site(&plant), @"site home: the central orchestrator has not told yet what runs here. Next: nodes are served once their state and Git are read. To do (site engineer): check the line to the central orchestrator.");
-    assert_snapshot!(hello_whole(&plant), @"site home: the central orchestrator has not told yet what runs here. Next: nodes are served once their state and Git are read. To do (site engineer): check the line to the central orchestrator.");
+    assert_snapshot!(site(&plant), @"site home: the central orchestrator has not sent yet what runs here. Next: nodes are served once their state and Git are read. To do (site engineer): check the line to the central orchestrator.");
+    assert_snapshot!(hello_whole(&plant), @"site home: the central orchestrator has not sent yet what runs here. Next: nodes are served once their state and Git are read. To do (site engineer): check the line to the central orchestrator.");
 }
 
 #[test]

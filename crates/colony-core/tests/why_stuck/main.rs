@@ -1,5 +1,6 @@
 //! Situations in which something is stuck, and what is said about each.
 
+mod central;
 mod failing;
 mod fitting;
 mod git_and_site;
@@ -12,7 +13,7 @@ mod well;
 use colony_core::event::HoldScope;
 use colony_core::id::{NodeName, SiteName};
 use colony_core::site::{Action, Commit, File, Input};
-use colony_core::why;
+use colony_core::why::{self, AnswerKey, Why};
 use colony_testkit::{App, Plant, blob, capabilities, deployment_id};
 use insta::assert_snapshot;
 
@@ -63,27 +64,39 @@ fn name(node: &str) -> NodeName {
 }
 
 /// Why hello on `node` is not as wanted.
+#[track_caller]
 fn on(plant: &Plant, node: &str) -> String {
     let id = plant.placement(node, "hello");
-    lines(why::placement(&plant.site, &id, plant.now))
+    let own = why::placement(&plant.site, &id, plant.now);
+    central::check_placement(plant, "hello", own.as_ref());
+    lines(plant, own)
 }
 
+#[track_caller]
 fn hello_whole(plant: &Plant) -> String {
     whole(plant, "hello")
 }
 
+#[track_caller]
 fn whole(plant: &Plant, deployment: &str) -> String {
-    lines(why::deployment(&plant.site, &Plant::name(deployment), plant.now))
+    lines(plant, central::check_deployment(plant, deployment))
 }
 
+#[track_caller]
 fn node(plant: &Plant, node: &str) -> String {
-    lines(why::node(&plant.site, &name(node), plant.now))
+    let own = why::node(&plant.site, &name(node));
+    central::check_answer(plant, AnswerKey::Node(name(node)), own.as_slice());
+    lines(plant, own)
 }
 
+#[track_caller]
 fn site(plant: &Plant) -> String {
-    lines(why::site(&plant.site, plant.now))
+    let own = why::site(&plant.site, plant.now);
+    central::check_answer(plant, AnswerKey::Site, &own);
+    lines(plant, own)
 }
 
-fn lines(all: impl IntoIterator<Item = why::Why>) -> String {
-    all.into_iter().map(|it| it.to_string()).collect::<Vec<_>>().join("\n")
+fn lines(plant: &Plant, all: impl IntoIterator<Item = Why>) -> String {
+    let texts = all.into_iter().map(|it| it.text(plant.now.wall));
+    texts.collect::<Vec<_>>().join("\n")
 }

@@ -55,7 +55,7 @@ fn node_that_was_never_heard_is_waited_for_since_it_joined() {
     let mut plant = plant("");
     plant.must(Input::Joined(name("b")));
     plant.pass(90);
-    let all = why::node(&plant.site, &name("b"), plant.now);
+    let all = why::node(&plant.site, &name("b"));
     assert_eq!(lasting(&plant, all), "node-never-heard 90 s");
 }
 

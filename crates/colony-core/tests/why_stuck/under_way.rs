@@ -73,7 +73,7 @@ fn removal_failed() {
     let mut plant = installed("a");
     plant.undeploy("hello");
     plant.report("a", "hello", "failed:removal-failed");
-    assert_snapshot!(on(&plant, "a"), @"hello on a could not be removed (FAILED for 0 s): the workload could not be removed (removal-failed in web: it went wrong). Next, in 4 s: the removal is tried again. To do (device owner): look at the engine on the device, or force the removal.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a could not be removed (FAILED for 0 s): the workload could not be removed (removal-failed in web: it went wrong). Next, in 5 s: the removal is tried again. To do (device owner): look at the engine on the device, or force the removal.");
 }
 
 #[test]

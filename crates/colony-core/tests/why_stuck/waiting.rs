@@ -27,7 +27,7 @@ fn nobody_is_a_canary() {
     let labels = "strategy: {type: canary, canary: {line: test}, soak: 10s}";
     plant.deploy(&hello("2.0.0").with(labels));
     plant.pass(30);
-    assert_snapshot!(on(&plant, "a"), @"hello on a runs 1.0.0 and has waited 30 s to update to 2.0.0 (INSTALLED for 30 s): no node that can be reached is a canary, and the others wait for one. Next: a canary gets it first, then it is updated to 2.0.0. To do (author of the file in Git): choose canaries by labels that a node has, or bring one that has them back.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a runs 1.0.0 and has waited 30 s to update to 2.0.0 (INSTALLED for 30 s): no reachable node is a canary, and the others wait for one. Next: a canary gets it first, then it is updated to 2.0.0. To do (author of the file in Git): choose canaries by labels that a node has, or bring one that has them back.");
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn nobody_can_stage_it() {
     plant.pass(60);
     plant.deploy(&hello("1.0.0").with("strategy: {type: blue-green, soak: 10s}"));
     assert!(
-        on(&plant, "a").contains("no node that can be reached has something to stage it beside"),
+        on(&plant, "a").contains("no reachable node runs an earlier version to stage next to"),
         "{}",
         on(&plant, "a")
     );
@@ -141,5 +141,5 @@ fn staged_version_waits_to_take_over() {
     plant.deploy(&hello("2.0.0").with("strategy: {type: blue-green, soak: 5m}"));
     plant.report("a", "hello", "installed");
     plant.pass(20);
-    assert_snapshot!(on(&plant, "a"), @"hello on a has 2.0.0 staged (UPDATING for 20 s): what has it must stay well for the soak. Next, in 4 min: the soak ends and 2.0.0 takes over.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a has 2.0.0 staged (UPDATING for 20 s): soaking: nodes on the new version must stay healthy. Next, in 4 min: the soak ends and 2.0.0 takes over.");
 }

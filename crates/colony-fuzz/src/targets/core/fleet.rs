@@ -77,6 +77,7 @@ fn key(row: &Row) -> RowKey {
         RowBody::Target(name, _) => RowKey::Target(site, name.clone()),
         RowBody::Command(number, _) => RowKey::Command(site, *number),
         RowBody::Archive(id, _) => RowKey::Archive(site, id.clone()),
+        RowBody::Answer(key, _) => RowKey::Answer(site, key.clone()),
     }
 }
 
@@ -91,5 +92,6 @@ fn kind(key: &RowKey) -> char {
         RowKey::Target(..) => 't',
         RowKey::Command(..) => 'c',
         RowKey::Archive(..) => 'a',
+        RowKey::Answer(..) => 'w',
     }
 }

@@ -26,9 +26,11 @@ mod rollout;
 mod row;
 mod seed;
 mod sentence;
+mod shared;
 mod standing;
 mod tally;
 mod target;
+mod undo;
 mod verdict;
 mod view;
 mod why;
@@ -45,9 +47,11 @@ pub use plan::{PlanState, plan_state};
 pub use rollout::RolloutView;
 pub use row::{Row, RowBody};
 pub use seed::{LeftOut, Seeded};
+pub use shared::Shared;
 pub use standing::Standing;
 pub use tally::{Share, Tally};
 pub use target::Target;
+pub use undo::Change;
 pub use view::{
     Archive, DeploymentView, Head, HeldHistory, HeldRemoval, Holds, NodeView, PlacementView,
     RolledBack, RunningLost, SiteView,
@@ -56,15 +60,19 @@ pub use why::{LO_SILENT, Why};
 
 use crate::id::{DeploymentName, SiteName};
 use pen::Pen;
+use undo::Undo;
 
 /// Everything the central orchestrator knows of its sites.
+///
+/// A clone shares every site with the original until one of them writes it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Fleet {
-    sites: BTreeMap<SiteName, SiteView>,
+    sites: BTreeMap<SiteName, Shared<SiteView>>,
     /// The sites where something of that name is or is to be: rebuilt.
-    names: BTreeMap<DeploymentName, BTreeSet<SiteName>>,
+    names: BTreeMap<DeploymentName, Shared<BTreeSet<SiteName>>>,
     /// Rows that differ from what was last taken to be persisted.
     changed: Changed,
+    undo: Undo,
 }
 
 /// A site nobody has added.
@@ -78,11 +86,11 @@ impl Fleet {
     }
 
     pub fn sites(&self) -> impl Iterator<Item = (&SiteName, &SiteView)> {
-        self.sites.iter()
+        self.sites.iter().map(|(site, view)| (site, &**view))
     }
 
     pub fn site(&self, site: &SiteName) -> Option<&SiteView> {
-        self.sites.get(site)
+        self.sites.get(site).map(|it| &**it)
     }
 
     /// The names of all deployments that are somewhere, or are to be.
@@ -92,8 +100,9 @@ impl Fleet {
 
     /// The sites where a deployment is, or is to be.
     pub fn sites_of(&self, name: &DeploymentName) -> impl Iterator<Item = (&SiteName, &SiteView)> {
-        let sites = self.names.get(name).into_iter().flatten();
-        sites.filter_map(|it| self.sites.get_key_value(it))
+        let sites = self.names.get(name).into_iter().flat_map(|it| it.iter());
+        let found = sites.filter_map(|it| self.sites.get_key_value(it));
+        found.map(|(site, view)| (site, &**view))
     }
 
     /// The rows that changed since this was last asked.
@@ -104,6 +113,7 @@ impl Fleet {
 
     fn pen<'a>(&'a mut self, site: &'a SiteName) -> Result<Pen<'a>, UnknownSite> {
         let view = self.sites.get_mut(site).ok_or_else(|| UnknownSite(site.clone()))?;
+        self.undo.keep(site, Some(view));
         Ok(Pen::new(site, view, &mut self.names, &mut self.changed))
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::event::{Actor, Event, HoldScope, Presence};
+use crate::fleet::shared::Shared;
 use crate::fleet::view::{HeldHistory, HeldRemoval, Holds};
 use crate::fleet::{Changed, Effect, NodeView, RowKey, SiteView};
 use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName, SiteName};
@@ -13,7 +14,7 @@ use crate::time::Wall;
 pub(super) struct Pen<'a> {
     pub(super) site: &'a SiteName,
     pub(super) view: &'a mut SiteView,
-    names: &'a mut BTreeMap<DeploymentName, BTreeSet<SiteName>>,
+    names: &'a mut BTreeMap<DeploymentName, Shared<BTreeSet<SiteName>>>,
     pub(super) changed: &'a mut Changed,
     pub(super) effects: Vec<Effect>,
 }
@@ -22,7 +23,7 @@ impl<'a> Pen<'a> {
     pub(super) fn new(
         site: &'a SiteName,
         view: &'a mut SiteView,
-        names: &'a mut BTreeMap<DeploymentName, BTreeSet<SiteName>>,
+        names: &'a mut BTreeMap<DeploymentName, Shared<BTreeSet<SiteName>>>,
         changed: &'a mut Changed,
     ) -> Pen<'a> {
         Pen { site, view, names, changed, effects: Vec::new() }

@@ -12,28 +12,29 @@ use crate::fleet::Target;
 use crate::fleet::batch::Recent;
 use crate::fleet::moving::Flag;
 use crate::fleet::rollout::RolloutView;
+use crate::fleet::shared::Shared;
 use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName, PlacementId};
 use crate::site::{Command, Hold, Quarantine, Rejected, Stopped};
 use crate::state::State;
 use crate::time::Wall;
 
-/// A site as its LO told it.
+/// A site as its orchestrator reported it; a clone shares the large parts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SiteView {
     pub head: Head,
     pub holds: Holds,
     /// Files in Git the site cannot use, by path.
     pub files: BTreeMap<String, Vec<Finding>>,
-    pub nodes: BTreeMap<NodeName, NodeView>,
-    pub deployments: BTreeMap<DeploymentId, DeploymentView>,
-    pub placements: BTreeMap<DeploymentId, BTreeMap<NodeName, PlacementView>>,
-    pub targets: BTreeMap<DeploymentName, Target>,
+    pub nodes: Shared<BTreeMap<NodeName, NodeView>>,
+    pub deployments: Shared<BTreeMap<DeploymentId, DeploymentView>>,
+    pub placements: Shared<BTreeMap<DeploymentId, BTreeMap<NodeName, PlacementView>>>,
+    pub targets: Shared<BTreeMap<DeploymentName, Target>>,
     /// Commands the site has not acknowledged yet.
     pub commands: BTreeMap<u64, Command>,
-    pub archives: BTreeMap<DeploymentId, Archive>,
+    pub archives: Shared<BTreeMap<DeploymentId, Archive>>,
     /// Rebuilt: a name has several ids while one of them is leaving.
-    pub(super) names: BTreeMap<DeploymentName, BTreeSet<DeploymentId>>,
-    pub(super) recent: Recent,
+    pub(super) names: Shared<BTreeMap<DeploymentName, BTreeSet<DeploymentId>>>,
+    pub(super) recent: Shared<Recent>,
 }
 
 /// The small record that every batch writes.

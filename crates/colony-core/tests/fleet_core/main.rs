@@ -1,5 +1,6 @@
 //! The fleet core, fed with the logs of real sites.
 
+mod change;
 mod kit;
 mod memory;
 mod names;

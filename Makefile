@@ -6,7 +6,7 @@ SEED ?= 7
 export SEEDS
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test prove chaos bench sim bench-deploy model fuzz mutants
+.PHONY: help demo check test prove chaos bench sim bench-deploy bench-fleet model fuzz mutants
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -38,6 +38,9 @@ bench: ## what a step costs
 
 bench-deploy: ## what a deployment costs, from end to end
 	@scripts/bench-deploy
+
+bench-fleet: ## what sites cost the central orchestrator: make bench-fleet [SITES="40 300"]
+	@scripts/bench-fleet
 
 sim: ## replay one story: make sim SEED=7
 	cargo run --release -p colony-sim -- --seed $(SEED)

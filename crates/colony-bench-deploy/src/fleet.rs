@@ -186,12 +186,12 @@ impl Fleet {
     }
 }
 
-fn contexts(dir: &Path) -> PathBuf {
+pub(crate) fn contexts(dir: &Path) -> PathBuf {
     dir.join("contexts.toml")
 }
 
 /// The central orchestrator writes its first operator's token down.
-async fn client(dir: &Path, port: u16) -> anyhow::Result<Client> {
+pub(crate) async fn client(dir: &Path, port: u16) -> anyhow::Result<Client> {
     let (token, ca) =
         (dir.join("central/central/admin.token"), dir.join("central/central/ca/ca.pem"));
     wait("the operator's token", async || Ok(token.exists() && ca.exists())).await?;

@@ -17,6 +17,7 @@ mod probe;
 mod process;
 mod push;
 mod ready;
+mod sites;
 mod story;
 mod table;
 mod trace;
@@ -39,6 +40,8 @@ struct Plan {
     engines: Vec<(String, PathBuf)>,
     repeats: usize,
     only: Option<Part>,
+    /// How many sites, for each fleet of sites.
+    sites: Vec<usize>,
 }
 
 /// What can be measured alone.
@@ -47,11 +50,18 @@ enum Part {
     /// Needs no quiet machine.
     Memory,
     Update,
+    /// What many sites without nodes cost the central orchestrator.
+    Sites,
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
     let plan = Plan::read(std::env::args().skip(1))?;
+    if plan.only == Some(Part::Sites) {
+        let tables = sites::measure(&plan.setup, &plan.sites, plan.repeats).await?;
+        tables.iter().for_each(print);
+        return Ok(());
+    }
     let mut fleet = Fleet::start(plan.setup.clone()).await?;
     for (name, socket) in &plan.engines {
         fleet.node_add(name, socket).await?;
@@ -64,6 +74,7 @@ async fn main() -> anyhow::Result<()> {
         }
         Some(Part::Memory) => weights(&plan, &mut fleet).await?,
         Some(Part::Update) => updates(&plan, &mut Story::follow(&fleet.client).await?).await?,
+        Some(Part::Sites) => {}
     }
     fleet.stop().await
 }
@@ -117,11 +128,12 @@ impl Plan {
         (self.repeats / 2).max(1)
     }
 
-    /// `--colony`, `--local`, `--node`, `--dir`, `--repeats`, `--only memory` or
-    /// `--only update`, and `--engine name=socket` for each.
+    /// `--colony`, `--local`, `--node`, `--dir`, `--repeats`, `--only memory`,
+    /// `--only update` or `--only sites`, `--sites` for each fleet of sites, and
+    /// `--engine name=socket` for each engine.
     fn read(mut words: impl Iterator<Item = String>) -> anyhow::Result<Plan> {
         let (mut colony, mut local, mut node, mut dir) = (None, None, None, None);
-        let (mut engines, mut repeats, mut only) = (Vec::new(), 20, None);
+        let (mut engines, mut sites, mut repeats, mut only) = (Vec::new(), Vec::new(), 20, None);
         while let Some(word) = words.next() {
             let value = words.next().with_context(|| format!("{word} needs a value"))?;
             match word.as_str() {
@@ -130,6 +142,7 @@ impl Plan {
                 "--node" => node = Some(PathBuf::from(value)),
                 "--dir" => dir = Some(PathBuf::from(value)),
                 "--repeats" => repeats = value.parse()?,
+                "--sites" => sites.push(value.parse()?),
                 "--only" => only = Some(Part::read(&value)?),
                 "--engine" => {
                     let (name, socket) = value.split_once('=').context("--engine name=socket")?;
@@ -142,7 +155,7 @@ impl Plan {
         let local = local.unwrap_or_else(|| colony.clone());
         let node = node.unwrap_or_else(|| colony.clone());
         let dir = dir.context("--dir says where to keep things")?;
-        Ok(Plan { setup: Setup { colony, local, node, dir }, engines, repeats, only })
+        Ok(Plan { setup: Setup { colony, local, node, dir }, engines, repeats, only, sites })
     }
 }
 
@@ -151,7 +164,8 @@ impl Part {
         match word {
             "memory" => Ok(Part::Memory),
             "update" => Ok(Part::Update),
-            _ => anyhow::bail!("there is no part `{word}`, but `memory` and `update`"),
+            "sites" => Ok(Part::Sites),
+            _ => anyhow::bail!("there is no part `{word}`, but `memory`, `update` and `sites`"),
         }
     }
 }

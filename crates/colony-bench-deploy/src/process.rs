@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use tokio::process::{Child, Command};
@@ -70,6 +71,11 @@ impl Process {
         Ok(read(&self.told("smaps_rollup")?))
     }
 
+    /// The processor time of it and of the children it has waited for.
+    pub(crate) fn cpu(&self) -> anyhow::Result<Duration> {
+        cpu(&self.told("stat")?).context("could not read the process's times")
+    }
+
     /// Where its memory is.
     pub(crate) fn parts(&self) -> anyhow::Result<Vec<(Part, u64)>> {
         Ok(maps::parts(&self.told("smaps")?, &self.program.display().to_string()))
@@ -92,9 +98,33 @@ fn read(rollup: &str) -> Weight {
     Weight { pss: bytes("Pss:"), anonymous: bytes("Pss_Anon:"), rss: bytes("Rss:") }
 }
 
+/// The kernel counts hundredths of a second for everyone who asks by `/proc`.
+const TICK: Duration = Duration::from_millis(10);
+
+/// User and system time, of the process and of its children: fields 14 to 17.
+/// The second field is a name in brackets that may hold anything.
+fn cpu(stat: &str) -> Option<Duration> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let times: Vec<u32> = rest
+        .split_whitespace()
+        .skip(11)
+        .take(4)
+        .map(|it| it.parse().ok())
+        .collect::<Option<_>>()?;
+    Some(TICK * times.iter().sum::<u32>())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_stand_behind_the_name_whatever_that_is() {
+        let stat = "7 (a b) c) S 1 7 7 0 -1 4 900 0 0 0 120 30 4 6 20 0 9 0 100 1 1";
+        assert_eq!(cpu(stat), Some(Duration::from_millis(1600)));
+        assert_eq!(cpu("7 (a) S 1"), Some(Duration::ZERO));
+        assert_eq!(cpu("nothing"), None);
+    }
 
     #[test]
     fn a_rollup_is_read_in_bytes() {

@@ -10,7 +10,6 @@ use std::time::Duration;
 use colony_api::site::{GitAccess, LogAnswer, NodesReport, SiteLogRequest};
 use colony_core::id::SiteName;
 use colony_core::time::Wall;
-use colony_store::Write;
 use colony_task::Signal;
 use tokio_util::sync::CancellationToken;
 
@@ -23,8 +22,8 @@ use crate::metrics::Metrics;
 use crate::relay::Relay;
 use crate::repo::Repo;
 
-/// A request of a site is only written down if the last one is this old.
-const HEARD: Duration = Duration::from_secs(15);
+/// A request of a site is only noted if the last one is this old.
+const HEARD: Duration = Duration::from_secs(5);
 
 /// Cheap to clone.
 #[derive(Debug, Clone)]
@@ -35,6 +34,8 @@ pub(crate) struct App(Arc<Shared>);
 pub(crate) struct Shared {
     pub brain: Arc<Brain>,
     pub repo: Repo,
+    /// Serves the repository, if this role hosts it.
+    pub hosted: Option<colony_git::serve::Server>,
     pub identity: Identity,
     pub keys: Keys,
     pub metrics: Arc<Metrics>,
@@ -63,7 +64,7 @@ impl App {
         self.urls.first().map_or("", String::as_str)
     }
 
-    /// Notes that a site was heard, now and then.
+    /// Notes that a site was heard, now and then; waits for nothing.
     pub(crate) async fn heard(
         &self,
         site: &SiteName,
@@ -73,13 +74,8 @@ impl App {
         if last.is_some_and(|it| now.since(it) < HEARD && it <= now) {
             return Ok(());
         }
-        self.brain
-            .write(|fleet| {
-                let heard = fleet.heard(site, now);
-                heard.map_err(|it| Fault::not_found(it.to_string()))?;
-                Ok(((), Write::default()))
-            })
-            .await
+        self.brain.heard(site, last, now);
+        Ok(())
     }
 }
 

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use colony_core::event::CentralEvent;
 use colony_git::Deployments;
+use colony_git::serve::Server;
 use colony_store::{CentralStore, OperatorToken, Write};
 use colony_task::{Signal, Tasks};
 use colony_wfm::{ClientAuth, Peer, Reloader, TlsListener, tls};
-use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::{App, Shared};
@@ -61,9 +62,11 @@ pub async fn start(config: Config) -> anyhow::Result<Central> {
     let urls = place::urls(&config, addr);
     let period = config.git.as_ref().map_or(HOSTED_PERIOD, |it| it.poll);
     let brain = Brain::open(store.clone()).await.context("could not read the database")?;
+    let repo = place::open_repo(&config).await?;
     let app = App::new(Shared {
         brain: Arc::new(brain),
-        repo: place::open_repo(&config).await?,
+        hosted: repo.hosted().map(Server::new),
+        repo,
         identity,
         keys: join::restore(&store).await?,
         metrics: Arc::new(Metrics::new()),
@@ -114,9 +117,10 @@ impl Central {
         tasks.spawn("the API", serve(app.clone(), listener, ended.clone()));
         tasks.spawn("the Git writer", write(app.clone(), period, ended.clone()));
         tasks.spawn("the catalog", sync(app.clone(), ended.clone()));
+        tasks.spawn("signs of life", listen(app.clone(), ended.clone()));
         tasks.spawn("housekeeping", keep(app.clone(), reloader, ended));
         let answer = tasks.join().await;
-        app.brain.store().close().await;
+        app.brain.close().await;
         answer
     }
 }
@@ -155,6 +159,11 @@ async fn write(app: App, period: Duration, stop: CancellationToken) -> anyhow::R
 async fn sync(app: App, stop: CancellationToken) -> anyhow::Result<()> {
     let sync = catalog::Sync { brain: app.brain.clone(), data: app.data.clone() };
     colony_task::run(sync, Signal::default(), stop).await;
+    Ok(())
+}
+
+async fn listen(app: App, stop: CancellationToken) -> anyhow::Result<()> {
+    app.brain.heard_keep(stop).await;
     Ok(())
 }
 
@@ -203,8 +212,8 @@ async fn admin_token(data: &Path, store: &CentralStore) -> anyhow::Result<()> {
         created: clock::wall(),
         expires: None,
     };
-    let body = json!({"name": admin.name, "role": admin.role});
-    let event = own_event("token_made", "colony", admin.created, (None, None), body);
+    let made = CentralEvent::TokenMade { name: admin.name.clone(), role: admin.role.clone() };
+    let event = own_event(&made, "colony", admin.created, (None, None));
     let before = if known { vec![admin.name.clone()] } else { Vec::new() };
     let write = Write {
         tokens_remove: before,

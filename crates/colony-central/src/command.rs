@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use colony_core::event::CentralEvent;
 use colony_core::fleet::Fleet;
 use colony_core::id::{DeploymentName, SiteName};
 use colony_core::site::Action;
 use colony_core::time::Wall;
 use colony_store::{NewEvent, Write};
-use serde_json::json;
 
 use crate::app::App;
 use crate::auth::Operator;
@@ -33,11 +33,9 @@ impl Order<'_> {
         let expires = now.after(EXPIRES);
         let given = fleet.command(self.site, self.action.clone(), by, expires);
         let command = given.map_err(|it| Fault::not_found(it.to_string()))?;
-        let mut body = serde_json::to_value(self.action).unwrap_or_default();
-        body["number"] = json!(command.number);
-        body["expires"] = json!(expires);
-        let place = (Some(self.site), self.deployment);
-        Ok(own_event("command_sent", by, now, place, body))
+        let (action, number) = (command.action, command.number);
+        let event = CentralEvent::CommandSent { action, number, expires };
+        Ok(own_event(&event, by, now, (Some(self.site), self.deployment)))
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +32,7 @@ macro_rules! text_type {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
-        pub struct $name(String);
+        pub struct $name(Arc<str>);
 
         impl $name {
             pub fn as_str(&self) -> &str {
@@ -43,7 +44,7 @@ macro_rules! text_type {
             type Err = NameError;
             fn from_str(text: &str) -> Result<Self, NameError> {
                 $check($kind, text)?;
-                Ok($name(text.to_owned()))
+                Ok($name(Arc::from(text)))
             }
         }
 
@@ -56,7 +57,7 @@ macro_rules! text_type {
 
         impl From<$name> for String {
             fn from(name: $name) -> String {
-                name.0
+                name.0.as_ref().to_owned()
             }
         }
 

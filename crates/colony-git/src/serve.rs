@@ -1,19 +1,22 @@
 //! Smart HTTP of the hosted repository, without any HTTP.
 //!
 //! Who may read or write is decided by the caller. What sites ask after every
-//! commit is answered in the process (`second`); all else by git itself, as a
-//! child that lives as long as its answer is read.
+//! commit is answered in the process (`second`), and the same question only
+//! once (`kept`); all else by git itself, as a child that lives as long as its
+//! answer is read.
 
 #[cfg(feature = "fuzz")]
 pub(crate) mod door;
 mod gzip;
+mod kept;
 mod line;
 mod reply;
 mod second;
 mod small;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use tokio::process::Command;
@@ -25,6 +28,7 @@ use crate::durable::{Holder, stale_lock_remove};
 use crate::error::Error;
 use crate::git;
 use crate::writer::hosted::BRANCH;
+use kept::Kept;
 
 /// The longest request body taken, after unpacking.
 pub const BODY_LIMIT: usize = 64 * 1024 * 1024;
@@ -87,56 +91,70 @@ impl Service {
     }
 }
 
-/// The body of the answer to `GET /info/refs?service=…`; `protocol` is the header `Git-Protocol`.
-pub async fn advertise(
-    dir: &Path,
-    service: Service,
-    protocol: Option<&str>,
-) -> Result<Vec<u8>, Error> {
-    let protocol = protocol.and_then(clean);
-    if service == Service::UploadPack && is_second(protocol) {
-        return Ok(capabilities());
-    }
-    let mut command = command(dir, service, protocol);
-    command.arg("--advertise-refs").arg(dir);
-    let output = command.output().await.map_err(|it| git::spawn_error(it, DOING))?;
-    if !output.status.success() {
-        return Err(Error::Git { doing: DOING, problem: git::said(&output.stderr) });
-    }
-    let mut body = preamble(service, protocol);
-    body.extend(output.stdout);
-    Ok(body)
+/// One hosted repository, as clients of Git see it; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Server {
+    dir: PathBuf,
+    kept: Arc<Kept>,
 }
 
-/// The answer to `POST /git-…-pack`, read while git makes it. Dropping it ends git.
-///
-/// A push is done, and durable, when its answer has been read to the end.
-pub async fn exchange(
-    dir: &Path,
-    service: Service,
-    protocol: Option<&str>,
-    body: Bytes,
-) -> Result<Reply, Error> {
-    if body.len() > BODY_LIMIT {
-        let (found, limit) = (body.len() as u64, BODY_LIMIT as u64);
-        return Err(Error::TooLarge { what: "the request".to_owned(), found, limit });
+impl Server {
+    pub fn new(dir: &Path) -> Server {
+        Server { dir: dir.to_owned(), kept: Arc::new(Kept::new(dir)) }
     }
-    let protocol = protocol.and_then(clean);
-    if service == Service::UploadPack
-        && is_second(protocol)
-        && let Some(made) = in_process(dir, body.clone()).await
-    {
-        return Ok(Reply::made(made));
+
+    /// The body of the answer to `GET /info/refs?service=…`; `protocol` is the
+    /// header `Git-Protocol`.
+    pub async fn advertise(
+        &self,
+        service: Service,
+        protocol: Option<&str>,
+    ) -> Result<Vec<u8>, Error> {
+        let protocol = protocol.and_then(clean);
+        if service == Service::UploadPack && is_second(protocol) {
+            return Ok(capabilities());
+        }
+        let mut command = command(&self.dir, service, protocol);
+        command.arg("--advertise-refs").arg(&self.dir);
+        let output = command.output().await.map_err(|it| git::spawn_error(it, DOING))?;
+        if !output.status.success() {
+            return Err(Error::Git { doing: DOING, problem: git::said(&output.stderr) });
+        }
+        let mut body = preamble(service, protocol);
+        body.extend(output.stdout);
+        Ok(body)
     }
-    let holder = match service {
-        Service::ReceivePack => Some(free_branch(dir).await?),
-        Service::UploadPack => None,
-    };
-    let mut command = command(dir, service, protocol);
-    command.arg(dir).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().map_err(|it| git::spawn_error(it, DOING))?;
-    Reply::new(child, body, holder)
-        .ok_or_else(|| Error::Git { doing: DOING, problem: NO_PIPES.to_owned() })
+
+    /// The answer to `POST /git-…-pack`, read while git makes it. Dropping it ends git.
+    ///
+    /// A push is done, and durable, when its answer has been read to the end.
+    pub async fn exchange(
+        &self,
+        service: Service,
+        protocol: Option<&str>,
+        body: Bytes,
+    ) -> Result<Reply, Error> {
+        if body.len() > BODY_LIMIT {
+            let (found, limit) = (body.len() as u64, BODY_LIMIT as u64);
+            return Err(Error::TooLarge { what: "the request".to_owned(), found, limit });
+        }
+        let protocol = protocol.and_then(clean);
+        if service == Service::UploadPack
+            && is_second(protocol)
+            && let Some(made) = self.kept.answer(&body).await
+        {
+            return Ok(Reply::made(made));
+        }
+        let holder = match service {
+            Service::ReceivePack => Some(free_branch(&self.dir).await?),
+            Service::UploadPack => None,
+        };
+        let mut command = command(&self.dir, service, protocol);
+        command.arg(&self.dir).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().map_err(|it| git::spawn_error(it, DOING))?;
+        Reply::new(child, body, holder)
+            .ok_or_else(|| Error::Git { doing: DOING, problem: NO_PIPES.to_owned() })
+    }
 }
 
 /// A push whose git was killed leaves the lock of the branch behind, in which the next one would
@@ -146,16 +164,6 @@ async fn free_branch(dir: &Path) -> Result<Holder, Error> {
     let removed = tokio::task::spawn_blocking(move || stale_lock_remove(&at, BRANCH)).await;
     removed.map_err(|it| Error::Git { doing: DOING, problem: it.to_string() })??;
     Ok(Holder::new(dir))
-}
-
-/// The answer, if no child is needed for it. What fails here is git's to judge.
-async fn in_process(dir: &Path, body: Bytes) -> Option<Vec<u8>> {
-    let dir = dir.to_owned();
-    let answer = tokio::task::spawn_blocking(move || second::answer(&dir, &body)).await;
-    answer.ok()?.unwrap_or_else(|error| {
-        tracing::debug!("git answers what could not be answered in the process: {error}");
-        None
-    })
 }
 
 const NO_PIPES: &str = "it has no pipes";

@@ -37,9 +37,17 @@ pub enum Error {
     /// Somebody else stored one of these events; nothing of the write was stored.
     #[error("an event of this write is stored already")]
     EventStored,
+    /// A commit that this write depended on or was part of failed.
+    #[error("commit failed; reverted to the last stored state: {problem}")]
+    Uncommitted { problem: String },
 }
 
 impl Error {
+    /// The database has looked at the write and refused it: nothing is stored.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Error::Used { .. } | Error::Exists { .. } | Error::Missing { .. })
+    }
+
     /// The only unique thing an event brings along is its place in its log.
     pub(crate) fn or_event_stored(self) -> Error {
         let stored = matches!(&self, Error::Database { source: sqlx::Error::Database(it), .. }

@@ -4,11 +4,11 @@ use axum::Json;
 use axum::extract::{Path, State};
 use colony_api::request::Invite;
 use colony_api::view::{InviteKind, InviteView};
+use colony_core::event::CentralEvent;
 use colony_core::id::SiteName;
 use colony_core::time::Wall;
 use colony_store::Write;
 use colony_wfm::{Claims, TokenKind};
-use serde_json::json;
 use std::time::Duration;
 
 use crate::app::App;
@@ -38,7 +38,8 @@ pub(crate) async fn site(
     view::site_exists(&app, &site).await?;
     let invite =
         site_invite(&app, &site, request.lifetime_seconds, request.replace, clock::wall())?;
-    told(&app, &operator, &site, "site_invited", &invite).await?;
+    let event = CentralEvent::SiteInvited { expires: invite.expires };
+    record(&app, &operator, &site, &event).await?;
     Ok(Json(invite))
 }
 
@@ -66,7 +67,8 @@ pub(crate) async fn node(
     let seconds = lifetime(request.lifetime_seconds)?;
     let maker = Maker { app: &app, site: &site, seconds, replace: false, now: clock::wall() };
     let invite = maker.make(TokenKind::Node, report.urls.clone(), report.ca.clone());
-    told(&app, &operator, &site, "node_invited", &invite).await?;
+    let event = CentralEvent::NodeInvited { expires: invite.expires };
+    record(&app, &operator, &site, &event).await?;
     Ok(Json(invite))
 }
 
@@ -123,14 +125,12 @@ impl Maker<'_> {
     }
 }
 
-async fn told(
+async fn record(
     app: &App,
     operator: &Operator,
     site: &SiteName,
-    kind: &str,
-    invite: &InviteView,
+    event: &CentralEvent,
 ) -> Result<(), Fault> {
-    let body = json!({"expires": invite.expires});
-    let event = own_event(kind, &operator.name, clock::wall(), (Some(site), None), body);
+    let event = own_event(event, &operator.name, clock::wall(), (Some(site), None));
     app.brain.write(|_| Ok(((), Write { events: vec![event], ..Write::default() }))).await
 }

@@ -5,9 +5,9 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use colony_api::request::RegistryAdd;
 use colony_api::view::RegistryView;
+use colony_core::event::CentralEvent;
 use colony_git::Remote;
 use colony_store::{Registry, Write};
-use serde_json::json;
 
 use crate::app::App;
 use crate::auth::{Operator, Role};
@@ -126,8 +126,8 @@ pub(crate) async fn remove(
         return Err(Fault::refused("the built-in registry comes with the program"));
     }
     one(&app, &name).await?;
-    let body = json!({"name": name});
-    let event = own_event("registry_removed", &operator.name, clock::wall(), (None, None), body);
+    let event = CentralEvent::RegistryRemoved { name: name.clone() };
+    let event = own_event(&event, &operator.name, clock::wall(), (None, None));
     let write = Write { registries_remove: vec![name], events: vec![event], ..Write::default() };
     app.brain.write(|_| Ok::<_, Fault>(((), write))).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -7,6 +7,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use colony_api::request::SiteAdd;
 use colony_api::view::InviteView;
+use colony_core::event::CentralEvent;
 use colony_core::id::SiteName;
 use colony_core::time::Wall;
 use colony_store::{Change, ChangeEdit, Write};
@@ -41,8 +42,8 @@ pub(crate) async fn add(
                 );
                 return Err(Fault::refused(said));
             }
-            let body = json!({"labels": request.labels});
-            let event = own_event("site_added", &operator.name, now, (Some(&site), None), body);
+            let event = CentralEvent::SiteAdded { labels: request.labels.clone() };
+            let event = own_event(&event, &operator.name, now, (Some(&site), None));
             let changes_put = labels(&site, &request.labels, &operator, now).into_iter().collect();
             Ok(((), Write { events: vec![event], changes_put, ..Write::default() }))
         })

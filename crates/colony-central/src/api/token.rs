@@ -7,9 +7,9 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use colony_api::request::TokenAdd;
 use colony_api::view::TokenView;
+use colony_core::event::CentralEvent;
 use colony_core::id::SiteName;
 use colony_store::{NewEvent, OperatorToken, Write};
-use serde_json::json;
 
 use crate::app::App;
 use crate::auth::{self, Operator, Role};
@@ -59,10 +59,10 @@ pub(crate) async fn make(
         created,
         expires: request.lifetime_seconds.map(|it| created.after(Duration::from_secs(it))),
     };
-    let body = json!({"name": made.name, "role": made.role});
+    let event = CentralEvent::TokenMade { name: made.name.clone(), role: made.role.clone() };
     let write = Write {
         tokens_add: vec![made.clone()],
-        events: vec![told(&operator, "token_made", body)],
+        events: vec![recorded(&operator, &event)],
         ..Write::default()
     };
     app.brain.write(|_| Ok::<_, Fault>(((), write))).await?;
@@ -87,7 +87,7 @@ pub(crate) async fn remove(
         let known = listed(&known, "none");
         return Err(Fault::not_found(format!("no token `{name}`; there is {known}")));
     }
-    let event = told(&operator, "token_removed", json!({"name": name}));
+    let event = recorded(&operator, &CentralEvent::TokenRemoved { name: name.clone() });
     let write = Write { tokens_remove: vec![name], events: vec![event], ..Write::default() };
     app.brain.write(|_| Ok::<_, Fault>(((), write))).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -107,6 +107,6 @@ fn shown(it: OperatorToken, token: Option<String>) -> TokenView {
     TokenView { name, role, sites, created, expires, token }
 }
 
-fn told(operator: &Operator, kind: &str, body: serde_json::Value) -> NewEvent {
-    own_event(kind, &operator.name, clock::wall(), (None, None), body)
+fn recorded(operator: &Operator, event: &CentralEvent) -> NewEvent {
+    own_event(event, &operator.name, clock::wall(), (None, None))
 }

@@ -9,9 +9,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use colony_core::event::CentralEvent;
 use colony_core::fleet::Fleet;
 use colony_store::{CentralStore, Write};
-use serde_json::json;
 
 use super::{ABOUT, About, BUNDLE, DATABASE, FORMAT, archive, beside};
 use crate::brain::{own_event, rows_of};
@@ -128,8 +128,8 @@ async fn rewind(url: &str, about: &About) -> anyhow::Result<String> {
     fleet.rewound(clock::wall());
     let changed = fleet.take_changed();
     let rows = rows_of(&fleet, changed.keys());
-    let body = json!({"backup": about.at, "epoch": store.epoch()});
-    let event = own_event("restored", "colony", clock::wall(), (None, None), body);
+    let event = CentralEvent::Restored { backup: about.at, epoch: store.epoch().to_owned() };
+    let event = own_event(&event, "colony", clock::wall(), (None, None));
     store.commit(Write { rows, events: vec![event], ..Write::default() }).await?;
     let epoch = store.epoch().to_owned();
     store.close().await;

@@ -16,7 +16,10 @@ impl Bells {
         self.lock().entry(site.clone()).or_default().subscribe()
     }
 
-    pub(crate) fn ring(&self, sites: BTreeSet<SiteName>) {
+    pub(crate) fn ring(&self, sites: &BTreeSet<SiteName>) {
+        if sites.is_empty() {
+            return;
+        }
         let bells = self.lock();
         for bell in sites.iter().filter_map(|it| bells.get(it)) {
             bell.send_modify(|it| *it = it.wrapping_add(1));
@@ -24,7 +27,7 @@ impl Bells {
     }
 
     pub(crate) fn ring_one(&self, site: &SiteName) {
-        self.ring(BTreeSet::from([site.clone()]));
+        self.ring(&BTreeSet::from([site.clone()]));
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<SiteName, watch::Sender<u64>>> {

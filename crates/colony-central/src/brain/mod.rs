@@ -1,139 +1,223 @@
-//! The projection and its database, moved together.
+//! The projection in memory and on disk: one writer, snapshots for readers.
 //!
-//! `write` is the only way anything is changed: what the closure did to the
-//! fleet, the events it tells and the changes it asks of Git go into one
-//! transaction, and whoever waits is woken after the commit. If the transaction
-//! fails or is given up, the sites it touched are read again, so that memory
-//! never runs ahead of the disk. Readers share the lock and never see what is not committed.
+//! `write` is the only way to change anything. Its closure runs on the staged
+//! fleet, one closure at a time; what it returns waits for the writer
+//! (`writer.rs`), which commits everything that waits in one transaction,
+//! publishes the fleet as it was staged, wakes, and only then answers. Readers
+//! take the published snapshot: they never wait for a commit, and never see
+//! anything that is not committed. A caller that hangs up leaves its change
+//! where it is: not staged at all, or staged and committed with the others.
+//!
+//! If a commit fails, everything staged since is refused and the staged fleet
+//! goes back to the published one. A failed commit may still be on disk, so
+//! its sites are marked and read again before the next closure runs.
 
 mod bell;
+mod heard;
 mod record;
+mod stage;
 #[cfg(test)]
 mod tests;
+mod writer;
 
-use std::collections::BTreeSet;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use colony_core::fleet::{Fleet, RECENT_LIMIT, Row, RowKey};
 use colony_core::id::SiteName;
-use colony_store::{CentralStore, Write};
-use tokio::sync::{RwLock, RwLockReadGuard, watch};
+use colony_margo::Digest;
+use colony_store::{CentralStore, Error, Write};
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio::task::JoinHandle;
 
 pub(crate) use bell::Bells;
 pub(crate) use record::{Told, batch_events, own_event};
 
-/// Everything CO knows, in memory and on disk.
+use heard::Heard;
+use stage::Stage;
+
+/// The fleet as it was committed at some time; it does not change any more.
+pub(crate) type Snapshot = Arc<Fleet>;
+
+/// Everything central knows, in memory and on disk.
 #[derive(Debug)]
 pub(crate) struct Brain {
-    state: RwLock<State>,
-    store: CentralStore,
-    head: watch::Sender<i64>,
-    bells: Bells,
+    shared: Arc<Shared>,
+    writer: Mutex<Option<JoinHandle<()>>>,
 }
 
+/// What callers and the writer share.
 #[derive(Debug)]
-struct State {
-    fleet: Fleet,
-    /// Sites whose rows in memory may not be those on disk: a transaction of
-    /// theirs is open, was given up, or failed and they could not be read again.
-    ahead: BTreeSet<SiteName>,
+struct Shared {
+    /// Who has the permit may stage; it is never held by readers.
+    entry: Arc<Semaphore>,
+    stage: Mutex<Stage>,
+    /// Wakes the writer.
+    staged: Notify,
+    published: RwLock<Snapshot>,
+    store: CentralStore,
+    /// How many transactions were committed.
+    commits: AtomicU64,
+    head: watch::Sender<i64>,
+    bells: Bells,
+    heard: Heard,
 }
 
 impl Brain {
-    /// Reads the projection from its database.
-    pub(crate) async fn open(store: CentralStore) -> Result<Brain, colony_store::Error> {
+    /// Reads the projection from its database and starts the writer.
+    pub(crate) async fn open(store: CentralStore) -> Result<Brain, Error> {
         let mut fleet = Fleet::restore(store.fleet_rows().await?);
         let sites: Vec<SiteName> = fleet.sites().map(|it| it.0.clone()).collect();
         for site in sites {
-            recall(&store, &mut fleet, &site).await?;
+            let hashes = hashes(&store, &fleet, &site).await?;
+            fleet.recall(&site, hashes);
         }
         let head = watch::Sender::new(store.event_head().await?);
-        let state = RwLock::new(State { fleet, ahead: BTreeSet::new() });
-        Ok(Brain { state, store, head, bells: Bells::default() })
+        let shared = Arc::new(Shared {
+            entry: Arc::new(Semaphore::new(1)),
+            published: RwLock::new(Arc::new(fleet.clone())),
+            stage: Mutex::new(Stage::new(fleet)),
+            staged: Notify::new(),
+            store,
+            commits: AtomicU64::new(0),
+            head,
+            bells: Bells::default(),
+            heard: Heard::default(),
+        });
+        let writer = tokio::spawn(writer::run(shared.clone()));
+        Ok(Brain { shared, writer: Mutex::new(Some(writer)) })
     }
 
     pub(crate) fn store(&self) -> &CentralStore {
-        &self.store
+        &self.shared.store
     }
 
     pub(crate) fn bells(&self) -> &Bells {
-        &self.bells
+        &self.shared.bells
     }
 
     /// Follows the position of the newest event.
     pub(crate) fn head(&self) -> watch::Receiver<i64> {
-        self.head.subscribe()
+        self.shared.head.subscribe()
     }
 
-    /// The fleet as it is committed.
-    pub(crate) async fn read(&self) -> Result<RwLockReadGuard<'_, Fleet>, colony_store::Error> {
-        let state = self.state.read().await;
-        if state.ahead.is_empty() {
-            return Ok(RwLockReadGuard::map(state, |it| &it.fleet));
-        }
-        drop(state);
-        self.heal(&mut *self.state.write().await).await?;
-        Ok(RwLockReadGuard::map(self.state.read().await, |it| &it.fleet))
+    /// The fleet as it is committed; costs a counter.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        self.shared.snapshot()
     }
 
-    /// Changes the fleet and tells of it, in one transaction; `act` may refuse.
-    pub(crate) async fn write<T, E: From<colony_store::Error>>(
+    /// The same for handlers, which read and write alike.
+    pub(crate) async fn read(&self) -> Result<Snapshot, Error> {
+        Ok(self.snapshot())
+    }
+
+    /// Changes the fleet and records it, in one transaction with others that
+    /// wait; `act` may refuse, and then nothing has changed.
+    pub(crate) async fn write<T, E: From<Error>>(
         &self,
         act: impl FnOnce(&mut Fleet) -> Result<(T, Write), E>,
     ) -> Result<T, E> {
-        let mut state = self.state.write().await;
-        self.heal(&mut state).await?;
-        let acted = act(&mut state.fleet);
-        let changed = state.fleet.take_changed();
-        let mut rows = rows_of(&state.fleet, changed.keys());
-        let (answer, mut write) = match acted {
-            Ok(it) => it,
-            Err(refusal) => {
-                self.retreat(&mut state, sites_of(&rows)).await;
-                return Err(refusal);
+        let shared = &self.shared;
+        let permit = shared.entry.clone().acquire_owned().await.map_err(|_| stopping())?;
+        shared.heal().await?;
+        // From here to `staged` nothing waits: a caller that hangs up has
+        // staged all of its change or nothing.
+        let (answer, end) = {
+            let mut stage = shared.stage();
+            stage.fleet.change_begin();
+            match act(&mut stage.fleet) {
+                Ok((answer, write)) => (answer, stage.push(write, permit)),
+                Err(refusal) => {
+                    stage.fleet.change_undo();
+                    return Err(refusal);
+                }
             }
         };
-        rows.append(&mut write.rows);
-        write.rows = rows;
-        let sites = sites_of(&write.rows);
-        // Whoever waits for the commit may be gone before its end.
-        state.ahead.extend(sites.iter().cloned());
-        match self.store.commit(write).await {
-            Ok(position) => {
-                state.ahead.clear();
-                drop(state);
-                self.head.send_if_modified(|head| {
-                    // Another write may have told a later one already.
-                    let newer = *head < position;
-                    *head = position.max(*head);
-                    newer
-                });
-                self.bells.ring(sites);
-                Ok(answer)
-            }
-            Err(error) => {
-                self.retreat(&mut state, BTreeSet::new()).await;
-                Err(error.into())
-            }
-        }
+        shared.staged.notify_one();
+        end.await.unwrap_or_else(|_| Err(stopping()))?;
+        Ok(answer)
     }
 
-    /// Goes back to what is on disk; what cannot be read stays marked.
-    async fn retreat(&self, state: &mut State, sites: BTreeSet<SiteName>) {
-        state.ahead.extend(sites);
-        if let Err(error) = self.heal(state).await {
-            tracing::warn!("could not go back to the stored state: {error}");
+    /// Commits what is staged, refuses everything after it and ends the writer.
+    pub(crate) async fn close(&self) {
+        if let Err(error) = self.heard_flush().await {
+            tracing::warn!("could not store when sites were last heard: {error}");
         }
+        self.shared.close();
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(writer) = writer
+            && let Err(error) = writer.await
+        {
+            tracing::error!("the database writer ended badly: {error}");
+        }
+        self.store().close().await;
+    }
+}
+
+impl Drop for Brain {
+    fn drop(&mut self) {
+        self.shared.close();
+    }
+}
+
+impl Shared {
+    fn snapshot(&self) -> Snapshot {
+        self.published.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    async fn heal(&self, state: &mut State) -> Result<(), colony_store::Error> {
-        while let Some(site) = state.ahead.first().cloned() {
+    fn publish(&self, fleet: Fleet) {
+        let fleet = Arc::new(fleet);
+        let before = {
+            let mut published = self.published.write().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *published, fleet)
+        };
+        // Not under the lock: it may be the last one, and large.
+        drop(before);
+    }
+
+    fn stage(&self) -> MutexGuard<'_, Stage> {
+        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn close(&self) {
+        self.entry.close();
+        self.stage().closed = true;
+        self.staged.notify_one();
+    }
+
+    /// Reads sites again whose last commit failed. Only who may stage calls it,
+    /// and after a failure nothing is staged.
+    async fn heal(&self) -> Result<(), Error> {
+        loop {
+            let Some(site) = self.stage().doubtful.first().cloned() else { return Ok(()) };
             let rows = self.store.fleet_rows_of(&site).await?;
-            state.fleet.reload(&site, rows);
-            recall(&self.store, &mut state.fleet, &site).await?;
-            state.ahead.remove(&site);
+            let hashes = hashes(&self.store, &Fleet::restore(rows.clone()), &site).await?;
+            let position = self.store.event_head().await?;
+            let fleet = {
+                let mut stage = self.stage();
+                stage.fleet.reload(&site, rows);
+                stage.fleet.recall(&site, hashes);
+                stage.doubtful.remove(&site);
+                stage.fleet.clone()
+            };
+            self.publish(fleet);
+            self.advance(position);
+            self.bells.ring_one(&site);
         }
-        Ok(())
     }
+
+    /// Says that the log has grown up to here.
+    fn advance(&self, position: i64) {
+        self.head.send_if_modified(|head| {
+            let newer = *head < position;
+            *head = position.max(*head);
+            newer
+        });
+    }
+}
+
+fn stopping() -> Error {
+    Error::Uncommitted { problem: "the orchestrator is stopping".to_owned() }
 }
 
 /// The rows to store for these names.
@@ -144,19 +228,13 @@ pub(crate) fn rows_of<'a>(
     keys.map(|it| (it.clone(), fleet.row(it))).collect()
 }
 
-fn sites_of(rows: &[(RowKey, Option<Row>)]) -> BTreeSet<SiteName> {
-    rows.iter().map(|it| it.0.site().clone()).collect()
-}
-
-async fn recall(
+/// The hashes of the newest events of a site's log, oldest first.
+async fn hashes(
     store: &CentralStore,
-    fleet: &mut Fleet,
+    fleet: &Fleet,
     site: &SiteName,
-) -> Result<(), colony_store::Error> {
-    let Some(incarnation) = fleet.site(site).and_then(|it| it.incarnation()) else {
-        return Ok(());
-    };
-    let hashes = store.event_hashes(site, incarnation, RECENT_LIMIT).await?;
-    fleet.recall(site, hashes);
-    Ok(())
+) -> Result<Vec<Digest>, Error> {
+    let incarnation = fleet.site(site).and_then(|it| it.incarnation());
+    let Some(incarnation) = incarnation else { return Ok(Vec::new()) };
+    store.event_hashes(site, incarnation, RECENT_LIMIT).await
 }

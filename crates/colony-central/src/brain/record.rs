@@ -1,8 +1,8 @@
-//! How events are stored: a site's as it told them, CO's own with their actor.
+//! How events are stored: a site's as it sent them, central's own with their actor.
 
 use std::collections::BTreeMap;
 
-use colony_core::event::{Body, Event};
+use colony_core::event::{Body, CentralEvent, Event};
 use colony_core::fleet::SiteView;
 use colony_core::id::{DeploymentId, DeploymentName, SiteName};
 use colony_core::time::Wall;
@@ -64,22 +64,22 @@ fn batch_event(event: &Event, hash: Digest, told: &Told) -> NewEvent {
     }
 }
 
-/// Something CO did itself, or somebody did through it.
+/// Something central did itself, or an operator did through it.
 pub(crate) fn own_event(
-    kind: &str,
+    event: &CentralEvent,
     actor: &str,
     at: Wall,
     (site, deployment): (Option<&SiteName>, Option<&DeploymentName>),
-    body: Value,
 ) -> NewEvent {
+    let (kind, body) = event.parts();
     NewEvent {
         site: site.cloned(),
         incarnation: None,
         seq: None,
         at,
-        kind: kind.to_owned(),
+        kind,
         deployment: deployment.map(ToString::to_string),
-        node: body.get("node").and_then(Value::as_str).map(str::to_owned),
+        node: event.node().map(ToString::to_string),
         actor: actor.to_owned(),
         hash: None,
         body,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use colony_core::event::CentralEvent;
 use colony_git::Remote;
 use colony_store::{Registry, Write};
 use serde_json::json;
@@ -55,10 +56,11 @@ impl Fresh<'_> {
 
     fn write(self, registry: &Registry, by: &str) -> Write {
         let name = self.name;
-        let body = json!({"name": name, "url": Remote::new(self.url).shown()});
+        let url = Remote::new(self.url).shown();
+        let event = CentralEvent::RegistryAdded { name: name.to_owned(), url };
         Write {
             registries_add: vec![registry.clone()],
-            events: vec![own_event("registry_added", by, registry.at, (None, None), body)],
+            events: vec![own_event(&event, by, registry.at, (None, None))],
             notes: vec![
                 (format!("{BRANCH}{name}"), json!(self.branch)),
                 (format!("{FINDINGS}{name}"), json!([])),

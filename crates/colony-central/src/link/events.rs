@@ -4,13 +4,13 @@ use axum::Json;
 use axum::extract::State;
 use colony_api::problem::Kind;
 use colony_api::site::{BatchAnswer, EventBatch};
+use colony_core::event::CentralEvent;
 use colony_core::fleet::{AnswersTaken, Applied, BatchRefusal, Effect, Fleet};
 use colony_core::id::{DeploymentId, SiteName};
 use colony_core::site::Action;
 use colony_core::time::Wall;
 use colony_margo::problem::{Problem, ProblemType};
 use colony_store::{NewEvent, Write};
-use serde_json::json;
 
 use crate::app::App;
 use crate::auth::Local;
@@ -109,8 +109,12 @@ fn has_reverts(applied: &Applied) -> bool {
 /// What does not fit the table is stored, and said to be odd.
 fn flagged(effect: &Effect, now: Wall) -> Option<NewEvent> {
     let Effect::Flagged { site, placement, flag } = effect else { return None };
-    let body = json!({"node": placement.node, "deployment": placement.deployment, "flag": flag.to_string()});
-    Some(own_event("flagged", "colony", now, (Some(site), None), body))
+    let event = CentralEvent::Flagged {
+        node: placement.node.clone(),
+        deployment: placement.deployment.clone(),
+        flag: flag.to_string(),
+    };
+    Some(own_event(&event, "colony", now, (Some(site), None)))
 }
 
 fn refused(refusal: &BatchRefusal) -> Fault {

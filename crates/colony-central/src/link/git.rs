@@ -3,8 +3,6 @@
 //! A site reads it with its certificate, an operator with a token for all sites;
 //! writing needs the role operator. A push wakes the sites as CO's own commits do.
 
-use std::path::PathBuf;
-
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, FromRequestParts, Query, State};
@@ -13,7 +11,8 @@ use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use bytes::Bytes;
-use colony_git::serve::{self, BODY_LIMIT, Service};
+use colony_core::event::CentralEvent;
+use colony_git::serve::{self, BODY_LIMIT, Server, Service};
 use serde::Deserialize;
 use tokio_util::io::ReaderStream;
 
@@ -23,7 +22,6 @@ use crate::brain::own_event;
 use crate::clock;
 use crate::fault::Fault;
 use colony_store::Write;
-use serde_json::json;
 
 pub(super) fn routes() -> Router<App> {
     let limit = DefaultBodyLimit::max(BODY_LIMIT);
@@ -76,7 +74,7 @@ async fn refs(
     if service == Service::ReceivePack {
         reader.writer()?;
     }
-    let body = serve::advertise(&hosted(&app)?, service, protocol(&headers)).await?;
+    let body = hosted(&app)?.advertise(service, protocol(&headers)).await?;
     Ok(answer(service.advertisement_type(), Body::from(body)))
 }
 
@@ -88,7 +86,7 @@ async fn fetch(
 ) -> Result<Response, Fault> {
     let service = Service::UploadPack;
     let body = unpacked(&headers, body)?;
-    let reply = serve::exchange(&hosted(&app)?, service, protocol(&headers), body).await?;
+    let reply = hosted(&app)?.exchange(service, protocol(&headers), body).await?;
     Ok(answer(service.result_type(), Body::from_stream(ReaderStream::new(reply))))
 }
 
@@ -102,30 +100,31 @@ async fn push(
     let service = Service::ReceivePack;
     let body = unpacked(&headers, body)?;
     let before = app.repo.head().borrow().clone();
-    let mut reply = serve::exchange(&hosted(&app)?, service, protocol(&headers), body).await?;
+    let mut reply = hosted(&app)?.exchange(service, protocol(&headers), body).await?;
     // The answer of a push is short, and only at its end the branch has moved.
     let mut bytes = Vec::new();
     let read = tokio::io::AsyncReadExt::read_to_end(&mut reply, &mut bytes).await;
     read.map_err(|it| anyhow::Error::new(it).context("could not read git's answer"))?;
     let head = app.repo.refresh().await?;
     if head != before {
-        pushed(&app, &operator.name, json!({"from": before, "commit": head})).await?;
+        let event = CentralEvent::Pushed { from: before, commit: head };
+        record(&app, &operator.name, &event).await?;
         app.writer.wake();
     }
     Ok(answer(service.result_type(), Body::from(bytes)))
 }
 
-async fn pushed(app: &App, actor: &str, body: serde_json::Value) -> Result<(), Fault> {
-    let event = own_event("pushed", actor, clock::wall(), (None, None), body);
+async fn record(app: &App, actor: &str, event: &CentralEvent) -> Result<(), Fault> {
+    let event = own_event(event, actor, clock::wall(), (None, None));
     app.brain.write(|_| Ok(((), Write { events: vec![event], ..Write::default() }))).await
 }
 
-fn hosted(app: &App) -> Result<PathBuf, Fault> {
+fn hosted(app: &App) -> Result<&Server, Fault> {
     let missing = || {
         let url = &app.git.url;
         Fault::not_found(format!("the deployments repository is not hosted here but at {url}"))
     };
-    app.repo.hosted().map(ToOwned::to_owned).ok_or_else(missing)
+    app.hosted.as_ref().ok_or_else(missing)
 }
 
 fn protocol(headers: &HeaderMap) -> Option<&str> {

@@ -39,7 +39,7 @@ pub(crate) async fn hints(
     loop {
         let moved = head.borrow_and_update().clone();
         bell.mark_unchanged();
-        if let Some(hints) = look(&app, &local, &have, moved).await? {
+        if let Some(hints) = look(&app, &local, &have, moved)? {
             return Ok(Json(hints).into_response());
         }
         tokio::select! {
@@ -51,13 +51,13 @@ pub(crate) async fn hints(
     }
 }
 
-async fn look(
+fn look(
     app: &App,
     local: &Local,
     have: &HintsQuery,
     head: Option<GitRevision>,
 ) -> Result<Option<Hints>, Fault> {
-    let fleet = app.brain.read().await?;
+    let fleet = app.brain.snapshot();
     if let (Some(own), Some(view)) = (local.incarnation, fleet.site(&local.site))
         && let Some(current) = view.incarnation().filter(|it| own < *it)
     {
@@ -66,7 +66,6 @@ async fn look(
     let open = fleet.commands_open(&local.site).into_iter();
     let commands: Vec<_> =
         open.filter(|it| it.number.is_none_or(|it| it > have.command)).cloned().collect();
-    drop(fleet);
     let logs = app.relay.open(&local.site, have.logs.as_deref());
     let moved = head.as_ref().map(GitRevision::as_str) != have.head.as_deref() && head.is_some();
     if !moved && commands.is_empty() && logs.is_empty() {

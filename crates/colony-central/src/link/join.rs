@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use colony_api::problem::Kind;
 use colony_api::site::{SiteJoinRequest, SiteJoined};
-use colony_core::event::Incarnation;
+use colony_core::event::{CentralEvent, Incarnation};
 use colony_core::fleet::{Fleet, JoinRefusal};
 use colony_core::id::SiteName;
 use colony_core::time::Wall;
@@ -120,9 +120,8 @@ fn take(
     now: Wall,
 ) -> Result<(Incarnation, Write), Fault> {
     let incarnation = fleet.join(site, now, replace).map_err(|it| refused(&it))?;
-    let body = json!({"incarnation": incarnation, "token": claims.id, "replace": replace});
-    let actor = format!("site:{site}");
-    let event = own_event("site_joined", &actor, now, (Some(site), None), body);
+    let event = CentralEvent::SiteJoined { incarnation, token: claims.id.clone(), replace };
+    let event = own_event(&event, &format!("site:{site}"), now, (Some(site), None));
     let once = Some(("join".to_owned(), claims.id.clone(), now));
     let given = Given { at: now, key: key.to_owned(), incarnation };
     let notes = vec![(used(claims), json!(given))];

@@ -38,7 +38,6 @@ pub(crate) async fn report(
         let value = serde_json::to_value(&kept).map_err(anyhow::Error::from)?;
         app.brain.store().note_put(&format!("{PREFIX}{}", local.site), &value).await?;
         colony_fail::hit(colony_fail::Point::CentralReportStored);
-        app.brain.bells().ring_one(&local.site);
     }
     Ok(StatusCode::NO_CONTENT)
 }

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use colony_api::problem::Kind;
 use colony_api::view::DeployAnswer;
+use colony_core::event::CentralEvent;
 use colony_core::fleet::Fleet;
 use colony_core::time::Wall;
 use colony_store::{Change, NewEvent, Write};
-use serde_json::json;
 use tokio::sync::MutexGuard;
 
 use super::Plan;
@@ -123,13 +123,16 @@ fn events<'a>(
     now: Wall,
 ) -> impl Iterator<Item = NewEvent> + 'a {
     plan.edits.iter().map(move |(site, edit)| {
-        let body = json!({
-            "application": plan.view.application, "version": plan.view.version,
-            "path": edit.path, "removed": edit.text.is_none(),
-            "message": plan.message, "change": change.id, "plan": plan.view.hash,
-        });
-        let place = (Some(site), Some(&plan.view.name));
-        own_event("deployment_planned", &operator.name, now, place, body)
+        let event = CentralEvent::DeploymentPlanned {
+            application: plan.view.application.clone(),
+            version: plan.view.version.clone(),
+            path: edit.path.clone(),
+            removed: edit.text.is_none(),
+            message: plan.message.clone(),
+            change: change.id.clone(),
+            plan: plan.view.hash.clone(),
+        };
+        own_event(&event, &operator.name, now, (Some(site), Some(&plan.view.name)))
     })
 }
 

@@ -1,9 +1,9 @@
 //! A file somebody else wrote after CO did: CO's wish is over.
 
+use colony_core::event::CentralEvent;
 use colony_core::fleet::Target;
 use colony_core::id::{BlobId, DeploymentName, SiteName};
 use colony_store::Write;
-use serde_json::json;
 
 use crate::brain::{Brain, own_event};
 use crate::clock;
@@ -17,14 +17,13 @@ pub(super) async fn let_go(brain: &Brain, repo: &Repo) -> anyhow::Result<()> {
     }
     let over = repo
         .call("compare files", move |git| {
-            let mut over = Vec::new();
-            for (site, name, blob) in wishes {
-                let found = git.blob_at(&path(&site, &name))?;
-                if found != blob {
-                    over.push((site, name, blob, found));
-                }
-            }
-            Ok(over)
+            let paths: Vec<String> = wishes.iter().map(|it| path(&it.0, &it.1)).collect();
+            let found = git.blobs_at(&paths)?;
+            let pairs = wishes.into_iter().zip(found);
+            let over = pairs.filter(|(wish, found)| wish.2 != *found);
+            Ok(over
+                .map(|((site, name, blob), found)| (site, name, blob, found))
+                .collect::<Vec<_>>())
         })
         .await?;
     for (site, name, wished, found) in over {
@@ -72,8 +71,8 @@ async fn clear(
                 return Ok(((), Write::default()));
             }
             fleet.target_cleared(site, name)?;
-            let body = json!({"path": path(site, name), "wished": wished, "found": found});
-            let event = own_event("overruled", "git", now, (Some(site), Some(name)), body);
+            let event = CentralEvent::Overruled { path: path(site, name), wished, found };
+            let event = own_event(&event, "git", now, (Some(site), Some(name)));
             Ok(((), Write { events: vec![event], ..Write::default() }))
         })
         .await

@@ -1,11 +1,13 @@
 //! What came of a batch, in one transaction: targets, events, the queue.
 
+use std::collections::BTreeMap;
+
+use colony_core::event::CentralEvent;
 use colony_core::fleet::Fleet;
 use colony_core::id::{BlobId, GitRevision};
 use colony_core::time::Wall;
 use colony_git::{Conflict, Written};
 use colony_store::{Change, NewEvent, Write};
-use serde_json::json;
 
 use crate::brain::{Brain, own_event};
 use crate::clock;
@@ -23,14 +25,17 @@ pub(super) async fn record(
 
 fn outcome(fleet: &mut Fleet, changes: &[Change], written: &Written, now: Wall) -> Write {
     let mut write = Write::default();
+    let done: BTreeMap<&str, &Option<BlobId>> =
+        written.done.iter().map(|it| (it.0.as_str(), &it.1)).collect();
+    let conflicts: BTreeMap<&str, &Conflict> =
+        written.conflicts.iter().map(|it| (it.path.as_str(), it)).collect();
     for change in changes {
         for edit in &change.edits {
-            let done = written.done.iter().find(|it| it.0 == edit.path);
-            let conflict = written.conflicts.iter().find(|it| it.path == edit.path);
-            let event = match (done, conflict, &written.head) {
+            let path = edit.path.as_str();
+            let event = match (done.get(path), conflicts.get(path), &written.head) {
                 (_, Some(conflict), _) => conflicted(fleet, change, conflict, now),
-                (Some((path, blob)), None, Some(commit)) => {
-                    committed(fleet, change, path, blob.clone(), commit, now)
+                (Some(blob), None, Some(commit)) => {
+                    committed(fleet, change, path, (*blob).clone(), commit, now)
                 }
                 // Nothing was there to be removed.
                 (_, None, _) => cleared(fleet, &edit.path),
@@ -59,10 +64,14 @@ fn committed(
     let (site, name) = path_parts(path)?;
     // A site that is gone since has nothing to be told.
     fleet.target_committed(&site, &name, commit.clone(), blob.clone(), now).ok();
-    let body = json!({
-        "commit": commit, "path": path, "blob": blob, "message": change.message, "change": change.id,
-    });
-    Some(own_event("committed", &change.actor, now, (Some(&site), Some(&name)), body))
+    let event = CentralEvent::Committed {
+        commit: commit.clone(),
+        path: path.to_owned(),
+        blob,
+        message: change.message.clone(),
+        change: change.id.clone(),
+    };
+    Some(own_event(&event, &change.actor, now, (Some(&site), Some(&name))))
 }
 
 fn conflicted(
@@ -74,9 +83,13 @@ fn conflicted(
     let (site, name) = path_parts(&conflict.path)?;
     let pair = (conflict.expected.clone(), conflict.found.clone());
     fleet.target_conflict(&site, &name, pair, &conflict.diff, now).ok();
-    let body = json!({
-        "path": conflict.path, "expected": conflict.expected, "found": conflict.found,
-        "diff": conflict.diff, "message": change.message, "change": change.id,
-    });
-    Some(own_event("conflict", &change.actor, now, (Some(&site), Some(&name)), body))
+    let event = CentralEvent::Conflict {
+        path: conflict.path.clone(),
+        expected: conflict.expected.clone(),
+        found: conflict.found.clone(),
+        diff: conflict.diff.clone(),
+        message: change.message.clone(),
+        change: change.id.clone(),
+    };
+    Some(own_event(&event, &change.actor, now, (Some(&site), Some(&name))))
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use colony_core::event::CentralEvent;
 use colony_core::fleet::{Revert, RevertDecision, revert_decision};
 use colony_core::id::BlobId;
 use colony_store::{Change, ChangeEdit, Write};
-use serde_json::json;
 
 use crate::brain::{Brain, own_event};
 use crate::clock;
@@ -77,8 +77,13 @@ async fn queue(
             text: Some(text),
         }],
     };
-    let body = json!({"from": bad, "to": back, "bad": revert.bad.blob, "good": good});
-    let event = own_event("revert_planned", "colony", now, (Some(site), Some(name)), body);
+    let event = CentralEvent::RevertPlanned {
+        from: bad,
+        to: back,
+        bad: revert.bad.blob.clone(),
+        good: good.clone(),
+    };
+    let event = own_event(&event, "colony", now, (Some(site), Some(name)));
     brain
         .write(|_| {
             let write =

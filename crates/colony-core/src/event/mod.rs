@@ -5,6 +5,7 @@
 //! other way to take a sequence number.
 
 mod body;
+mod central;
 mod chain;
 mod concerns;
 mod sentence;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use colony_margo::{Digest, canonical};
 
 pub use body::{Body, HoldScope, Presence, Removal, StepStanding, Transition};
+pub use central::{CentralContext, CentralEvent};
 pub use chain::{ChainError, Log, verify};
 pub use sentence::Names;
 pub use uplink::{Answer, Turn, Uplink};

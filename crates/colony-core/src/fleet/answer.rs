@@ -1,13 +1,9 @@
 //! The answers a site sent: why something there is not as it should be.
 
-use std::collections::BTreeMap;
-
 use crate::fleet::pen::Pen;
 use crate::fleet::{Fleet, Head, RowKey, SiteView, UnknownSite};
 use crate::id::SiteName;
-use crate::site::Site;
-use crate::time::Now;
-use crate::why::{self, AnswerKey, AnswerUpdate, Surroundings, Why};
+use crate::why::{AnswerKey, AnswerUpdate, Why};
 
 /// The most answers that are kept of one site.
 const ANSWER_LIMIT: usize = 50_000;
@@ -106,9 +102,4 @@ impl SiteView {
     pub fn answers_about(&self, key: &AnswerKey) -> &[Why] {
         self.answers.get(key).map_or(&[], Vec::as_slice)
     }
-}
-
-/// What the site's own orchestrator puts into its view of itself.
-pub fn answers_at(site: &Site, outside: &Surroundings, now: Now) -> BTreeMap<AnswerKey, Vec<Why>> {
-    why::answers(site, outside, now)
 }

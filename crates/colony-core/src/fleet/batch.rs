@@ -85,7 +85,7 @@ impl Fleet {
     /// Gives the hashes of stored events back after a restart, oldest first.
     pub fn recall(&mut self, site: &SiteName, hashes: impl IntoIterator<Item = Digest>) {
         if let Some(view) = self.sites.get_mut(site) {
-            view.recent = Recent::default();
+            view.recent = Recent::default().into();
             hashes.into_iter().for_each(|it| view.recent.push(it));
         }
     }

@@ -41,7 +41,8 @@ impl Fleet {
         if self.sites.contains_key(site) {
             return false;
         }
-        self.sites.insert(site.clone(), SiteView::default());
+        self.undo.keep(site, None);
+        self.sites.insert(site.clone(), SiteView::default().into());
         self.changed.mark(RowKey::Site(site.clone()));
         true
     }
@@ -86,6 +87,7 @@ impl Fleet {
         let turns = now.0.saturating_sub(FIRST_TURN.0) / TURN;
         let turns = Incarnation::try_from(turns).unwrap_or(0).min(INCARNATIONS / 2);
         for (site, view) in &mut self.sites {
+            self.undo.keep(site, Some(view));
             let head = &mut view.head;
             let known = head.log.as_ref().map_or(0, |it| it.incarnation).max(head.joins_from);
             head.joins_from = known.saturating_add(JOINS_SKIPPED).max(turns);

@@ -30,16 +30,18 @@ mod projection;
 mod rollout;
 mod row;
 mod seed;
+mod shared;
 mod standing;
 mod tally;
 mod target;
+mod undo;
 mod verdict;
 mod view;
 mod why;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use answer::{AnswersTaken, answers_at};
+pub use answer::AnswersTaken;
 pub use batch::{Applied, BATCH_LIMIT, BatchRefusal, RECENT_LIMIT};
 pub use changed::{Changed, RowKey};
 pub use effect::{Effect, Revert, RevertDecision, RevertSkip, revert_decision};
@@ -50,9 +52,11 @@ pub use plan::{PlanState, plan_state};
 pub use rollout::RolloutView;
 pub use row::{Row, RowBody};
 pub use seed::{LeftOut, Seeded};
+pub use shared::Shared;
 pub use standing::Standing;
 pub use tally::{Share, Tally};
 pub use target::Target;
+pub use undo::Change;
 pub use view::{
     Archive, DeploymentView, Head, Holds, NodeView, PlacementView, SITE_SILENT, SitePresence,
     SiteView,
@@ -60,15 +64,19 @@ pub use view::{
 
 use crate::id::{DeploymentName, SiteName};
 use pen::Pen;
+use undo::Undo;
 
 /// Everything the central orchestrator knows of its sites.
+///
+/// A clone shares every site with the original until one of them writes it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Fleet {
-    sites: BTreeMap<SiteName, SiteView>,
+    sites: BTreeMap<SiteName, Shared<SiteView>>,
     /// The sites where something of that name is or is to be: rebuilt.
-    names: BTreeMap<DeploymentName, BTreeSet<SiteName>>,
+    names: BTreeMap<DeploymentName, Shared<BTreeSet<SiteName>>>,
     /// Rows that differ from what was last taken to be persisted.
     changed: Changed,
+    undo: Undo,
 }
 
 /// A site nobody has added.
@@ -83,17 +91,18 @@ impl Fleet {
 
     /// A fleet of one site, as its own orchestrator sees it.
     pub fn of_site(site: SiteName, view: SiteView) -> Fleet {
-        let names = view.names.keys().chain(view.file_names());
-        let names = names.map(|it| (it.clone(), BTreeSet::from([site.clone()]))).collect();
-        Fleet { names, sites: BTreeMap::from([(site, view)]), changed: Changed::default() }
+        let own = |it: &DeploymentName| (it.clone(), BTreeSet::from([site.clone()]).into());
+        let names = view.known_names().map(own).collect();
+        let sites = BTreeMap::from([(site.clone(), view.into())]);
+        Fleet { names, sites, ..Fleet::default() }
     }
 
     pub fn sites(&self) -> impl Iterator<Item = (&SiteName, &SiteView)> {
-        self.sites.iter()
+        self.sites.iter().map(|(site, view)| (site, &**view))
     }
 
     pub fn site(&self, site: &SiteName) -> Option<&SiteView> {
-        self.sites.get(site)
+        self.sites.get(site).map(|it| &**it)
     }
 
     /// The names of all deployments that are somewhere, or are to be.
@@ -103,8 +112,9 @@ impl Fleet {
 
     /// The sites where a deployment is, or is to be.
     pub fn sites_of(&self, name: &DeploymentName) -> impl Iterator<Item = (&SiteName, &SiteView)> {
-        let sites = self.names.get(name).into_iter().flatten();
-        sites.filter_map(|it| self.sites.get_key_value(it))
+        let sites = self.names.get(name).into_iter().flat_map(|it| it.iter());
+        let found = sites.filter_map(|it| self.sites.get_key_value(it));
+        found.map(|(site, view)| (site, &**view))
     }
 
     /// The rows that changed since this was last asked.
@@ -115,6 +125,7 @@ impl Fleet {
 
     fn pen<'a>(&'a mut self, site: &'a SiteName) -> Result<Pen<'a>, UnknownSite> {
         let view = self.sites.get_mut(site).ok_or_else(|| UnknownSite(site.clone()))?;
+        self.undo.keep(site, Some(view));
         Ok(Pen::new(site, view, &mut self.names, &mut self.changed))
     }
 }

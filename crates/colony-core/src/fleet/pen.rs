@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use colony_margo::Finding;
 
 use crate::event::{Actor, Event, HoldScope, Presence};
+use crate::fleet::shared::Shared;
 use crate::fleet::view::Holds;
 use crate::fleet::{Changed, Effect, NodeView, RowKey, SiteView};
 use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName, SiteName};
@@ -16,7 +17,7 @@ use crate::why::AnswerKey;
 pub(super) struct Pen<'a> {
     pub(super) site: &'a SiteName,
     pub(super) view: &'a mut SiteView,
-    names: &'a mut BTreeMap<DeploymentName, BTreeSet<SiteName>>,
+    names: &'a mut BTreeMap<DeploymentName, Shared<BTreeSet<SiteName>>>,
     pub(super) changed: &'a mut Changed,
     pub(super) effects: Vec<Effect>,
 }
@@ -25,7 +26,7 @@ impl<'a> Pen<'a> {
     pub(super) fn new(
         site: &'a SiteName,
         view: &'a mut SiteView,
-        names: &'a mut BTreeMap<DeploymentName, BTreeSet<SiteName>>,
+        names: &'a mut BTreeMap<DeploymentName, Shared<BTreeSet<SiteName>>>,
         changed: &'a mut Changed,
     ) -> Pen<'a> {
         Pen { site, view, names, changed, effects: Vec::new() }

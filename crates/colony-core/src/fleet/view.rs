@@ -13,6 +13,7 @@ use crate::fleet::Target;
 use crate::fleet::batch::Recent;
 use crate::fleet::moving::Flag;
 use crate::fleet::rollout::RolloutView;
+use crate::fleet::shared::Shared;
 use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName, PlacementId};
 use crate::site::{
     Command, HeldHistory, HeldRemoval, Hold, Quarantine, RefusedFile, Rejected, RolledBack,
@@ -26,7 +27,7 @@ use crate::why::{AnswerKey, Why};
 /// every 30 s: that is how long its question for hints is held.
 pub const SITE_SILENT: Duration = Duration::from_secs(45);
 
-/// A site as its LO told it.
+/// A site as its orchestrator reported it; a clone shares the large parts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SiteView {
     pub head: Head,
@@ -34,17 +35,17 @@ pub struct SiteView {
     /// Files in Git the site cannot use, by path.
     pub files: BTreeMap<String, RefusedFile>,
     /// Why something is not as it should be, in the site's own words.
-    pub answers: BTreeMap<AnswerKey, Vec<Why>>,
-    pub nodes: BTreeMap<NodeName, NodeView>,
-    pub deployments: BTreeMap<DeploymentId, DeploymentView>,
-    pub placements: BTreeMap<DeploymentId, BTreeMap<NodeName, PlacementView>>,
-    pub targets: BTreeMap<DeploymentName, Target>,
+    pub answers: Shared<BTreeMap<AnswerKey, Vec<Why>>>,
+    pub nodes: Shared<BTreeMap<NodeName, NodeView>>,
+    pub deployments: Shared<BTreeMap<DeploymentId, DeploymentView>>,
+    pub placements: Shared<BTreeMap<DeploymentId, BTreeMap<NodeName, PlacementView>>>,
+    pub targets: Shared<BTreeMap<DeploymentName, Target>>,
     /// Commands the site has not acknowledged yet.
     pub commands: BTreeMap<u64, Command>,
-    pub archives: BTreeMap<DeploymentId, Archive>,
+    pub archives: Shared<BTreeMap<DeploymentId, Archive>>,
     /// Rebuilt: a name has several ids while one of them is leaving.
-    pub(super) names: BTreeMap<DeploymentName, BTreeSet<DeploymentId>>,
-    pub(super) recent: Recent,
+    pub(super) names: Shared<BTreeMap<DeploymentName, BTreeSet<DeploymentId>>>,
+    pub(super) recent: Shared<Recent>,
 }
 
 /// The small record that every batch writes.

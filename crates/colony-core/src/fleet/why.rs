@@ -69,7 +69,7 @@ impl SiteView {
     /// The names of everything that is here, is to be here, or was refused.
     pub fn deployment_names(&self) -> impl Iterator<Item = &DeploymentName> {
         let mut names: Vec<&DeploymentName> =
-            self.names.keys().chain(self.targets.keys()).chain(self.file_names()).collect();
+            self.known_names().collect();
         names.sort();
         names.dedup();
         names.into_iter()

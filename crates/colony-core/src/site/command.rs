@@ -86,7 +86,7 @@ pub enum Action {
 }
 
 impl Action {
-    fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Action::Hold { .. } => "hold",
             Action::ReleaseHold { .. } => "release-hold",

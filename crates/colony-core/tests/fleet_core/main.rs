@@ -1,6 +1,7 @@
 //! The fleet core, fed with the logs of real sites.
 
 mod answers;
+mod change;
 mod kit;
 mod memory;
 mod names;

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::line::{self, Line};
 use super::second;
 use crate::error::Error;
+use crate::repo;
 
 /// A line: `t` and its text, `-` for a delimiter, `.` for a flush.
 pub type Packet<'a> = (char, &'a [u8]);
@@ -24,10 +25,11 @@ fn told(line: Line<'_>) -> Packet<'_> {
 
 /// A request's command and its arguments; `None` if it is left to git.
 pub fn request(body: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
-    second::parsed(body)
+    second::parsed(body).map(|it| (it.command, it.arguments))
 }
 
 /// The answer of the repository in `dir`; `None` if it is left to git.
 pub fn answer(dir: &Path, body: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-    second::answer(dir, body)
+    let Some(request) = second::parsed(body) else { return Ok(None) };
+    second::answer(&repo::local(&repo::open(dir)?), &request)
 }

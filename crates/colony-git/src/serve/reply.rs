@@ -27,8 +27,8 @@ enum Source {
 }
 
 impl Reply {
-    pub(super) fn made(bytes: Vec<u8>) -> Reply {
-        Reply(Source::Made(Bytes::from(bytes)))
+    pub(super) fn made(bytes: Bytes) -> Reply {
+        Reply(Source::Made(bytes))
     }
 
     pub(super) fn new(child: Child, body: Bytes, holder: Option<Holder>) -> Option<Reply> {

@@ -3,28 +3,37 @@
 //! References, and the few commits somebody is behind. Whatever else is asked,
 //! and whatever is not understood, is left to git: the answer is `None` then.
 
-use std::path::Path;
-
 use gix::refs::TargetRef;
 use gix::{ObjectId, Repository};
 
 use super::line::{self, Line};
 use super::small;
 use crate::error::{Error, doing};
-use crate::repo;
+
+/// A command with its arguments.
+#[derive(Debug)]
+pub(super) struct Request<'a> {
+    pub command: &'a [u8],
+    pub arguments: Vec<&'a [u8]>,
+}
+
+impl Request<'_> {
+    pub(super) fn is_fetch(&self) -> bool {
+        self.command == b"command=fetch"
+    }
+}
 
 /// The answer to a request, if it is one of those that are answered here.
-pub(super) fn answer(dir: &Path, body: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-    let Some((command, arguments)) = parsed(body) else { return Ok(None) };
-    match command {
-        b"command=ls-refs" => refs(dir, &arguments),
-        b"command=fetch" => small::fetch(dir, &arguments),
+pub(super) fn answer(repo: &Repository, request: &Request<'_>) -> Result<Option<Vec<u8>>, Error> {
+    match request.command {
+        b"command=ls-refs" => refs(repo, &request.arguments),
+        b"command=fetch" => small::fetch(repo, &request.arguments),
         _ => Ok(None),
     }
 }
 
-/// The command with its arguments. What stands between says who asks.
-pub(super) fn parsed(body: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
+/// Reads a request. What stands between the command and its arguments says who asks.
+pub(super) fn parsed(body: &[u8]) -> Option<Request<'_>> {
     let lines = line::read(body)?;
     let Some((Line::Text(command), rest)) = lines.split_first() else { return None };
     let (Some(Line::Flush), middle) = (rest.last(), rest.get(..rest.len().checked_sub(1)?)?) else {
@@ -39,7 +48,8 @@ pub(super) fn parsed(body: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
     if parts.next().is_some() || !capabilities.iter().all(known) {
         return None;
     }
-    Some((command, arguments.iter().map(|it| it.text()).collect::<Option<_>>()?))
+    let arguments = arguments.iter().map(|it| it.text()).collect::<Option<_>>()?;
+    Some(Request { command, arguments })
 }
 
 #[derive(Debug, Default)]
@@ -49,7 +59,7 @@ struct Question<'a> {
     prefixes: Vec<&'a [u8]>,
 }
 
-fn refs(dir: &Path, arguments: &[&[u8]]) -> Result<Option<Vec<u8>>, Error> {
+fn refs(repo: &Repository, arguments: &[&[u8]]) -> Result<Option<Vec<u8>>, Error> {
     const DOING: &str = "list the references";
     let mut question = Question::default();
     for argument in arguments {
@@ -60,14 +70,13 @@ fn refs(dir: &Path, arguments: &[&[u8]]) -> Result<Option<Vec<u8>>, Error> {
             (_, None) => return Ok(None),
         }
     }
-    let repo = repo::local(&repo::open(dir)?);
     let mut out = Vec::new();
     let head = repo.find_reference("HEAD").map_err(doing(DOING))?;
-    listed(&repo, &question, head, &mut out)?;
+    listed(repo, &question, head, &mut out)?;
     let all = repo.references().map_err(doing(DOING))?;
     for reference in all.all().map_err(doing(DOING))? {
         let reference = reference.map_err(|it| Error::Corrupt { what: it.to_string() })?;
-        listed(&repo, &question, reference, &mut out)?;
+        listed(repo, &question, reference, &mut out)?;
     }
     line::flush(&mut out);
     Ok(Some(out))
@@ -121,10 +130,11 @@ fn peeled(repo: &Repository, id: ObjectId) -> Result<Option<ObjectId>, Error> {
 #[cfg(test)]
 mod tests {
     use std::io::Write;
+    use std::path::Path;
     use std::process::Stdio;
 
     use super::*;
-    use crate::{Deployments, git};
+    use crate::{Deployments, git, repo};
 
     #[test]
     fn references_are_listed_as_git_lists_them() {
@@ -151,7 +161,7 @@ mod tests {
             b"not git".to_vec(),
             Vec::new(),
         ] {
-            let answer = answer(keep.path(), &body).expect("no failure");
+            let answer = answered(keep.path(), &body);
             assert_eq!(answer, None, "{}", String::from_utf8_lossy(&body));
         }
     }
@@ -168,8 +178,13 @@ mod tests {
             assert!(git::run(command, "prepare").expect("runs").status.success());
         }
         let body = request("ls-refs", arguments);
-        let own = answer(dir, &body).expect("readable").expect("understood");
+        let own = answered(dir, &body).expect("understood");
         assert_eq!(String::from_utf8_lossy(&own), by_git(dir, &body), "{arguments}");
+    }
+
+    fn answered(dir: &Path, body: &[u8]) -> Option<Vec<u8>> {
+        let repo = repo::local(&repo::open(dir).expect("opens"));
+        answer(&repo, &parsed(body)?).expect("no failure")
     }
 
     fn request(command: &str, arguments: &str) -> Vec<u8> {

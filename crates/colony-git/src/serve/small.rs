@@ -1,7 +1,6 @@
 //! A fetch of who is a few commits behind, as a site always is.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use gix::{ObjectId, Repository};
 
@@ -23,17 +22,16 @@ struct Question {
     done: bool,
 }
 
-pub(super) fn fetch(dir: &Path, arguments: &[&[u8]]) -> Result<Option<Vec<u8>>, Error> {
+pub(super) fn fetch(repo: &Repository, arguments: &[&[u8]]) -> Result<Option<Vec<u8>>, Error> {
     let Some(question) = read(arguments) else { return Ok(None) };
-    let repo = repo::local(&repo::open(dir)?);
     let common: Vec<ObjectId> =
         question.haves.iter().copied().filter(|it| repo.find_commit(*it).is_ok()).collect();
     if common.is_empty() || question.wants.iter().any(|it| repo.find_commit(*it).is_err()) {
         return Ok(None);
     }
-    let Some(items) = news(&repo, &question.wants, &common)? else { return Ok(None) };
+    let Some(items) = news(repo, &question.wants, &common)? else { return Ok(None) };
     let mut packed = Vec::new();
-    pack::write(&repo, &items, &mut packed)?;
+    pack::write(repo, &items, &mut packed)?;
     Ok(Some(told(&question, &common, &packed)))
 }
 

@@ -84,15 +84,21 @@ impl Deployments {
 
     /// What the head holds at `path`, if that is a file.
     pub fn blob_at(&self, path: &str) -> Result<Option<BlobId>, Error> {
-        path::check(path)?;
-        let Some((repo, root)) = self.root()? else { return Ok(None) };
-        let found = self.checked(repo::entry_at(&repo, root, path))?;
-        match found {
+        Ok(self.blobs_at(&[path])?.pop().flatten())
+    }
+
+    /// The same for many paths of one head, in their order: folders that they
+    /// share are read once.
+    pub fn blobs_at(&self, paths: &[impl AsRef<str>]) -> Result<Vec<Option<BlobId>>, Error> {
+        paths.iter().try_for_each(|it| path::check(it.as_ref()))?;
+        let Some((repo, root)) = self.root()? else { return Ok(vec![None; paths.len()]) };
+        let blob = |path: &str| match self.checked(repo::entry_at(&repo, root, path))? {
             Some((entry, Reached::Path)) if entry.mode.is_blob() => {
                 repo::blob_id(entry.id).map(Some)
             }
             Some(_) | None => Ok(None),
-        }
+        };
+        paths.iter().map(|it| blob(it.as_ref())).collect()
     }
 
     /// A file's content; `None` if the repository never had it.

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
@@ -31,7 +31,7 @@ pub(crate) struct Server {
 
 #[derive(Clone)]
 struct App {
-    dir: PathBuf,
+    git: serve::Server,
     /// The value of `Authorization` that is let in.
     login: Option<String>,
     /// Do what is asked, and do not say so.
@@ -53,7 +53,7 @@ impl Server {
         let login = login.map(str::to_owned);
         let connections = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&connections);
-        let app = App { dir: dir.to_owned(), login, mute: Arc::clone(&mute) };
+        let app = App { git: serve::Server::new(dir), login, mute: Arc::clone(&mute) };
         let (stop, stopped) = oneshot::channel();
         let (tell, told) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
@@ -133,7 +133,7 @@ async fn answer(app: &App, request: Request<Incoming>) -> Answer {
         return plain(StatusCode::NOT_FOUND, "text/plain", Bytes::new());
     };
     if request.method() == Method::GET {
-        let body = serve::advertise(&app.dir, service, protocol.as_deref()).await.expect("served");
+        let body = app.git.advertise(service, protocol.as_deref()).await.expect("served");
         return plain(StatusCode::OK, service.advertisement_type(), body.into());
     }
     assert_eq!(header("content-type").as_deref(), Some(service.request_type()));
@@ -142,7 +142,7 @@ async fn answer(app: &App, request: Request<Incoming>) -> Answer {
         Some(_) => serve::gunzip(&body, BODY_LIMIT).expect("gzip"),
         None => body,
     };
-    let exchanged = serve::exchange(&app.dir, service, protocol.as_deref(), body).await;
+    let exchanged = app.git.exchange(service, protocol.as_deref(), body).await;
     let mut text = Vec::new();
     exchanged.expect("served").read_to_end(&mut text).await.expect("an answer");
     if service == Service::ReceivePack && app.mute.swap(false, Ordering::SeqCst) {

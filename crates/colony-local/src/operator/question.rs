@@ -82,7 +82,7 @@ impl Desk {
     fn snapshot(&self, site: &Site, now: Now) -> Snapshot {
         let mut view = site.view(now);
         let outside = surroundings(site, &self.health, &self.vitals);
-        view.answers = why::answers(site, &outside, now);
+        view.answers = why::answers(site, &outside, now).into();
         let own = site.name().clone();
         let labels = BTreeMap::from([(own.clone(), site.settings().labels.clone())]);
         Snapshot {

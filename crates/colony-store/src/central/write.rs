@@ -33,6 +33,38 @@ pub struct Write {
     pub once: Option<(String, String, Wall)>,
 }
 
+impl Write {
+    pub fn is_empty(&self) -> bool {
+        let Write { rows, events, changes_put, changes_done, notes, .. } = self;
+        let lists = [rows.len(), events.len(), changes_put.len(), changes_done.len(), notes.len()];
+        lists == [0; 5] && !self.may_be_refused()
+    }
+
+    /// Whether the database may refuse it for what it holds already.
+    pub fn may_be_refused(&self) -> bool {
+        let Write { tokens_add, tokens_remove, registries_add, registries_remove, once, .. } = self;
+        let tokens = !tokens_add.is_empty() || !tokens_remove.is_empty();
+        let registries = !registries_add.is_empty() || !registries_remove.is_empty();
+        tokens || registries || once.is_some()
+    }
+
+    /// Adds a later write: both are one transaction then, and the later one
+    /// has the last word on every row and note. At most one of them may have
+    /// something that is to be used `once`.
+    pub fn append(&mut self, mut later: Write) {
+        self.rows.append(&mut later.rows);
+        self.events.append(&mut later.events);
+        self.changes_put.append(&mut later.changes_put);
+        self.changes_done.append(&mut later.changes_done);
+        self.notes.append(&mut later.notes);
+        self.tokens_add.append(&mut later.tokens_add);
+        self.tokens_remove.append(&mut later.tokens_remove);
+        self.registries_add.append(&mut later.registries_add);
+        self.registries_remove.append(&mut later.registries_remove);
+        self.once = later.once.or(self.once.take());
+    }
+}
+
 impl CentralStore {
     /// Stores everything in one transaction. Returns the position of the
     /// newest event, of this write or of one before.

@@ -1,0 +1,92 @@
+//! When sites were last heard: in memory at once, on disk now and then.
+//!
+//! Every request of a site counts as a sign of life, and a fleet has thousands
+//! of sites. So they are collected here, and one transaction stores all of
+//! them. A crash loses what came since; the sites are heard again at once.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use colony_core::fleet::SITE_SILENT;
+use colony_core::id::SiteName;
+use colony_core::time::Wall;
+use colony_store::{Error, Write};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::Brain;
+
+/// How often signs of life are stored. Together with the longest poll of a site
+/// it must stay below `SITE_SILENT`.
+const HEARD_PERIOD: Duration = Duration::from_secs(15);
+
+/// The sites that were heard since the last flush, with the time.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    sites: Mutex<BTreeMap<SiteName, Wall>>,
+    /// A site that counted as silent is back: everyone should see that soon.
+    back: Notify,
+}
+
+impl Heard {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SiteName, Wall>> {
+        self.sites.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Brain {
+    /// Notes that a site was heard that was `last` heard then; waits for nothing.
+    pub(crate) fn heard(&self, site: &SiteName, last: Option<Wall>, now: Wall) {
+        let mut heard = self.shared.heard.lock();
+        match heard.get_mut(site) {
+            Some(at) => *at = now,
+            None => drop(heard.insert(site.clone(), now)),
+        }
+        drop(heard);
+        if last.is_none_or(|it| now.since(it) >= SITE_SILENT) {
+            self.shared.heard.back.notify_one();
+        }
+    }
+
+    /// Stores signs of life until `stop`.
+    pub(crate) async fn heard_keep(&self, stop: CancellationToken) {
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(HEARD_PERIOD) => {}
+                () = self.shared.heard.back.notified() => {}
+            }
+            if let Err(error) = self.heard_flush().await {
+                tracing::warn!("could not store when sites were last heard: {error}");
+            }
+        }
+    }
+
+    /// Stores the signs of life since the last call, in one transaction.
+    pub(crate) async fn heard_flush(&self) -> Result<(), Error> {
+        let heard = std::mem::take(&mut *self.shared.heard.lock());
+        if heard.is_empty() {
+            return Ok(());
+        }
+        let stored = self
+            .write(|fleet| {
+                for (site, at) in &heard {
+                    let last = fleet.site(site).and_then(|it| it.head.last_heard);
+                    if last != Some(*at) {
+                        // A site that is gone since was heard all the same.
+                        fleet.heard(site, *at).ok();
+                    }
+                }
+                Ok::<_, Error>(((), Write::default()))
+            })
+            .await;
+        if stored.is_err() {
+            let mut later = self.shared.heard.lock();
+            for (site, at) in heard {
+                later.entry(site).or_insert(at);
+            }
+        }
+        stored
+    }
+}

@@ -1,0 +1,81 @@
+//! The task that commits: persist first, then publish, wake and answer.
+//!
+//! Changes that are staged while a transaction is written share the next one.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use colony_core::id::SiteName;
+use colony_store::{Error, Write};
+
+use super::Shared;
+use super::stage::{Group, Staged};
+
+/// Runs until the brain is closed and nothing waits any more.
+pub(super) async fn run(shared: Arc<Shared>) {
+    loop {
+        let (group, closed) = {
+            let mut stage = shared.stage();
+            (stage.group(), stage.closed)
+        };
+        match group {
+            Some(group) => commit(&shared, group).await,
+            None if closed => return,
+            None => shared.staged.notified().await,
+        }
+    }
+}
+
+async fn commit(shared: &Shared, mut group: Group) {
+    let mut write = Write::default();
+    group.members.iter_mut().for_each(|it| write.append(std::mem::take(&mut it.write)));
+    let sites: BTreeSet<SiteName> = write.rows.iter().map(|it| it.0.site().clone()).collect();
+    let stored = match write.is_empty() {
+        true => Ok(None),
+        false => shared.store.commit(write).await.map(Some),
+    };
+    match stored {
+        Ok(position) => keep(shared, group, position),
+        Err(error) => refuse(shared, group.members, error, sites),
+    }
+}
+
+fn keep(shared: &Shared, group: Group, position: Option<i64>) {
+    shared.publish(group.fleet);
+    if let Some(position) = position {
+        shared.commits.fetch_add(1, Ordering::Relaxed);
+        shared.advance(position);
+    }
+    for member in group.members {
+        shared.bells.ring(&member.alerted);
+        // Who asked may have hung up; what was stored stays.
+        drop(member.end.send(Ok(())));
+    }
+}
+
+fn refuse(shared: &Shared, members: Vec<Staged>, error: Error, sites: BTreeSet<SiteName>) {
+    let doubtful = if error.is_refusal() { BTreeSet::new() } else { sites };
+    let problem = said(&error);
+    let discarded = shared.stage().discard(&shared.snapshot(), doubtful);
+    let others = members.len() + discarded.len() - 1;
+    if others > 0 {
+        tracing::warn!(others, "commit failed; reverted to the last stored state: {problem}");
+    }
+    let mut first = Some(error);
+    for member in members.into_iter().chain(discarded) {
+        let error = first.take().unwrap_or_else(|| Error::Uncommitted { problem: problem.clone() });
+        drop(member.end.send(Err(error)));
+    }
+}
+
+/// An error with all its causes.
+fn said(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(it) = cause {
+        text = format!("{text}: {it}");
+        cause = it.source();
+    }
+    text
+}

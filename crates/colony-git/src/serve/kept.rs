@@ -1,0 +1,142 @@
+//! What stays between two requests: the open repository, and a few answers.
+//!
+//! After a commit every site it concerns asks the same question, byte for byte,
+//! within a moment. The first one is worked out, the others get a copy. An
+//! answer to a fetch stays right for as long as its objects exist: it names
+//! both ends, and the hosted branch is never rewritten. References are read
+//! each time.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use gix::ThreadSafeRepository;
+use tokio::sync::Semaphore;
+
+use super::second::{self, Request};
+use crate::error::Error;
+use crate::repo;
+
+/// How many requests are worked out at a time; the others wait without a thread.
+const TURNS: usize = 2;
+/// How many answers are kept, and how many bytes of them.
+const ANSWERS: usize = 16;
+const ANSWER_BYTES: usize = 4 * 1024 * 1024;
+
+#[derive(Debug)]
+pub(super) struct Kept {
+    dir: PathBuf,
+    turns: Semaphore,
+    /// Opened when it is needed; closed when something goes wrong with it.
+    repo: Mutex<Option<ThreadSafeRepository>>,
+    answers: Mutex<Answers>,
+}
+
+impl Kept {
+    pub(super) fn new(dir: &Path) -> Kept {
+        Kept {
+            dir: dir.to_owned(),
+            turns: Semaphore::new(TURNS),
+            repo: Mutex::default(),
+            answers: Mutex::default(),
+        }
+    }
+
+    /// The answer, if no child is needed for it. What fails here is git's to judge.
+    pub(super) async fn answer(self: &Arc<Kept>, body: &Bytes) -> Option<Bytes> {
+        let request = second::parsed(body)?;
+        let is_fetch = request.is_fetch();
+        if is_fetch && let Some(answer) = self.known(body) {
+            return Some(answer);
+        }
+        let _turn = self.turns.acquire().await.ok()?;
+        // The one before may have asked the same.
+        if is_fetch && let Some(answer) = self.known(body) {
+            return Some(answer);
+        }
+        let (kept, question) = (Arc::clone(self), body.clone());
+        let made = tokio::task::spawn_blocking(move || kept.make(&question)).await.ok()??;
+        if is_fetch {
+            lock(&self.answers).put(body.clone(), made.clone());
+        }
+        Some(made)
+    }
+
+    fn known(&self, body: &Bytes) -> Option<Bytes> {
+        lock(&self.answers).get(body)
+    }
+
+    fn make(&self, body: &[u8]) -> Option<Bytes> {
+        let request = second::parsed(body)?;
+        match self.work_out(&request) {
+            Ok(made) => made.map(Bytes::from),
+            Err(error) => {
+                lock(&self.repo).take();
+                tracing::debug!("git answers what could not be answered in the process: {error}");
+                None
+            }
+        }
+    }
+
+    fn work_out(&self, request: &Request<'_>) -> Result<Option<Vec<u8>>, Error> {
+        second::answer(&repo::local(&self.open()?), request)
+    }
+
+    fn open(&self) -> Result<ThreadSafeRepository, Error> {
+        let mut held = lock(&self.repo);
+        if let Some(repo) = &*held {
+            return Ok(repo.clone());
+        }
+        let repo = repo::open(&self.dir)?;
+        *held = Some(repo.clone());
+        Ok(repo)
+    }
+}
+
+/// The newest answers, with their questions.
+#[derive(Debug, Default)]
+struct Answers(VecDeque<(Bytes, Bytes)>);
+
+impl Answers {
+    fn get(&self, question: &Bytes) -> Option<Bytes> {
+        self.0.iter().find(|it| it.0 == question).map(|it| it.1.clone())
+    }
+
+    fn put(&mut self, question: Bytes, answer: Bytes) {
+        let weight = |it: &(Bytes, Bytes)| it.0.len() + it.1.len();
+        let new = (question, answer);
+        if weight(&new) > ANSWER_BYTES || self.get(&new.0).is_some() {
+            return;
+        }
+        self.0.push_back(new);
+        while self.0.len() > ANSWERS || self.0.iter().map(weight).sum::<usize>() > ANSWER_BYTES {
+            self.0.pop_front();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_answers_are_kept_up_to_a_count_and_a_size() {
+        let mut answers = Answers::default();
+        let text = |it: usize| Bytes::from(format!("question {it}"));
+        for number in 0..=ANSWERS {
+            answers.put(text(number), Bytes::from_static(b"answer"));
+        }
+        assert_eq!(answers.get(&text(0)), None, "the oldest gives way");
+        assert!(answers.get(&text(1)).is_some() && answers.get(&text(ANSWERS)).is_some());
+
+        answers.put(text(98), Bytes::from(vec![0; ANSWER_BYTES - 100]));
+        assert!(answers.get(&text(98)).is_some() && answers.0.len() < 5, "it fills the space");
+        answers.put(text(99), Bytes::from(vec![0; ANSWER_BYTES]));
+        assert_eq!(answers.get(&text(99)), None, "one that has no room is not kept");
+    }
+}

@@ -19,6 +19,7 @@ mod error;
 mod fetch;
 mod git;
 mod http;
+mod limit;
 mod pack;
 mod path;
 mod reader;
@@ -28,6 +29,7 @@ mod walk;
 mod writer;
 
 pub use error::Error;
+pub use limit::FetchLimits;
 pub use reader::{Stats, Watch};
 pub use remote::{Auth, Remote, Secret};
-pub use writer::{Batch, Commit, Conflict, Deployments, Edit, Origin, Written};
+pub use writer::{Batch, Commit, Conflict, Deployments, Edit, Origin, SiteParts, Written};

@@ -14,7 +14,7 @@ use tracing::{debug, info, warn};
 use colony_core::id::{GitRevision, SiteName};
 use colony_core::site::{Commit, Input, Refused, Site};
 use colony_core::time::Mono;
-use colony_git::{Auth, Remote, Watch};
+use colony_git::{Auth, FetchLimits, Remote, Watch};
 use colony_task::Reconcile;
 
 use crate::brain::{Brain, Denied};
@@ -31,6 +31,7 @@ pub(crate) struct Source {
     pub dir: PathBuf,
     pub remote: Remote,
     pub branch: String,
+    pub limits: FetchLimits,
     /// Where the site shows its certificate: TLS as of the newest one.
     pub tls: Option<watch::Receiver<Arc<rustls::ClientConfig>>>,
 }
@@ -69,8 +70,8 @@ impl Follow {
             }
             return Ok(Arc::clone(watch));
         }
-        let Source { dir, remote, branch, .. } = self.source.clone();
-        let open = move || Watch::open(&dir, remote, &branch);
+        let Source { dir, remote, branch, limits, .. } = self.source.clone();
+        let open = move || Watch::open(&dir, remote, &branch).map(|it| it.limited(limits));
         let watch = tokio::task::spawn_blocking(open).await?.context("could not open the clone")?;
         let watch = Arc::new(watch);
         self.watch = Some(Arc::clone(&watch));

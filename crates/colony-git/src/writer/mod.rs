@@ -10,9 +10,11 @@ mod history;
 pub(crate) mod hosted;
 mod message;
 mod origin;
+pub(crate) mod parts;
 mod push;
 mod stage;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -21,12 +23,13 @@ use gix::{ObjectId, Repository};
 
 pub use batch::{Batch, Commit, Conflict, Edit, Written};
 pub use origin::Origin;
+pub use parts::SiteParts;
 
 use crate::cache::Cache;
 use crate::durable::Holder;
 use crate::error::Error;
 use crate::repo::{self, BLOB_LIMIT, Reached};
-use crate::{Auth, Remote, git, path, walk};
+use crate::{Auth, FetchLimits, Remote, git, path, walk};
 use hosted::Hosted;
 
 /// The deployments repository, hosted here or elsewhere.
@@ -58,6 +61,15 @@ impl Deployments {
 
     fn at(place: Place) -> Deployments {
         Deployments { place, writing: Mutex::new(()) }
+    }
+
+    /// Other limits of every fetch from here on.
+    pub fn limited(self, limits: FetchLimits) -> Deployments {
+        let place = match self.place {
+            Place::Here(hosted) => Place::Here(hosted),
+            Place::There(cache) => Place::There(cache.limited(limits)),
+        };
+        Deployments { place, ..self }
     }
 
     /// Another address or other credentials of the same repository.
@@ -128,7 +140,7 @@ impl Deployments {
     /// Writes the edits whose paths hold what they expect, as one commit. When this
     /// returns, the commit is durable on the branch, here or at the remote.
     pub fn write(&self, batch: &Batch) -> Result<Written, Error> {
-        stage::check(&batch.edits)?;
+        Edit::check_all(&batch.edits)?;
         let _writing = self.writing();
         match &self.place {
             Place::Here(hosted) => hosted.write(batch),
@@ -156,6 +168,17 @@ impl Deployments {
             None => None,
         };
         self.checked(origin::origins(&repo, "deployments", old, head))
+    }
+
+    /// What of a commit concerns which site; `None` if the commit is not there.
+    pub fn site_parts(&self, revision: &GitRevision) -> Result<Option<SiteParts>, Error> {
+        self.checked(parts::parts(&self.repo(), revision))
+    }
+
+    /// Files of deployments that none of these sites reads, by path.
+    pub fn strays(&self, sites: &BTreeSet<String>) -> Result<Vec<String>, Error> {
+        let Some(head) = self.head_id()? else { return Ok(Vec::new()) };
+        self.checked(parts::strays(&self.repo(), head, sites))
     }
 
     /// Whether `old` is `new` or an ancestor of it; `false` if either is unknown.

@@ -43,6 +43,8 @@ pub(crate) struct Shared {
     pub forces: Forces,
     /// Wakes the Git writer.
     pub writer: Signal,
+    /// Held by the Git writer while it writes changes.
+    pub writing: Arc<tokio::sync::Mutex<()>>,
     pub registries: Arc<Registries>,
     /// Where others reach this role, the first for people.
     pub urls: Vec<String>,

@@ -69,6 +69,7 @@ pub async fn start(config: Config) -> anyhow::Result<Central> {
         brain,
         repo,
         registries: Arc::new(registries),
+        writing: Arc::default(),
         identity,
         keys: join::restore(&store).await?,
         metrics: Arc::new(Metrics::new()),
@@ -152,6 +153,7 @@ async fn write(app: App, period: Duration, stop: CancellationToken) -> anyhow::R
         metrics: app.metrics.clone(),
         period,
         seen: None,
+        writing: app.writing.clone(),
     };
     colony_task::run(writer, app.writer.clone(), stop).await;
     Ok(())

@@ -22,8 +22,10 @@ pub fn is_open(site: &Site, deployment: &Deployment) -> bool {
 pub fn is_over(standing: Standing) -> bool {
     match standing {
         Standing::Gone | Standing::RolledBack | Standing::Placed(State::Installed) => true,
-        Standing::Pending | Standing::Conflict | Standing::InProgress | Standing::Placed(_) => {
-            false
-        }
+        Standing::Pending
+        | Standing::Conflict
+        | Standing::Refused
+        | Standing::InProgress
+        | Standing::Placed(_) => false,
     }
 }

@@ -6,10 +6,13 @@
 //! here too, for readiness. Left out: what is written (the writer's business).
 
 mod facts;
+mod follow;
+mod line;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use colony_core::id::{BlobId, DeploymentName, GitRevision, SiteName};
 use colony_core::site::SiteSettings;
@@ -31,6 +34,12 @@ struct Inner {
     /// Where the repository is, if this role hosts it.
     hosted: Option<PathBuf>,
     head: watch::Sender<Option<GitRevision>>,
+    line: line::Line,
+    wakes: line::Wakes,
+    /// Held while the branch is looked at and told of.
+    order: tokio::sync::Mutex<()>,
+    /// When Git was last asked with success.
+    asked: Mutex<Option<Instant>>,
     facts: Mutex<BTreeMap<BlobId, Arc<Facts>>>,
     problem: Mutex<Option<String>>,
     labels: Mutex<Option<(Option<GitRevision>, Labels)>>,
@@ -50,6 +59,10 @@ impl Repo {
             git,
             hosted,
             head: watch::Sender::new(None),
+            line: line::Line::default(),
+            wakes: line::Wakes::default(),
+            order: tokio::sync::Mutex::default(),
+            asked: Mutex::default(),
             facts: Mutex::default(),
             problem: Mutex::default(),
             labels: Mutex::default(),
@@ -65,29 +78,6 @@ impl Repo {
     /// Follows the head of the branch.
     pub(crate) fn head(&self) -> watch::Receiver<Option<GitRevision>> {
         self.0.head.subscribe()
-    }
-
-    /// Asks Git where the branch stands and tells everybody who waits.
-    pub(crate) async fn refresh(&self) -> Result<Option<GitRevision>, Error> {
-        let head = self.call("read the branch", Deployments::refresh).await;
-        self.judge(head.as_ref().err());
-        let head = head?;
-        self.trace(head.as_ref()).await;
-        self.tell(head.clone());
-        Ok(head)
-    }
-
-    /// Tells everybody who waits that the branch stands here.
-    pub(crate) fn moved(&self, revision: GitRevision) {
-        self.tell(Some(revision));
-    }
-
-    fn tell(&self, head: Option<GitRevision>) {
-        self.0.head.send_if_modified(|it| {
-            let moved = *it != head;
-            *it = head;
-            moved
-        });
     }
 
     /// Runs something with Git that blocks.
@@ -223,6 +213,11 @@ pub(crate) fn said(error: &Error) -> String {
 /// The path of a deployment's file.
 pub(crate) fn path(site: &SiteName, name: &DeploymentName) -> String {
     format!("deployments/{site}/{name}.yaml")
+}
+
+/// The site whose settings have this path.
+pub(crate) fn site_of(path: &str) -> Option<SiteName> {
+    path.strip_prefix("sites/")?.strip_suffix(".yaml")?.parse().ok()
 }
 
 /// The deployment whose file has this path.

@@ -63,6 +63,10 @@ fn own(event: &StoredEvent) -> String {
         "conflict" => {
             format!("{} holds something else than expected; nothing was written", text("path"))
         }
+        "refused" => format!("Git refused the change of {}: {}", text("path"), text("reason")),
+        "change_cancelled" => {
+            format!("{} cancelled a change that waited for Git: {}", event.actor, text("message"))
+        }
         "overruled" => format!("{} was written by somebody else", text("path")),
         "revert_planned" => {
             format!("{what} at {site} goes back from {} to {} in Git", text("from"), text("to"))

@@ -71,7 +71,7 @@ fn target_blob(target: &colony_core::fleet::Target) -> Option<&BlobId> {
     use colony_core::fleet::Target;
     match target {
         Target::Committed { blob, .. } | Target::Accepted { blob, .. } => blob.as_ref(),
-        Target::Planned { .. } | Target::Conflict { .. } => None,
+        Target::Planned { .. } | Target::Conflict { .. } | Target::Refused { .. } => None,
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) fn of_site(
     let away = view.incarnation().is_none() || silent(view, now).is_some();
     let open = if away { Outcome::Deferred } else { Outcome::InProgress };
     match view.targets.get(name) {
-        Some(Target::Conflict { .. }) => return Outcome::Failed,
+        Some(Target::Conflict { .. } | Target::Refused { .. }) => return Outcome::Failed,
         Some(Target::Planned { .. }) => return Outcome::InProgress,
         Some(Target::Committed { git, .. }) => {
             // What was refused before the site came to this commit is over.

@@ -62,7 +62,8 @@ impl Told<'_> {
             Target::Planned { since }
             | Target::Committed { since, .. }
             | Target::Accepted { since, .. }
-            | Target::Conflict { since, .. } => *since,
+            | Target::Conflict { since, .. }
+            | Target::Refused { since, .. } => *since,
         });
         let told = deployment.map(|it| it.since);
         wanted.max(told).unwrap_or_default()
@@ -190,7 +191,7 @@ impl Told<'_> {
 fn commit(target: &Target) -> Option<GitRevision> {
     match target {
         Target::Committed { git, .. } | Target::Accepted { git, .. } => Some(git.clone()),
-        Target::Planned { .. } | Target::Conflict { .. } => None,
+        Target::Planned { .. } | Target::Conflict { .. } | Target::Refused { .. } => None,
     }
 }
 

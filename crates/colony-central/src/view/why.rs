@@ -111,6 +111,7 @@ fn node_of(cause: &FleetCause) -> Option<&NodeName> {
         | FleetCause::NotReady { .. }
         | FleetCause::Planned { .. }
         | FleetCause::Conflict { .. }
+        | FleetCause::Refused { .. }
         | FleetCause::NotSeen { .. }
         | FleetCause::FileRefused { .. }
         | FleetCause::RemovalHeld { .. }

@@ -11,6 +11,7 @@ mod join;
 mod openapi;
 mod order;
 mod plan;
+mod queue;
 mod scope;
 mod story;
 mod stream;

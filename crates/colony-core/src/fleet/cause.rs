@@ -60,6 +60,11 @@ pub enum FleetCause {
     Planned {
         path: String,
     },
+    /// Git does not take what was to be written.
+    Refused {
+        path: String,
+        reason: String,
+    },
     Conflict {
         path: String,
         expected: Option<BlobId>,
@@ -165,6 +170,7 @@ impl FleetCause {
         match self {
             NeverJoined { .. }
             | Conflict { .. }
+            | Refused { .. }
             | RemovalHeld { .. }
             | HistoryHeld { .. }
             | Quarantined { .. }
@@ -227,6 +233,9 @@ impl FleetCause {
             Planned { .. } => "it is committed and pushed with the next batch".to_owned(),
             Conflict { path, .. } => {
                 format!("compare {path} and plan again on top of what Git holds")
+            }
+            Refused { .. } => {
+                "deploy again with what Git takes, or change the rules of the repository".to_owned()
             }
             NotSeen { site, .. } => format!("site {site} takes it at its next fetch"),
             FileRefused { path, .. } => format!("correct {path} and commit"),

@@ -32,6 +32,9 @@ impl fmt::Display for FleetCause {
             Conflict { path, expected, found } => {
                 write!(f, "{path} holds {} in Git, not {}", said(found), said(expected))
             }
+            Refused { path, reason } => {
+                write!(f, "Git refused the change of {path}, and nothing was written: {reason}")
+            }
             NotSeen { site, path, commit, blob, at } => not_seen(f, site, path, commit, blob, at),
             FileRefused { path, line, column, problem, more } => {
                 write!(f, "the site refuses {path}:{line}:{column}: {problem}{}", and_more(*more))

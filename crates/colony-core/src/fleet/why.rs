@@ -112,6 +112,10 @@ impl Asked<'_> {
                 let cause = FleetCause::Conflict { path: path.clone(), expected, found };
                 self.add(cause, Some(*since));
             }
+            Some(Target::Refused { reason, since, .. }) => {
+                let cause = FleetCause::Refused { path: path.clone(), reason: reason.clone() };
+                self.add(cause, Some(*since));
+            }
             Some(Target::Committed { git, blob, since }) => {
                 let (site, commit, blob) = (self.site.clone(), git.clone(), blob.clone());
                 let at = self.view.head.git.clone();

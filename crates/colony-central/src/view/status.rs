@@ -1,9 +1,11 @@
 //! The whole fleet at a glance.
 
+use std::collections::BTreeSet;
+
 use colony_api::view::{
     Attention, DeploymentSummary, DeploymentView, Outcome, Role, SitePresence, SiteView, StatusView,
 };
-use colony_core::id::NodeName;
+use colony_core::id::{NodeName, SiteName};
 use colony_core::state::State;
 use colony_core::time::{Spoken, Wall};
 
@@ -14,6 +16,9 @@ use crate::clock;
 use crate::fault::Fault;
 use crate::health;
 
+/// How many files that no site reads are named.
+const STRAYS: usize = 10;
+
 /// What `colony status` shows.
 pub(crate) async fn status(app: &App, operator: &Operator) -> Result<StatusView, Fault> {
     let sites = sites(app, operator).await?;
@@ -22,6 +27,7 @@ pub(crate) async fn status(app: &App, operator: &Operator) -> Result<StatusView,
     let at = clock::wall();
     let mut attention = attention(&sites, &deployments, at);
     attention.extend(sites.iter().flat_map(|it| of_nodes(app, it)));
+    attention.extend(strays(app, operator).await?);
     Ok(StatusView {
         role: Role::Central,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -34,6 +40,37 @@ pub(crate) async fn status(app: &App, operator: &Operator) -> Result<StatusView,
         deployments: deployments.iter().map(summary).collect(),
         sites,
     })
+}
+
+/// Files of deployments that no site reads; who sees some sites only does not see them.
+async fn strays(app: &App, operator: &Operator) -> Result<Vec<Attention>, Fault> {
+    if !operator.sees_all() {
+        return Ok(Vec::new());
+    }
+    let known: BTreeSet<String> =
+        app.brain.read().await?.sites().map(|it| it.0.to_string()).collect();
+    let found = app.repo.call("look for strays", move |git| git.strays(&known)).await;
+    // The status says elsewhere that Git does not answer.
+    let found = found.unwrap_or_default();
+    let mut shown: Vec<Attention> = found.iter().take(STRAYS).map(|it| stray(it)).collect();
+    if let Some(more) = found.len().checked_sub(STRAYS + 1) {
+        let sentence = format!("{} more files that no site reads", more + 1);
+        shown.push(Attention { subject: "deployments/".to_owned(), sentence, act: None });
+    }
+    Ok(shown)
+}
+
+fn stray(path: &str) -> Attention {
+    let site = path.split('/').nth(1).filter(|_| path.split('/').count() > 2);
+    let (sentence, act) = match site {
+        Some(site) => {
+            let name = site.parse::<SiteName>().ok();
+            let act = name.map(|it| format!("colony site add {it}, or move the file"));
+            (format!("nothing reads this file: there is no site `{site}`"), act)
+        }
+        None => ("nothing reads this file: expected deployments/<site>/<name>.yaml".into(), None),
+    };
+    Attention { subject: path.to_owned(), sentence, act }
 }
 
 fn summary(view: &DeploymentView) -> DeploymentSummary {

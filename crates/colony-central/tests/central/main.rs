@@ -7,6 +7,7 @@ mod catalog;
 mod conflict;
 mod crash;
 mod git_http;
+mod hints;
 mod join;
 mod openapi;
 mod order;

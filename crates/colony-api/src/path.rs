@@ -9,6 +9,12 @@ pub const INCARNATION_HEADER: &str = "colony-incarnation";
 /// `Prefer: wait=30` asks the server to hold its answer.
 pub const PREFER_HEADER: &str = "prefer";
 
+/// What the central orchestrator says of Git when it has no news for a site.
+pub const GIT_HEADER: &str = "colony-git";
+
+/// The site has what the branch holds for it; it need not ask itself.
+pub const GIT_CURRENT: &str = "current";
+
 /// The media type of a stream of events.
 pub const EVENT_STREAM: &str = "text/event-stream";
 

@@ -125,7 +125,8 @@ pub struct HintsQuery {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Hints {
-    /// The newest commit of the deployments repository.
+    /// The newest commit of the deployments repository, if it has another part for the site than
+    /// the one the site named.
     #[schema(value_type = Option<String>)]
     pub head: Option<GitRevision>,
     /// Orders in their order, each executed once.

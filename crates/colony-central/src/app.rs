@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::Keys;
 use crate::brain::Brain;
+use crate::catalog::Registries;
 use crate::fault::Fault;
 use crate::force::Forces;
 use crate::identity::Identity;
@@ -44,6 +45,9 @@ pub(crate) struct Shared {
     pub forces: Forces,
     /// Wakes the Git writer.
     pub writer: Signal,
+    /// Held by the Git writer while it writes changes.
+    pub writing: Arc<tokio::sync::Mutex<()>>,
+    pub registries: Arc<Registries>,
     /// Where others reach this role, the first for people.
     pub urls: Vec<String>,
     pub git: GitAccess,

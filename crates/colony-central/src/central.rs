@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::{App, Shared};
 use crate::brain::{Brain, own_event};
+use crate::catalog::Registries;
 use crate::config::Config;
 use crate::force::Forces;
 use crate::identity::Identity;
@@ -62,11 +63,15 @@ pub async fn start(config: Config) -> anyhow::Result<Central> {
     let urls = place::urls(&config, addr);
     let period = config.git.as_ref().map_or(HOSTED_PERIOD, |it| it.poll);
     let brain = Brain::open(store.clone()).await.context("could not read the database")?;
-    let repo = place::open_repo(&config).await?;
+    let (brain, repo) = (Arc::new(brain), place::open_repo(&config).await?);
+    let registries =
+        Registries::new(brain.clone(), repo.clone(), config.data.clone(), config.fetch);
     let app = App::new(Shared {
-        brain: Arc::new(brain),
+        brain,
         hosted: repo.hosted().map(Server::new),
         repo,
+        registries: Arc::new(registries),
+        writing: Arc::default(),
         identity,
         keys: join::restore(&store).await?,
         metrics: Arc::new(Metrics::new()),
@@ -116,7 +121,7 @@ impl Central {
         let reloader = listener.reloader();
         tasks.spawn("the API", serve(app.clone(), listener, ended.clone()));
         tasks.spawn("the Git writer", write(app.clone(), period, ended.clone()));
-        tasks.spawn("the catalog", sync(app.clone(), ended.clone()));
+        tasks.spawn("the catalog", app.registries.clone().run(ended.clone()));
         tasks.spawn("signs of life", listen(app.clone(), ended.clone()));
         tasks.spawn("housekeeping", keep(app.clone(), reloader, ended));
         let answer = tasks.join().await;
@@ -151,14 +156,9 @@ async fn write(app: App, period: Duration, stop: CancellationToken) -> anyhow::R
         metrics: app.metrics.clone(),
         period,
         seen: None,
+        writing: app.writing.clone(),
     };
     colony_task::run(writer, app.writer.clone(), stop).await;
-    Ok(())
-}
-
-async fn sync(app: App, stop: CancellationToken) -> anyhow::Result<()> {
-    let sync = catalog::Sync { brain: app.brain.clone(), data: app.data.clone() };
-    colony_task::run(sync, Signal::default(), stop).await;
     Ok(())
 }
 

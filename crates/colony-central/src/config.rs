@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use colony_git::{Auth, Secret};
+use colony_git::{Auth, FetchLimits, Secret};
 
 /// Where the role keeps its things, where it listens and what it uses.
 #[derive(Debug, Clone)]
@@ -20,6 +20,8 @@ pub struct Config {
     pub database: Option<String>,
     /// The deployments repository; hosted by this role if absent.
     pub git: Option<GitConfig>,
+    /// The most that a fetch of a registry or of the deployments repository may take.
+    pub fetch: FetchLimits,
 }
 
 /// A deployments repository on somebody else's server.
@@ -47,7 +49,8 @@ pub enum GitCredentials {
 impl Config {
     /// A role with everything of its own in `data`.
     pub fn new(data: PathBuf, listen: SocketAddr) -> Config {
-        Config { data, listen, advertise: Vec::new(), database: None, git: None }
+        let fetch = FetchLimits::default();
+        Config { data, listen, advertise: Vec::new(), database: None, git: None, fetch }
     }
 
     /// The database may hold a password in its address: it is not printed.

@@ -35,7 +35,7 @@ mod writer;
 
 pub use backup::{About, Restored, backup, restore};
 pub use central::{Central, start};
-pub use colony_git::Secret;
+pub use colony_git::{FetchLimits, Secret};
 pub use config::{Config, GitConfig, GitCredentials};
 
 /// The OpenAPI document of what this role serves, as JSON for people.

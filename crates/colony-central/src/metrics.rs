@@ -15,6 +15,8 @@ pub(crate) struct Metrics {
     pub batches_refused: Counter,
     /// Batches of changes written to Git.
     pub commits: Counter,
+    /// Changes that Git refused.
+    pub changes_refused: Counter,
     pub joins: Counter,
     pub sites: Gauge,
     pub sites_silent: Gauge,
@@ -34,6 +36,7 @@ impl Metrics {
             ("events_stored", "Events of sites that were stored", &metrics.events),
             ("batches_refused", "Batches that were refused", &metrics.batches_refused),
             ("git_batches", "Batches of changes written to Git", &metrics.commits),
+            ("changes_refused", "Changes that Git refused", &metrics.changes_refused),
             ("joins", "Orchestrators that joined", &metrics.joins),
         ];
         for (name, help, counter) in counters {

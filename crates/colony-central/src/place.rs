@@ -12,7 +12,7 @@ use crate::repo::Repo;
 
 /// Opens the repository: hosted here, or a copy of somebody else's.
 pub(crate) async fn open_repo(config: &Config) -> anyhow::Result<Repo> {
-    let (dir, git) = (config.data.clone(), config.git.clone());
+    let (dir, git, limits) = (config.data.clone(), config.git.clone(), config.fetch);
     let open = move || match git {
         None => {
             let dir = dir.join("deployments.git");
@@ -21,7 +21,7 @@ pub(crate) async fn open_repo(config: &Config) -> anyhow::Result<Repo> {
         Some(git) => {
             let remote = Remote { url: git.url.clone(), auth: git.auth() };
             let opened = Deployments::remote(&dir.join("remote.git"), remote, &git.branch);
-            opened.map(|it| Repo::new(it, None))
+            opened.map(|it| Repo::new(it.limited(limits), None))
         }
     };
     let repo = tokio::task::spawn_blocking(open).await?;

@@ -11,6 +11,7 @@ use gix::{ObjectId, Repository, ThreadSafeRepository};
 
 use crate::durable::{io, stale_lock_remove};
 use crate::error::Error;
+use crate::limit::FetchLimits;
 use crate::{Remote, fetch, pack, repo};
 
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n";
@@ -28,6 +29,7 @@ pub(crate) struct Cache {
     suspect: AtomicBool,
     /// What brings packs and what packs them up take turns.
     packing: Mutex<()>,
+    limits: FetchLimits,
 }
 
 impl Cache {
@@ -42,12 +44,18 @@ impl Cache {
             fetches: AtomicUsize::new(0),
             suspect: AtomicBool::new(false),
             packing: Mutex::new(()),
+            limits: FetchLimits::default(),
         };
         cache.unlock()?;
         if cache.head().is_err() {
             cache.suspect.store(true, Ordering::Relaxed);
         }
         Ok(cache)
+    }
+
+    /// Other limits of every fetch from here on.
+    pub(crate) fn limited(self, limits: FetchLimits) -> Cache {
+        Cache { limits, ..self }
     }
 
     /// A process that was killed in a fetch leaves its locks behind, and no fetch
@@ -100,7 +108,8 @@ impl Cache {
             self.reopen()?;
         }
         let (remote, lines) = self.remote.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        fetch::fetch(&self.repo(), &remote, &lines, &self.source, &self.tracking())
+        let names = (self.source.as_str(), self.tracking());
+        fetch::fetch(&self.repo(), (&remote, &lines), (names.0, &names.1), self.limits)
     }
 
     /// Packs up if many fetches have brought a pack each. `keep` may be a commit of a history

@@ -23,6 +23,12 @@ pub enum Error {
     /// The other side knows us not, or lets us not. Another try needs other credentials.
     #[error("could not {doing}: access was refused: {problem}")]
     Refused { doing: &'static str, problem: String },
+    /// The other side let us in and does not take what was pushed. Another try needs another content.
+    #[error("could not {doing}: the content was rejected: {problem}")]
+    Rejected { doing: &'static str, problem: String },
+    /// The other side sends more, or takes longer, than is allowed.
+    #[error("could not {doing}: {problem}")]
+    Limit { doing: &'static str, problem: String },
     /// Others wrote faster than we could. Worth another try.
     #[error("could not {doing}: others wrote in between, {tries} times in a row")]
     Contended { doing: &'static str, tries: usize },
@@ -51,6 +57,18 @@ impl Error {
     /// Whether the same call may work later without anybody changing anything.
     pub fn is_transient(&self) -> bool {
         matches!(self, Error::Remote { .. } | Error::Contended { .. } | Error::Io { .. })
+    }
+
+    /// Whether what was to be written is the reason: the same edits fail again, others may not.
+    pub fn is_about_content(&self) -> bool {
+        matches!(
+            self,
+            Error::Rejected { .. }
+                | Error::TooLarge { .. }
+                | Error::TooMany { .. }
+                | Error::Path { .. }
+                | Error::NotText { .. }
+        )
     }
 }
 

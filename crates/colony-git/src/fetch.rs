@@ -1,7 +1,9 @@
 //! Fetching with gix: over a path, ssh, or HTTP with a token or a certificate.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, PoisonError};
+mod process;
+
+use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use gix::bstr::ByteSlice;
 use gix::progress::Discard;
@@ -15,8 +17,10 @@ use reqwest::blocking::Client;
 use crate::advice::advised;
 use crate::durable::io;
 use crate::error::{Error, doing};
+use crate::limit::{FetchLimits, Meter};
 use crate::remote::{Address, Kind};
-use crate::{Remote, http, repo};
+use crate::repo::OBJECT_LIMIT;
+use crate::{Remote, git, http, repo};
 
 const DOING: &str = "fetch from the repository";
 
@@ -45,22 +49,35 @@ impl Lines {
 /// Brings `tracking` to where `source` stands at the remote; `None` if it has no such reference.
 pub(crate) fn fetch(
     repo: &Repository,
-    remote: &Remote,
-    lines: &Lines,
-    source: &str,
-    tracking: &str,
+    (remote, lines): (&Remote, &Lines),
+    (source, tracking): (&str, &str),
+    limits: FetchLimits,
 ) -> Result<Option<ObjectId>, Error> {
     let address = remote.address()?;
-    let wanted = Wanted { repo, source, tracking };
-    let head = match address.kind {
-        Kind::Http => over_http(&wanted, remote, lines, &address)?,
-        Kind::Path(_) => wanted.connect(&address).map_err(|it| failed(&address, &it))?,
-        Kind::Ssh => over_ssh(&wanted, &address)?,
+    let wanted = Wanted { repo, source, tracking, meter: Meter::new(limits) };
+    let fetched = match &address.kind {
+        Kind::Http => over_http(&wanted, remote, lines, &address),
+        Kind::Path(path) => over_process(&wanted, process::local(path), &address),
+        Kind::Ssh => over_ssh(&wanted, &address),
     };
+    // Whatever it looked like from inside, this is why it ended.
+    let head = fetched.map_err(|it| wanted.meter.exceeded(DOING).unwrap_or(it))?;
     match head {
         Some(_) => repo::head(repo, tracking),
         None => forget(repo, tracking).map(|()| None),
     }
+}
+
+fn over_process(
+    wanted: &Wanted<'_>,
+    command: Command,
+    address: &Address,
+) -> Result<Option<ObjectId>, Error> {
+    let started = process::start(command, &address.url, &wanted.meter);
+    let (line, _running) = started.map_err(|it| git::spawn_error(it, DOING))?;
+    let remote = wanted.remote(address).map_err(|it| failed(address, &it))?;
+    let received = wanted.receive(remote.to_connection_with_transport(line));
+    received.map_err(|it| failed(address, &it))
 }
 
 /// A connection that was kept may have ended meanwhile: then once more with another.
@@ -72,7 +89,8 @@ fn over_http(
 ) -> Result<Option<ObjectId>, Error> {
     loop {
         let (client, used) = lines.client(remote, address)?;
-        let line = http::Line::new(client, address.authorization.clone());
+        let meter = Arc::clone(&wanted.meter);
+        let line = http::Line::new(client, address.authorization.clone(), meter);
         let failure = line.failure();
         let error = match wanted.receive_over(line, address) {
             Ok(head) => return Ok(head),
@@ -80,7 +98,7 @@ fn over_http(
         };
         lines.close();
         let error = failure.take().map_or_else(|| failed(address, &error), |it| told(address, it));
-        if !used || !error.is_transient() {
+        if !used || !error.is_transient() || wanted.meter.exceeded(DOING).is_some() {
             return Err(error);
         }
     }
@@ -90,9 +108,9 @@ fn over_http(
 fn over_ssh(wanted: &Wanted<'_>, address: &Address) -> Result<Option<ObjectId>, Error> {
     let log = repo::ssh_log(wanted.repo.git_dir());
     std::fs::write(&log, "").map_err(io("empty", &log))?;
-    wanted.connect(address).map_err(|error| {
+    over_process(wanted, process::ssh(&address.url, &log)?, address).map_err(|error| {
         let said = last_said(&std::fs::read(&log).unwrap_or_default());
-        if said.is_empty() { failed(address, &error) } else { told(address, advised(said)) }
+        if said.is_empty() { error } else { told(address, advised(said)) }
     })
 }
 
@@ -117,6 +135,7 @@ struct Wanted<'a> {
     repo: &'a Repository,
     source: &'a str,
     tracking: &'a str,
+    meter: Arc<Meter>,
 }
 
 impl Wanted<'_> {
@@ -124,12 +143,6 @@ impl Wanted<'_> {
         let spec = format!("+{}:{}", self.source, self.tracking);
         let remote = self.repo.remote_at(address.url.as_str())?.with_fetch_tags(Tags::None);
         remote.with_refspecs([spec.as_bytes().as_bstr()], Direction::Fetch)
-    }
-
-    fn connect(&self, address: &Address) -> gix::Result<Option<ObjectId>> {
-        let remote = self.remote(address)?;
-        let connection = remote.connect(Direction::Fetch)?;
-        self.receive(connection)
     }
 
     fn receive_over(&self, line: http::Line, address: &Address) -> gix::Result<Option<ObjectId>> {
@@ -151,7 +164,8 @@ impl Wanted<'_> {
         let Some(head) = mapped else { return Ok(None) };
         let known = self.repo.try_find_reference(self.tracking)?;
         if known.and_then(|it| it.try_id().map(gix::Id::detach)) != Some(head) {
-            prepared.receive(Discard, &AtomicBool::new(false))?;
+            let _watchdog = self.meter.watch(|| ());
+            prepared.receive(Discard, self.meter.stop())?;
         }
         Ok(Some(head))
     }
@@ -172,6 +186,10 @@ fn forget(repo: &Repository, tracking: &str) -> Result<(), Error> {
 
 fn failed(address: &Address, error: &gix::Error) -> Error {
     let problem = address.redact(&error_text(error));
+    if error.is_resource_exhausted() {
+        let problem = format!("it has an object of more than {OBJECT_LIMIT} bytes: {problem}");
+        return Error::Limit { doing: DOING, problem };
+    }
     if refused(error) {
         return Error::Refused { doing: DOING, problem };
     }

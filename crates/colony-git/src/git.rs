@@ -3,24 +3,34 @@
 //! Nothing of our own environment steers it, it asks nobody anything, and it
 //! ends when the network does.
 
+mod patience;
+
 use std::io::ErrorKind;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+pub(crate) use patience::{Patience, run_within};
 
 use crate::Error;
 
-const SSH: &str = "ssh -o BatchMode=yes -o ConnectTimeout=15 -o ServerAliveInterval=15";
-
-/// The same rules for gix, which does not show what ssh complains about: that goes to a file.
-pub(crate) fn ssh_settings(log: &Path) -> [String; 2] {
-    let log = log.to_string_lossy().replace('\'', r"'\''");
-    [format!("core.sshCommand={SSH} -E '{log}'"), "ssh.variant=ssh".to_owned()]
-}
+/// Without prompts, and with an end when the line is dead.
+pub(crate) const SSH_OPTIONS: [&str; 6] =
+    ["-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=15"];
 
 /// A git command in `dir`, with settings that are in no file and on no command line.
 pub(crate) fn command(dir: &Path, settings: &[(&str, &str)]) -> Command {
+    let mut command = program(settings);
+    command.arg("--git-dir").arg(dir);
+    command
+}
+
+/// The same in no repository. It leads a group of processes, so that `end` ends its helpers too.
+pub(crate) fn program(settings: &[(&str, &str)]) -> Command {
     let mut command = Command::new("git");
-    command.stdin(Stdio::null()).arg("--git-dir").arg(dir);
+    command.stdin(Stdio::null()).process_group(0);
     for (name, _) in std::env::vars_os() {
         if name.as_encoded_bytes().starts_with(b"GIT_") {
             command.env_remove(name);
@@ -34,8 +44,9 @@ pub(crate) fn command(dir: &Path, settings: &[(&str, &str)]) -> Command {
 
 /// Settings by environment: a command line can be read by everybody on the machine.
 fn configure(command: &mut Command, settings: &[(&str, &str)]) {
+    let ssh = format!("ssh {}", SSH_OPTIONS.join(" "));
     let fixed = [
-        ("core.sshCommand", SSH),
+        ("core.sshCommand", ssh.as_str()),
         ("http.lowSpeedLimit", "1"),
         ("http.lowSpeedTime", "60"),
         ("gc.autoDetach", "false"),
@@ -56,6 +67,17 @@ fn configure(command: &mut Command, settings: &[(&str, &str)]) {
 /// Runs it to its end.
 pub(crate) fn run(mut command: Command, doing: &'static str) -> Result<Output, Error> {
     command.output().map_err(|it| spawn_error(it, doing))
+}
+
+/// Ends a child, what it has started, and waits for it.
+pub(crate) fn end(child: &mut Child) {
+    if let Ok(Some(_)) = child.try_wait() {
+        return;
+    }
+    // It may have ended meanwhile, and a child without a group of its own is ended alone.
+    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+    let _ = child.kill();
+    let _ = child.wait();
 }
 
 pub(crate) fn spawn_error(error: std::io::Error, doing: &'static str) -> Error {

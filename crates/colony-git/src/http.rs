@@ -19,6 +19,7 @@ use reqwest::blocking::{Client, RequestBuilder};
 use reqwest::redirect::{Attempt, Policy};
 
 use crate::error::Error;
+use crate::limit::Meter;
 use crate::remote::Address;
 use crate::{Auth, Remote};
 use exchange::{Body, Exchange, Failure, Headers, PostBody, lock};
@@ -78,11 +79,18 @@ pub(crate) struct Line {
     /// Where the first answer came from, if that is elsewhere.
     moved: Arc<Mutex<Option<String>>>,
     failure: Failure,
+    meter: Arc<Meter>,
 }
 
 impl Line {
-    pub(crate) fn new(client: Client, authorization: Option<String>) -> Line {
-        Line { client, authorization, moved: Arc::default(), failure: Failure::default() }
+    pub(crate) fn new(client: Client, authorization: Option<String>, meter: Arc<Meter>) -> Line {
+        let (moved, failure) = (Arc::default(), Failure::default());
+        Line { client, authorization, moved, failure, meter }
+    }
+
+    fn body(&self, exchange: &Arc<Mutex<Exchange>>) -> BufReader<Body> {
+        let (exchange, meter) = (Arc::clone(exchange), Arc::clone(&self.meter));
+        BufReader::new(Body { exchange, response: None, meter })
     }
 
     /// gix wraps what it is told; here it stays as it was.
@@ -134,7 +142,7 @@ impl Http for Line {
         let exchange = self.exchange(self.client.get(url), headers, tail);
         // Where it was redirected to must be known before the next request is made.
         lock(&exchange).send();
-        let body = BufReader::new(Body { exchange: Arc::clone(&exchange), response: None });
+        let body = self.body(&exchange);
         Ok(GetResponse { headers: BufReader::new(Headers { exchange, text: None }), body })
     }
 
@@ -146,7 +154,7 @@ impl Http for Line {
         _body: PostBodyDataKind,
     ) -> gix::Result<PostResponse<Self::Headers, Self::ResponseBody, Self::PostBody>> {
         let exchange = self.exchange(self.client.post(url), headers, None);
-        let body = BufReader::new(Body { exchange: Arc::clone(&exchange), response: None });
+        let body = self.body(&exchange);
         let post_body = PostBody(Arc::clone(&exchange));
         let headers = BufReader::new(Headers { exchange, text: None });
         Ok(PostResponse { post_body, headers, body })

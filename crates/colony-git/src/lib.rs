@@ -19,6 +19,7 @@ mod error;
 mod fetch;
 mod git;
 mod http;
+mod limit;
 mod origin;
 mod pack;
 mod path;
@@ -29,6 +30,7 @@ mod walk;
 mod writer;
 
 pub use error::Error;
+pub use limit::FetchLimits;
 pub use reader::{Stats, Watch};
 pub use remote::{Auth, Remote, Secret};
-pub use writer::{Batch, Commit, Conflict, Deployments, Edit, Written};
+pub use writer::{Batch, Commit, Conflict, Deployments, Edit, SiteParts, Written};

@@ -18,7 +18,8 @@ use crate::cache::Cache;
 use crate::error::Error;
 use crate::repo::{self, BLOB_LIMIT, Entry, Reached};
 use crate::walk::{self, Change};
-use crate::{Remote, origin, path};
+use crate::writer::parts::is_document;
+use crate::{FetchLimits, Remote, origin, path};
 
 /// A bare copy of the repository that follows one branch.
 #[derive(Debug)]
@@ -43,6 +44,11 @@ impl Watch {
         let cache = Cache::open(dir, remote, path::branch_ref(branch)?)?;
         cache.sweep()?;
         Ok(Watch { cache, trees: AtomicU64::new(0), blobs: AtomicU64::new(0) })
+    }
+
+    /// Other limits of every fetch from here on.
+    pub fn limited(self, limits: FetchLimits) -> Watch {
+        Watch { cache: self.cache.limited(limits), ..self }
     }
 
     /// Another address or other credentials of the same repository.
@@ -135,7 +141,8 @@ impl Watch {
 
     fn file(&self, repo: &Repository, site: &SiteName, change: Change) -> Result<File, Error> {
         let Change { path, new } = change;
-        let Some(entry) = new else { return Ok(File::gone(&path)) };
+        // A note for people beside the deployments is nothing the site reads.
+        let Some(entry) = new.filter(|_| is_document(&path)) else { return Ok(File::gone(&path)) };
         if !entry.mode.is_blob() {
             return Ok(refused(path, "this is a link, not a file".to_owned(), "a regular file"));
         }

@@ -12,11 +12,13 @@ use crate::cache::Cache;
 use crate::error::Error;
 use crate::remote::Kind;
 use crate::repo::{self, BLOB_LIMIT, DEPTH_LIMIT};
-use crate::{Remote, path};
+use crate::{FetchLimits, Remote, path};
 
 const FILE: &str = "margo.yaml";
 const PACKAGES_LIMIT: usize = 10_000;
 const ENTRIES_LIMIT: usize = 500_000;
+/// Of all packages together: one small file may stand in ten thousand folders.
+const TEXT_LIMIT: u64 = 64 * 1024 * 1024;
 
 /// The packages of a registry at one revision.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,7 +41,12 @@ pub struct PackageFile {
 /// Reads a registry: a repository, through a bare copy of it in `dir`, or a plain folder.
 ///
 /// Without a branch, the one the repository itself calls its head.
-pub fn packages(dir: &Path, remote: &Remote, branch: Option<&str>) -> Result<Packages, Error> {
+pub fn packages(
+    dir: &Path,
+    remote: &Remote,
+    branch: Option<&str>,
+    limits: FetchLimits,
+) -> Result<Packages, Error> {
     if let Kind::Path(path) = remote.address()?.kind
         && path.is_dir()
         && !is_repository(&path)
@@ -47,7 +54,7 @@ pub fn packages(dir: &Path, remote: &Remote, branch: Option<&str>) -> Result<Pac
         return folder::read(&path);
     }
     let source = branch.map_or_else(|| Ok("HEAD".to_owned()), path::branch_ref)?;
-    let cache = Cache::open(dir, remote.clone(), source)?;
+    let cache = Cache::open(dir, remote.clone(), source)?.limited(limits);
     match cache.fetch()? {
         Some(head) => {
             let found = cache.checked(read(&cache.repo(), head))?;
@@ -61,20 +68,30 @@ pub fn packages(dir: &Path, remote: &Remote, branch: Option<&str>) -> Result<Pac
     }
 }
 
+/// Whether a registry is a plain folder on this machine.
+pub fn is_folder(remote: &Remote) -> bool {
+    match remote.address().map(|it| it.kind) {
+        Ok(Kind::Path(path)) => path.is_dir() && !is_repository(&path),
+        Ok(Kind::Http | Kind::Ssh) | Err(_) => false,
+    }
+}
+
 fn is_repository(path: &Path) -> bool {
     path.join(".git").exists() || (path.join("HEAD").exists() && path.join("objects").is_dir())
 }
 
 fn read(repo: &Repository, head: ObjectId) -> Result<Packages, Error> {
     let packages = Packages { revision: head.to_string(), ..Packages::default() };
-    let mut found = Found { packages, entries: 0 };
+    let mut found = Found { packages, ..Found::default() };
     found.tree(repo, repo::tree_of(repo, head)?, "", 0)?;
     Ok(found.packages)
 }
 
+#[derive(Default)]
 struct Found {
     packages: Packages,
     entries: usize,
+    bytes: u64,
 }
 
 impl Found {
@@ -116,6 +133,11 @@ impl Found {
         };
         if self.packages.packages.len() >= PACKAGES_LIMIT {
             return Err(Error::TooMany { what: "packages of a registry", limit: PACKAGES_LIMIT });
+        }
+        self.bytes += text.len() as u64;
+        if self.bytes > TEXT_LIMIT {
+            let what = "all packages of the registry together".to_owned();
+            return Err(Error::TooLarge { what, found: self.bytes, limit: TEXT_LIMIT });
         }
         self.packages.packages.push(PackageFile { path: folder.to_owned(), text });
         Ok(())

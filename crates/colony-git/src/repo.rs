@@ -13,6 +13,8 @@ use crate::error::{Error, doing};
 
 /// The largest file colony reads or writes.
 pub(crate) const BLOB_LIMIT: u64 = 1024 * 1024;
+/// The largest object of any kind that is taken into memory, also of other people's history.
+pub(crate) const OBJECT_LIMIT: u64 = 16 * 1024 * 1024;
 /// Trees of other people may nest as deep as they like; we stop here.
 pub(crate) const DEPTH_LIMIT: usize = 16;
 /// How many packs may come to a repository that stays open.
@@ -56,7 +58,8 @@ pub(crate) fn open(dir: &Path) -> Result<ThreadSafeRepository, Error> {
             multiplier: 2.0,
             minimum: 2 * SPARE_PACKS,
         })
-        .config_overrides(crate::git::ssh_settings(&ssh_log(dir)))
+        // Also while a pack is received: what is larger is not unpacked.
+        .config_overrides([format!("gitoxide.objects.allocLimit={OBJECT_LIMIT}")])
         .open(dir)
         .map_err(doing("open the repository"))
 }

@@ -8,6 +8,7 @@
 #[cfg(feature = "fuzz")]
 pub(crate) mod door;
 mod gzip;
+mod incoming;
 mod kept;
 mod line;
 mod reply;
@@ -145,6 +146,11 @@ impl Server {
         {
             return Ok(Reply::made(made));
         }
+        if service == Service::ReceivePack
+            && let Some(refusal) = refused(body.clone()).await?
+        {
+            return Ok(Reply::made(refusal.into()));
+        }
         let holder = match service {
             Service::ReceivePack => Some(free_branch(&self.dir).await?),
             Service::UploadPack => None,
@@ -164,6 +170,17 @@ async fn free_branch(dir: &Path) -> Result<Holder, Error> {
     let removed = tokio::task::spawn_blocking(move || stale_lock_remove(&at, BRANCH)).await;
     removed.map_err(|it| Error::Git { doing: DOING, problem: it.to_string() })??;
     Ok(Holder::new(dir))
+}
+
+/// The answer to a push that is not given to git, because of what it would unpack to.
+async fn refused(body: Bytes) -> Result<Option<Vec<u8>>, Error> {
+    let look = move || {
+        let problem = incoming::problem(&body)?;
+        tracing::info!("refused a push: {problem}");
+        Some(incoming::refusal(&body, &problem))
+    };
+    let looked = tokio::task::spawn_blocking(look).await;
+    looked.map_err(|it| Error::Git { doing: DOING, problem: it.to_string() })
 }
 
 const NO_PIPES: &str = "it has no pipes";

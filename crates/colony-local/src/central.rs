@@ -10,7 +10,7 @@ use http::{Method, StatusCode};
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
-use colony_api::path::INCARNATION_HEADER;
+use colony_api::path::{GIT_CURRENT, GIT_HEADER, INCARNATION_HEADER};
 use colony_api::problem::{Fenced, Kind};
 use colony_api::site::{SiteRenewRequest, SiteRenewed};
 use colony_core::event::Incarnation;
@@ -104,17 +104,20 @@ impl Central {
         serde_json::from_slice(&answer.body).map_err(CentralError::Unreadable)
     }
 
-    /// An answer that CO may hold back for `wait`; `None` if nothing came up.
+    /// An answer that CO may hold back for `wait`; `None` if nothing came up. Also whether CO
+    /// says that the site has what Git holds for it.
     pub(crate) async fn await_news<T: DeserializeOwned>(
         &self,
         path: &str,
         wait: Duration,
-    ) -> Result<Option<T>, CentralError> {
+    ) -> Result<(Option<T>, bool), CentralError> {
         let answer = self.send(Method::GET, path, Bytes::new(), Some(wait)).await?;
+        let current = answer.headers.get(GIT_HEADER).is_some_and(|it| it == GIT_CURRENT);
         if answer.status.as_u16() == 304 {
-            return Ok(None);
+            return Ok((None, current));
         }
-        serde_json::from_slice(&answer.body).map(Some).map_err(CentralError::Unreadable)
+        let read = serde_json::from_slice(&answer.body).map_err(CentralError::Unreadable)?;
+        Ok((Some(read), current))
     }
 
     pub(crate) async fn post<T: DeserializeOwned>(

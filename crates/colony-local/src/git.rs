@@ -1,7 +1,8 @@
 //! Follows the deployments repository: fetch, difference, step.
 //!
 //! Woken by a hint of CO, an operator's word or the seed; otherwise every half
-//! minute. Without the remote the site works on from its clone.
+//! minute, unless the central orchestrator has just said that the site has what
+//! the branch holds for it. Without the remote the site works on from its clone.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use tracing::{debug, info, warn};
 use colony_core::id::{GitRevision, SiteName};
 use colony_core::site::{Commit, Input, Refused, Site};
 use colony_core::time::Mono;
-use colony_git::{Auth, Remote, Watch};
+use colony_git::{Auth, FetchLimits, Remote, Watch};
 use colony_task::Reconcile;
 
 use crate::brain::{Brain, Denied};
@@ -22,6 +23,8 @@ use crate::health::Health;
 
 /// How often Git is asked although nothing says that it moved.
 const PERIOD: Duration = Duration::from_secs(30);
+/// Git is asked so often whatever the central orchestrator says.
+const ALWAYS: Duration = Duration::from_secs(600);
 /// How soon again while the remote does not answer.
 const RETRY: Duration = Duration::from_secs(5);
 
@@ -31,6 +34,7 @@ pub(crate) struct Source {
     pub dir: PathBuf,
     pub remote: Remote,
     pub branch: String,
+    pub limits: FetchLimits,
     /// Where the site shows its certificate: TLS as of the newest one.
     pub tls: Option<watch::Receiver<Arc<rustls::ClientConfig>>>,
 }
@@ -54,11 +58,13 @@ pub(crate) struct Follow {
     site: SiteName,
     source: Source,
     watch: Option<Arc<Watch>>,
+    /// When Git answered last.
+    answered: Option<Mono>,
 }
 
 impl Follow {
     pub(crate) fn new(brain: Brain, health: Health, site: SiteName, source: Source) -> Follow {
-        Follow { brain, health, site, source, watch: None }
+        Follow { brain, health, site, source, watch: None, answered: None }
     }
 
     async fn watch(&mut self) -> anyhow::Result<Arc<Watch>> {
@@ -69,12 +75,19 @@ impl Follow {
             }
             return Ok(Arc::clone(watch));
         }
-        let Source { dir, remote, branch, .. } = self.source.clone();
-        let open = move || Watch::open(&dir, remote, &branch);
+        let Source { dir, remote, branch, limits, .. } = self.source.clone();
+        let open = move || Watch::open(&dir, remote, &branch).map(|it| it.limited(limits));
         let watch = tokio::task::spawn_blocking(open).await?.context("could not open the clone")?;
         let watch = Arc::new(watch);
         self.watch = Some(Arc::clone(&watch));
         Ok(watch)
+    }
+
+    /// Whether the central orchestrator vouches for what was fetched last.
+    fn is_vouched(&self) -> bool {
+        let now = self.brain.now().mono;
+        let recent = self.answered.is_some_and(|it| now.since(it) < ALWAYS);
+        recent && self.health.git_vouched(now)
     }
 
     /// Whether the remote answered; the clone is used either way.
@@ -180,7 +193,14 @@ impl Reconcile for Follow {
             return Ok(PERIOD);
         }
         let watch = self.watch().await?;
+        if self.is_vouched() {
+            self.take(&watch).await?;
+            return Ok(PERIOD);
+        }
         let answered = self.fetch(&watch).await?;
+        if answered {
+            self.answered = Some(self.brain.now().mono);
+        }
         self.take(&watch).await?;
         self.tidy(&watch).await?;
         Ok(if answered { PERIOD } else { RETRY })

@@ -1,16 +1,20 @@
 //! What is the matter: the parts that failed last, and whether the site can work.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tracing::{info, warn};
 
 use colony_core::id::GitRevision;
-use colony_core::time::Now;
+use colony_core::time::{Mono, Now};
 use colony_core::why::{self, Outage};
 use colony_wfm::Readiness;
 
 use crate::brain::Brain;
 use crate::clock::Clock;
+
+/// The word of the central orchestrator holds for two of its long polls, and a bit.
+const VOUCHED: Duration = Duration::from_secs(75);
 
 /// What the tasks say of the outside; cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -22,6 +26,8 @@ struct Parts {
     central: Option<Outage>,
     diverged: Option<Outage>,
     head: Option<GitRevision>,
+    /// Since when the central orchestrator says that nothing newer is for this site.
+    vouched: Option<Mono>,
     acknowledged: u64,
     /// How often CO came back.
     returns: u64,
@@ -30,6 +36,9 @@ struct Parts {
 impl Health {
     pub(crate) fn git_answered(&self, head: Option<GitRevision>) {
         let mut parts = self.parts();
+        if parts.head != head {
+            parts.vouched = None;
+        }
         parts.head = head;
         if parts.git.take().is_some() {
             info!("Git answers again");
@@ -38,6 +47,19 @@ impl Health {
 
     pub(crate) fn git_failed(&self, error: &anyhow::Error) {
         note(&mut self.parts().git, "Git does not answer, the clone is used", format!("{error:#}"));
+    }
+
+    /// The central orchestrator says what it knows of a head that the site named: that
+    /// nothing newer is for this site, or anything else.
+    pub(crate) fn git_vouch(&self, named: Option<&GitRevision>, current: bool, now: Mono) {
+        let mut parts = self.parts();
+        let fetched = named.is_some() && parts.head.as_ref() == named && parts.git.is_none();
+        parts.vouched = (current && fetched).then_some(now);
+    }
+
+    /// Whether it said so a moment ago.
+    pub(crate) fn git_vouched(&self, now: Mono) -> bool {
+        self.parts().vouched.is_some_and(|it| now.since(it) < VOUCHED)
     }
 
     /// The head of the branch when it was last fetched.
@@ -136,4 +158,37 @@ fn note(part: &mut Option<Outage>, what: &str, problem: String) {
     }
     let since = part.as_ref().map_or_else(Clock::wall, |it| it.since);
     *part = Some(Outage { since, problem });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_of_the_central_orchestrator_holds_for_what_was_fetched_and_for_a_while() {
+        let [have, other]: [GitRevision; 2] =
+            ["a", "b"].map(|it| it.repeat(40).parse().expect("a revision"));
+        let minute = Mono(60_000);
+        let check = |named: Option<&GitRevision>, current: bool, now: Mono, expected: bool| {
+            let health = Health::default();
+            health.git_answered(Some(have.clone()));
+            health.git_vouch(named, current, Mono(0));
+            assert_eq!(health.git_vouched(now), expected, "{named:?} {current} {now:?}");
+        };
+        check(Some(&have), true, minute, true);
+        check(Some(&have), true, Mono(75_000), false);
+        check(Some(&have), false, minute, false);
+        check(Some(&other), true, minute, false);
+        check(None, true, minute, false);
+
+        let health = Health::default();
+        health.git_answered(Some(have.clone()));
+        health.git_failed(&anyhow::anyhow!("no route"));
+        health.git_vouch(Some(&have), true, Mono(0));
+        assert!(!health.git_vouched(minute), "Git has not answered since");
+        health.git_answered(Some(have.clone()));
+        health.git_vouch(Some(&have), true, Mono(0));
+        health.git_answered(Some(other));
+        assert!(!health.git_vouched(minute), "it was said of another commit");
+    }
 }

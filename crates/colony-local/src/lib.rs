@@ -35,7 +35,7 @@ use std::path::PathBuf;
 
 use colony_core::site::Timing;
 
-pub use colony_git::{Auth, Remote, Secret};
+pub use colony_git::{Auth, FetchLimits, Remote, Secret};
 pub use start::{Local, start};
 
 /// What a local orchestrator is started with.
@@ -55,6 +55,8 @@ pub struct Config {
     pub timing: Timing,
     /// Where the deployments are, if not where the central one says.
     pub git: Option<GitSource>,
+    /// The most that one fetch of them may take.
+    pub fetch: colony_git::FetchLimits,
 }
 
 /// A deployments repository as this machine reaches it.
@@ -75,6 +77,7 @@ impl Config {
             replace: false,
             timing: Timing::default(),
             git: None,
+            fetch: colony_git::FetchLimits::default(),
         }
     }
 }

@@ -114,10 +114,10 @@ fn source(
     member: &Membership,
     central: &Central,
 ) -> anyhow::Result<Source> {
-    let dir = home.clone_dir();
+    let (dir, limits) = (home.clone_dir(), config.fetch);
     if let Some(git) = &config.git {
         let (remote, branch) = (git.remote.clone(), git.branch.clone());
-        return Ok(Source { dir, remote, branch, tls: None });
+        return Ok(Source { dir, remote, branch, tls: None, limits });
     }
     let (auth, tls) = match member.git.auth {
         GitAuth::Mtls => {
@@ -133,7 +133,7 @@ fn source(
         ),
     };
     let remote = Remote { url: member.git.url.clone(), auth };
-    Ok(Source { dir, remote, branch: member.git.branch.clone(), tls })
+    Ok(Source { dir, remote, branch: member.git.branch.clone(), tls, limits })
 }
 
 impl Local {

@@ -45,6 +45,11 @@ impl Client {
         self.get(&["registries", name], &()).await
     }
 
+    /// Reads it again, now.
+    pub async fn registry_sync(&self, name: &str) -> Result<RegistryView, Error> {
+        self.post(&["registries", name, "sync"], &()).await
+    }
+
     pub async fn registry_delete(&self, name: &str) -> Result<(), Error> {
         self.answer(self.request(Method::DELETE, &["registries", name])).await
     }

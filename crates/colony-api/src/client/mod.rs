@@ -5,6 +5,7 @@
 //! Left out on purpose: retries of requests. Who asked is a person and is told.
 
 mod catalog;
+mod change;
 mod deployment;
 mod error;
 mod event;

@@ -7,6 +7,9 @@ use colony_core::why::{Cause, Subject, Why};
 use super::{Context, command};
 use crate::view::Attention;
 
+/// How many files that no site reads are named.
+const STRAYS: usize = 10;
+
 /// What does not go on without help, the most urgent first.
 pub(super) fn attention(fleet: &Fleet, context: &Context<'_>) -> Vec<Attention> {
     let sites = fleet.sites().map(|it| it.0).filter(|it| (context.sees)(it));
@@ -17,7 +20,36 @@ pub(super) fn attention(fleet: &Fleet, context: &Context<'_>) -> Vec<Attention> 
         found.extend(own.map(|it| (rank(it), entry(site, it, context))));
     }
     found.sort_by_key(|it| it.0);
-    found.into_iter().map(|it| it.1).collect()
+    found.into_iter().map(|it| it.1).chain(strays(context.strays)).collect()
+}
+
+/// Files of deployments that no site reads.
+fn strays(paths: &[String]) -> Vec<Attention> {
+    let mut shown: Vec<Attention> = paths.iter().take(STRAYS).map(|it| stray(it)).collect();
+    if let Some(more) = paths.len().checked_sub(STRAYS + 1) {
+        let sentence = format!("{} more files that no site reads", more + 1);
+        shown.push(stray_entry("deployments/", sentence, None));
+    }
+    shown
+}
+
+fn stray(path: &str) -> Attention {
+    let site = path.split('/').nth(1).filter(|_| path.split('/').count() > 2);
+    match site {
+        Some(site) => {
+            let name = site.parse::<SiteName>().ok();
+            let act = name.map(|it| format!("colony site add {it}, or move the file"));
+            stray_entry(path, format!("nothing reads this file: there is no site `{site}`"), act)
+        }
+        None => {
+            let expected = "nothing reads this file: expected deployments/<site>/<name>.yaml";
+            stray_entry(path, expected.to_owned(), None)
+        }
+    }
+}
+
+fn stray_entry(path: &str, sentence: String, act: Option<String>) -> Attention {
+    Attention { subject: path.to_owned(), cause: "stray-file".to_owned(), sentence, act }
 }
 
 fn entry(site: &SiteName, why: &Why, context: &Context<'_>) -> Attention {

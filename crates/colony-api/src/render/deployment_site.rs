@@ -61,7 +61,8 @@ impl DeploymentSiteBuilder<'_> {
             Target::Planned { since }
             | Target::Committed { since, .. }
             | Target::Accepted { since, .. }
-            | Target::Conflict { since, .. } => *since,
+            | Target::Conflict { since, .. }
+            | Target::Refused { since, .. } => *since,
         });
         let reported = deployment.map(|it| it.since);
         wanted.max(reported).unwrap_or_default()
@@ -233,7 +234,7 @@ pub(super) fn archived(
 fn commit(target: &Target) -> Option<GitRevision> {
     match target {
         Target::Committed { git, .. } | Target::Accepted { git, .. } => Some(git.clone()),
-        Target::Planned { .. } | Target::Conflict { .. } => None,
+        Target::Planned { .. } | Target::Conflict { .. } | Target::Refused { .. } => None,
     }
 }
 

@@ -50,6 +50,8 @@ pub struct Context<'a> {
     /// Labels of sites, from Git.
     pub labels: &'a BTreeMap<SiteName, BTreeMap<String, String>>,
     pub report: &'a (dyn Fn(&SiteName) -> Option<SiteReport> + Sync),
+    /// Files of deployments that no site reads, by path.
+    pub strays: &'a [String],
     /// The application of a deployment that is gone everywhere.
     pub gone: Option<&'a str>,
     /// What the repository said when it refused the last commit.
@@ -91,7 +93,7 @@ impl Page<'_> {
 fn target_blob(target: &Target) -> Option<&BlobId> {
     match target {
         Target::Committed { blob, .. } | Target::Accepted { blob, .. } => blob.as_ref(),
-        Target::Planned { .. } | Target::Conflict { .. } => None,
+        Target::Planned { .. } | Target::Conflict { .. } | Target::Refused { .. } => None,
     }
 }
 

@@ -31,7 +31,7 @@ pub async fn status<Q: Questions>(
 ) -> Answer<Q, StatusView> {
     let about = app.about().await;
     let render = |fleet: &Fleet, it: &Context<'_>| render::status(fleet, about, it);
-    Ok(Json(app.look(&caller, Scope::Fleet, render).await?))
+    Ok(Json(app.look(&caller, Scope::Status, render).await?))
 }
 
 /// Ask why the fleet is not as it should be

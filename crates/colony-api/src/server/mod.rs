@@ -24,6 +24,8 @@ use crate::render::{About, Context};
 #[derive(Debug, Clone)]
 pub enum Scope {
     Fleet,
+    /// The fleet, and what lies in Git that no site reads.
+    Status,
     Deployment(DeploymentName),
 }
 

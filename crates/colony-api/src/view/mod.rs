@@ -4,6 +4,7 @@
 //! Both orchestrators answer with these; what one cannot know is left out.
 
 mod application;
+mod change;
 mod deployment;
 mod event;
 mod node;
@@ -17,6 +18,7 @@ mod token;
 pub use application::{
     ApplicationDetail, ApplicationView, LintView, ParameterView, ProfileView, RegistryView,
 };
+pub use change::ChangeView;
 pub use colony_core::fleet::{Outcome, SitePresence};
 pub use deployment::{
     ConflictView, DeploymentSite, DeploymentView, HistoryEntry, HistoryView, PausedView,

@@ -4,6 +4,7 @@
 //! by `plan`.
 
 mod application;
+mod change;
 mod deployment;
 mod event;
 mod invite;
@@ -83,6 +84,8 @@ fn operators() -> Router<App> {
         .route("/api/v1/deployments/{name}/hold", post(order::hold))
         .route("/api/v1/deployments/{name}/release", post(order::release))
         .route("/api/v1/deployments/{name}/quarantine/release", post(order::quarantine_release))
+        .route("/api/v1/changes", get(change::list))
+        .route("/api/v1/changes/{id}", delete(change::cancel))
         .route("/api/v1/events", get(event::events))
         .route("/api/v1/repo", get(repo::repo))
         .route("/api/v1/tokens", get(token::list).post(token::make))
@@ -134,6 +137,8 @@ fn operators() -> Router<App> {
         order::hold,
         order::release,
         order::quarantine_release,
+        change::list,
+        change::cancel,
         event::events,
         repo::repo,
         token::list,

@@ -62,13 +62,13 @@ pub(crate) async fn add(
     let registry = match known {
         Some(known) => {
             same(&known, catalog::branch(store, &name).await?.as_deref(), &request)?;
-            let registry = catalog::sync(store, &app.data, known).await?;
+            let registry = app.registries.sync(known, true).await?;
             registry.last_error.as_ref().map_or(Ok(()), |it| Err(unreadable(it)))?;
             registry
         }
         None => {
             let fresh = Fresh { name: &name, url: &request.url, branch };
-            let added = fresh.add(&app.brain, &app.data, &operator.name).await?;
+            let added = fresh.add(&app.registries, &operator.name).await?;
             added.map_err(|it| unreadable(&it))?
         }
     };
@@ -107,7 +107,7 @@ pub(crate) async fn sync(
 ) -> Result<Json<RegistryView>, Fault> {
     operator.must_be_everywhere(Role::Operator)?;
     let registry = one(&app, &name).await?;
-    let registry = catalog::sync(app.brain.store(), &app.data, registry).await?;
+    let registry = app.registries.sync(registry, true).await?;
     Ok(Json(shown(&app, registry).await?))
 }
 

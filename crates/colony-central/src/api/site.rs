@@ -9,6 +9,7 @@ use colony_api::request::SiteAdd;
 use colony_api::view::InviteView;
 use colony_core::event::CentralEvent;
 use colony_core::id::SiteName;
+use colony_core::site::SiteSettings;
 use colony_core::time::Wall;
 use colony_store::{Change, ChangeEdit, Write};
 use serde_json::json;
@@ -32,6 +33,7 @@ pub(crate) async fn add(
 ) -> Result<(StatusCode, Json<InviteView>), Fault> {
     let site: SiteName = name("name", &request.name)?;
     operator.must_be_at(Role::Admin, &site)?;
+    check(&request.labels)?;
     let now = clock::wall();
     let invite = invite::site_invite(&app, &site, request.lifetime_seconds, false, now)?;
     app.brain
@@ -50,6 +52,16 @@ pub(crate) async fn add(
         .await?;
     app.writer.wake();
     Ok((StatusCode::CREATED, Json(invite)))
+}
+
+/// What the site's own file could not hold is refused before it is queued.
+fn check(labels: &BTreeMap<String, String>) -> Result<(), Fault> {
+    let text = colony_margo::yaml::emit(&json!({"labels": labels}));
+    let read = SiteSettings::parse(text.as_bytes()).map(drop);
+    read.map_err(|it| {
+        let problem = it.first().map(|it| it.subject_and_problem()).unwrap_or_default();
+        Fault::field("labels", format!("these labels cannot be kept: {problem}"))
+    })
 }
 
 /// Labels stand in Git, in the site's own file.

@@ -1,14 +1,13 @@
 //! A registry that comes new: read first, and only kept if that worked.
 
-use std::path::Path;
-
 use colony_core::event::CentralEvent;
 use colony_git::Remote;
 use colony_store::{Registry, Write};
 use serde_json::json;
 
-use super::sync::{BRANCH, FINDINGS, folder, read, take};
-use crate::brain::{Brain, own_event};
+use super::registries::Registries;
+use super::sync::{BRANCH, FINDINGS, folder};
+use crate::brain::own_event;
 use crate::clock;
 
 /// What somebody wants to add.
@@ -23,22 +22,23 @@ impl Fresh<'_> {
     /// Adds it, or says why it cannot be read; then nothing of it is left.
     pub(crate) async fn add(
         self,
-        brain: &Brain,
-        data: &Path,
+        registries: &Registries,
         by: &str,
     ) -> Result<Result<Registry, String>, colony_store::Error> {
-        let found = match read(data, self.name, self.url, self.branch).await {
+        let _turn = registries.turn(self.name).await;
+        let found = match registries.read(self.name, self.url, self.branch).await {
             Ok(found) => found,
             Err(error) => {
                 // A copy that stays is only clutter.
-                let _ = tokio::fs::remove_dir_all(folder(data, self.name)).await;
+                let _ = tokio::fs::remove_dir_all(folder(&registries.data, self.name)).await;
                 return Ok(Err(error));
             }
         };
         let registry = self.registry(found.revision.clone());
+        let brain = &registries.brain;
         brain.write(|_| Ok::<_, colony_store::Error>(((), self.write(&registry, by)))).await?;
         // Cut off here, the packages come with the next reading.
-        take(brain.store(), self.name, found, registry.at).await?;
+        registries.take(self.name, found, registry.at).await?;
         Ok(Ok(registry))
     }
 

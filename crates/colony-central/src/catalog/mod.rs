@@ -6,18 +6,21 @@
 
 mod add;
 mod package;
+mod registries;
 mod sync;
 pub(crate) mod version;
+mod withdrawn;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use colony_margo::{ApplicationDescription, Digest};
-use colony_store::{CentralStore, PackageHead};
+use colony_store::{CentralStore, Package, PackageHead};
 
 pub(crate) use add::Fresh;
 pub(crate) use package::lint;
-pub(crate) use sync::{BUILTIN, Sync, add_builtin, branch, broken, sync};
+pub(crate) use registries::Registries;
+pub(crate) use sync::{BUILTIN, add_builtin, branch, broken};
 
 use crate::fault::Fault;
 
@@ -36,8 +39,12 @@ pub(crate) struct Found {
 pub(crate) async fn list(
     store: &CentralStore,
 ) -> Result<BTreeMap<String, Vec<PackageHead>>, colony_store::Error> {
+    let withdrawn = withdrawn::kept(store).await?;
     let mut applications: BTreeMap<String, Vec<PackageHead>> = BTreeMap::new();
     for head in store.package_list().await? {
+        if withdrawn.contains(&(head.application.clone(), head.version.clone())) {
+            continue;
+        }
         applications.entry(head.application.clone()).or_default().push(head);
     }
     for heads in applications.values_mut() {
@@ -48,7 +55,9 @@ pub(crate) async fn list(
 
 /// The versions of an application, the newest first; refuses one that is not there.
 pub(crate) async fn versions(store: &CentralStore, id: &str) -> Result<Vec<String>, Fault> {
+    let withdrawn = withdrawn::kept(store).await?;
     let mut versions = store.package_versions(id).await?;
+    versions.retain(|it| !withdrawn.contains(&(id.to_owned(), it.clone())));
     if versions.is_empty() {
         let known: Vec<String> = list(store).await?.into_keys().collect();
         return Err(Fault::not_found(format!(
@@ -66,15 +75,15 @@ pub(crate) async fn find(
     id: &str,
     wanted: Option<&str>,
 ) -> Result<Found, Fault> {
-    let versions = versions(store, id).await?;
-    let newest = || version::newest(versions.iter().map(String::as_str));
-    let chosen = wanted.or_else(newest).unwrap_or_default();
-    let Some(package) = store.package(id, chosen).await? else {
-        return Err(Fault::not_found(format!(
-            "application `{id}` has no version `{chosen}`; there is {}",
-            listed(&versions, "none")
-        )));
+    let named = match wanted {
+        Some(version) => store.package(id, version).await?,
+        None => None,
     };
+    let package = match named {
+        Some(package) => package,
+        None => newest(store, id, wanted).await?,
+    };
+    let chosen = package.version.as_str();
     let parsed = ApplicationDescription::parse(package.text.as_bytes());
     let description = parsed.map_err(|it| {
         // It was valid when it was stored: another program wrote it.
@@ -88,6 +97,21 @@ pub(crate) async fn find(
         registry: package.registry,
         path: package.path,
         text: package.text,
+    })
+}
+
+/// The newest release, unless a version was named: then there is none of that name.
+async fn newest(store: &CentralStore, id: &str, wanted: Option<&str>) -> Result<Package, Fault> {
+    let versions = versions(store, id).await?;
+    let newest = || version::newest(versions.iter().map(String::as_str));
+    let chosen = wanted.or_else(newest).unwrap_or_default();
+    let package = match wanted {
+        Some(_) => None,
+        None => store.package(id, chosen).await?,
+    };
+    package.ok_or_else(|| {
+        let known = listed(&versions, "none");
+        Fault::not_found(format!("application `{id}` has no version `{chosen}`; there is {known}"))
     })
 }
 

@@ -1,53 +1,25 @@
-//! Reads registries into the catalog: when one is added, asked for, and now
-//! and then.
+//! Reads one registry into the catalog: when it is added, asked for, and in its turn.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
 use colony_core::time::Wall;
-use colony_git::Remote;
 use colony_git::registry::{Packages, packages};
+use colony_git::{FetchLimits, Remote};
 use colony_margo::{Finding, Severity};
 use colony_store::{CentralStore, Registry};
-use colony_task::Reconcile;
 use serde_json::{Value, json};
 
 use super::package::{self, Broken, file_of};
-use crate::brain::Brain;
+use super::registries::{Registries, is_folder, is_recent};
+use super::withdrawn;
 use crate::clock;
 
 /// The registry that comes with the binary.
 pub(crate) const BUILTIN: &str = "builtin";
 
-/// How often every registry is read again.
-const PERIOD: Duration = Duration::from_secs(300);
 pub(super) const FINDINGS: &str = "registry-findings/";
 pub(super) const BRANCH: &str = "registry-branch/";
-
-/// Reads every registry now and then.
-#[derive(Debug)]
-pub(crate) struct Sync {
-    pub brain: Arc<Brain>,
-    pub data: PathBuf,
-}
-
-impl Reconcile for Sync {
-    const NAME: &'static str = "catalog-sync";
-
-    async fn reconcile(&mut self) -> anyhow::Result<Duration> {
-        let store = self.brain.store();
-        for registry in store.registry_list().await? {
-            // One broken registry must not hold up the others.
-            let synced = sync(store, &self.data, registry).await?;
-            if let Some(error) = &synced.last_error {
-                tracing::warn!(registry = synced.name, "could not read the registry: {error}");
-            }
-        }
-        Ok(PERIOD)
-    }
-}
 
 /// Puts the application that comes with the binary into the catalog.
 pub(crate) async fn add_builtin(store: &CentralStore, at: Wall) -> anyhow::Result<()> {
@@ -68,76 +40,100 @@ pub(crate) async fn add_builtin(store: &CentralStore, at: Wall) -> anyhow::Resul
     Ok(())
 }
 
-/// Reads one registry; whatever went wrong is in the answer and is kept.
-pub(crate) async fn sync(
-    store: &CentralStore,
-    data: &Path,
-    mut registry: Registry,
-) -> Result<Registry, colony_store::Error> {
-    if registry.name == BUILTIN {
-        return Ok(registry);
-    }
-    let now = clock::wall();
-    let branch = branch(store, &registry.name).await?;
-    match read(data, &registry.name, &registry.url, branch.as_deref()).await {
-        Ok(found) => {
-            registry.revision = Some(found.revision.clone());
-            registry.last_error = None;
-            take(store, &registry.name, found, now).await?;
+impl Registries {
+    /// Reads one registry; whatever went wrong is in the answer and is kept.
+    ///
+    /// `asked` by a person, it is read and kept in any case.
+    pub(crate) async fn sync(
+        &self,
+        mut registry: Registry,
+        asked: bool,
+    ) -> Result<Registry, colony_store::Error> {
+        if registry.name == BUILTIN {
+            return Ok(registry);
         }
-        Err(error) => registry.last_error = Some(error),
+        let _turn = self.turn(&registry.name).await;
+        let (store, now, folder) = (self.brain.store(), clock::wall(), is_folder(&registry));
+        let branch = branch(store, &registry.name).await?;
+        if !folder {
+            self.mark(&registry.name, Some(now)).await?;
+        }
+        match self.read(&registry.name, &registry.url, branch.as_deref()).await {
+            Ok(found) => {
+                let same = registry.revision.as_ref() == Some(&found.revision);
+                if folder
+                    && same
+                    && !asked
+                    && registry.last_error.is_none()
+                    && is_recent(&registry, now)
+                {
+                    return Ok(registry);
+                }
+                registry.revision = Some(found.revision.clone());
+                registry.last_error = None;
+                self.take(&registry.name, found, now).await?;
+            }
+            Err(error) => registry.last_error = Some(error),
+        }
+        registry.last_sync = Some(now);
+        if !store.registry_synced(&registry).await? {
+            tracing::info!(registry = registry.name, "the registry was removed while it was read");
+        }
+        if !folder {
+            self.mark(&registry.name, None).await?;
+        }
+        Ok(registry)
     }
-    registry.last_sync = Some(now);
-    if !store.registry_synced(&registry).await? {
-        tracing::info!(registry = registry.name, "the registry was removed while it was read");
-    }
-    Ok(registry)
-}
 
-/// Reads what a registry holds; an error is told without its passwords.
-pub(super) async fn read(
-    data: &Path,
-    name: &str,
-    url: &str,
-    branch: Option<&str>,
-) -> Result<Packages, String> {
-    let (dir, remote) = (folder(data, name), Remote::new(url));
-    let branch = branch.map(str::to_owned);
-    let read = move || packages(&dir, &remote, branch.as_deref());
-    match tokio::task::spawn_blocking(read).await {
-        Ok(read) => read.map_err(|it| crate::repo::said(&it)),
-        Err(error) => Err(error.to_string()),
+    /// Reads what a registry holds; the error does not show its passwords.
+    pub(super) async fn read(
+        &self,
+        name: &str,
+        url: &str,
+        branch: Option<&str>,
+    ) -> Result<Packages, String> {
+        let (dir, remote) = (folder(&self.data, name), Remote::new(url));
+        let (branch, limits): (_, FetchLimits) = (branch.map(str::to_owned), self.limits);
+        let read = move || packages(&dir, &remote, branch.as_deref(), limits);
+        match tokio::task::spawn_blocking(read).await {
+            Ok(read) => read.map_err(|it| crate::repo::said(&it)),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Brings the catalog to what a registry holds.
+    pub(super) async fn take(
+        &self,
+        registry: &str,
+        found: Packages,
+        now: Wall,
+    ) -> Result<(), colony_store::Error> {
+        let store = self.brain.store();
+        let mut broken: Vec<Broken> = found.skipped.iter().map(|it| too_large(it)).collect();
+        let mut versions: BTreeMap<(String, String), String> = BTreeMap::new();
+        for file in &found.packages {
+            match package::read(registry, &file.path, &file.text, now) {
+                Err(it) => broken.push(*it),
+                Ok(package) => {
+                    let key = (package.application.clone(), package.version.clone());
+                    match versions.insert(key, package.path.clone()) {
+                        Some(first) => broken.push(twice(&package, &first)),
+                        None => drop(store.package_put(&package).await?),
+                    }
+                }
+            }
+        }
+        store.note_put(&format!("{FINDINGS}{registry}"), &json!(broken)).await?;
+        let paths: BTreeSet<&str> = broken.iter().map(|it| it.path.as_str()).collect();
+        withdrawn::take_out(self, registry, &versions, &paths).await?;
+        colony_fail::hit(colony_fail::Point::CentralPackagesStored);
+        Ok(())
     }
 }
 
 /// Where the copy of a registry is.
 pub(super) fn folder(data: &Path, name: &str) -> PathBuf {
     data.join("registries").join(name)
-}
-
-pub(super) async fn take(
-    store: &CentralStore,
-    registry: &str,
-    found: Packages,
-    now: Wall,
-) -> Result<(), colony_store::Error> {
-    let mut broken: Vec<Broken> = found.skipped.iter().map(|it| too_large(it)).collect();
-    let mut versions: BTreeMap<(String, String), String> = BTreeMap::new();
-    for file in &found.packages {
-        match package::read(registry, &file.path, &file.text, now) {
-            Err(it) => broken.push(*it),
-            Ok(package) => {
-                let key = (package.application.clone(), package.version.clone());
-                match versions.insert(key, package.path.clone()) {
-                    Some(first) => broken.push(twice(&package, &first)),
-                    None => drop(store.package_put(&package).await?),
-                }
-            }
-        }
-    }
-    store.note_put(&format!("{FINDINGS}{registry}"), &json!(broken)).await?;
-    colony_fail::hit(colony_fail::Point::CentralPackagesStored);
-    Ok(())
 }
 
 /// The packages of a registry that could not be read at its last sync.

@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use colony_api::path::PREFER_HEADER;
+use colony_api::path::{GIT_CURRENT, GIT_HEADER, PREFER_HEADER};
 use colony_api::site::{Hints, HintsQuery};
-use colony_core::id::GitRevision;
 
 use crate::app::App;
 use crate::auth::Local;
@@ -35,28 +34,33 @@ pub(crate) async fn hints(
     tokio::pin!(end);
     // Listening begins before looking: what happens in between is not missed.
     let mut bell = app.brain.bells().listen(&local.site);
-    let mut head = app.repo.head();
+    let mut git = app.repo.listen(&local.site);
     loop {
-        let moved = head.borrow_and_update().clone();
         bell.mark_unchanged();
-        if let Some(hints) = look(&app, &local, &have, moved)? {
-            return Ok(Json(hints).into_response());
+        git.mark_unchanged();
+        if let Some(hints) = look(&app, &local, &have).await? {
+            let vouched = if hints.head.is_none() { vouch(&app) } else { HeaderMap::new() };
+            return Ok((vouched, Json(hints)).into_response());
         }
         tokio::select! {
-            () = &mut end => return Ok(StatusCode::NOT_MODIFIED.into_response()),
+            () = &mut end => return Ok((StatusCode::NOT_MODIFIED, vouch(&app)).into_response()),
             () = app.stop.cancelled() => return Ok(StatusCode::NOT_MODIFIED.into_response()),
             heard = bell.changed() => heard.map_err(anyhow::Error::from)?,
-            moved = head.changed() => moved.map_err(anyhow::Error::from)?,
+            moved = git.changed() => moved.map_err(anyhow::Error::from)?,
         }
     }
 }
 
-fn look(
-    app: &App,
-    local: &Local,
-    have: &HintsQuery,
-    head: Option<GitRevision>,
-) -> Result<Option<Hints>, Fault> {
+/// Says that the site need not ask Git itself: its part is as it has it.
+fn vouch(app: &App) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    if app.repo.is_current() {
+        headers.insert(GIT_HEADER, HeaderValue::from_static(GIT_CURRENT));
+    }
+    headers
+}
+
+async fn look(app: &App, local: &Local, have: &HintsQuery) -> Result<Option<Hints>, Fault> {
     let fleet = app.brain.snapshot();
     if let (Some(own), Some(view)) = (local.incarnation, fleet.site(&local.site))
         && let Some(current) = view.incarnation().filter(|it| own < *it)
@@ -67,8 +71,8 @@ fn look(
     let commands: Vec<_> =
         open.filter(|it| it.number.is_none_or(|it| it > have.command)).cloned().collect();
     let logs = app.relay.open(&local.site, have.logs.as_deref());
-    let moved = head.as_ref().map(GitRevision::as_str) != have.head.as_deref() && head.is_some();
-    if !moved && commands.is_empty() && logs.is_empty() {
+    let head = app.repo.news(&local.site, have.head.as_deref()).await;
+    if head.is_none() && commands.is_empty() && logs.is_empty() {
         return Ok(None);
     }
     Ok(Some(Hints { head, commands, logs }))

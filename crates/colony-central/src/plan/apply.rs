@@ -37,6 +37,7 @@ pub(crate) async fn apply(
     if dry_run || (plan.edits.is_empty() && plan.commands.is_empty()) {
         return Ok(DeployAnswer { plan: plan.view, accepted: false, event: None });
     }
+    crate::writer::must_be_writable(plan.edits.iter().map(|it| &it.1))?;
     let event = Some(crate::view::event_id(app, *app.brain.head().borrow()));
     let now = clock::wall();
     app.brain.write(|fleet| store(fleet, operator, &plan, now)).await?;

@@ -5,9 +5,13 @@
 //! move, and what is in a file by its blob. Whether Git works is remembered
 //! here too, for readiness. Left out: what is written (the writer's business).
 
+mod follow;
+mod line;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use colony_core::id::{BlobId, DeploymentName, GitRevision, SiteName};
 use colony_core::site::SiteSettings;
@@ -29,6 +33,12 @@ struct Inner {
     /// Where the repository is, if this role hosts it.
     hosted: Option<PathBuf>,
     head: watch::Sender<Option<GitRevision>>,
+    line: line::Line,
+    wakes: line::Wakes,
+    /// Held while the branch is looked at and told of.
+    order: tokio::sync::Mutex<()>,
+    /// When Git was last asked with success.
+    asked: Mutex<Option<Instant>>,
     facts: Mutex<BTreeMap<BlobId, Arc<Facts>>>,
     problem: Mutex<Option<String>>,
     labels: Mutex<Option<(Option<GitRevision>, Labels)>>,
@@ -43,6 +53,10 @@ impl Repo {
             git,
             hosted,
             head: watch::Sender::new(None),
+            line: line::Line::default(),
+            wakes: line::Wakes::default(),
+            order: tokio::sync::Mutex::default(),
+            asked: Mutex::default(),
             facts: Mutex::default(),
             problem: Mutex::default(),
             labels: Mutex::default(),
@@ -57,28 +71,6 @@ impl Repo {
     /// Follows the head of the branch.
     pub(crate) fn head(&self) -> watch::Receiver<Option<GitRevision>> {
         self.0.head.subscribe()
-    }
-
-    /// Asks Git where the branch stands and tells everybody who waits.
-    pub(crate) async fn refresh(&self) -> Result<Option<GitRevision>, Error> {
-        let head = self.call("read the branch", Deployments::refresh).await;
-        self.judge(head.as_ref().err());
-        let head = head?;
-        self.tell(head.clone());
-        Ok(head)
-    }
-
-    /// Tells everybody who waits that the branch stands here.
-    pub(crate) fn moved(&self, revision: GitRevision) {
-        self.tell(Some(revision));
-    }
-
-    fn tell(&self, head: Option<GitRevision>) {
-        self.0.head.send_if_modified(|it| {
-            let moved = *it != head;
-            *it = head;
-            moved
-        });
     }
 
     /// Runs something with Git that blocks.
@@ -188,6 +180,11 @@ pub(crate) fn said(error: &Error) -> String {
 }
 
 pub(crate) use colony_core::site::deployment_path as path;
+
+/// The site whose settings have this path.
+pub(crate) fn site_of(path: &str) -> Option<SiteName> {
+    path.strip_prefix("sites/")?.strip_suffix(".yaml")?.parse().ok()
+}
 
 /// The deployment whose file has this path.
 pub(crate) fn path_parts(path: &str) -> Option<(SiteName, DeploymentName)> {

@@ -4,7 +4,7 @@
 mod event;
 mod history;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use colony_api::render::{self, About, Context, SiteReport, Versions};
@@ -38,7 +38,10 @@ impl Questions for App {
         scope: Scope,
         render: impl FnOnce(&Fleet, &Context<'_>) -> T + Send,
     ) -> Result<T, Fault> {
-        let beside = Beside::read(self, &scope).await?;
+        let mut beside = Beside::read(self, &scope).await?;
+        if matches!(scope, Scope::Status) && caller.sees_all() {
+            beside.strays = strays(self).await?;
+        }
         let fleet = self.brain.read().await?;
         let report = |site: &SiteName| self.reports.get(site);
         let sees = |site: &SiteName| caller.sees(site);
@@ -75,6 +78,7 @@ struct Beside {
     versions: Versions,
     queued: BTreeMap<String, FileFacts>,
     labels: Labels,
+    strays: Vec<String>,
     gone: Option<String>,
     git_problem: Option<String>,
 }
@@ -84,7 +88,7 @@ impl Beside {
         let (blobs, gone) = {
             let fleet = app.brain.read().await?;
             match scope {
-                Scope::Fleet => (render::blobs_of(&fleet, fleet.deployment_names()), None),
+                Scope::Fleet | Scope::Status => (render::blobs_of(&fleet, fleet.deployment_names()), None),
                 Scope::Deployment(name) => {
                     let there = fleet.sites_of(name).next().is_some();
                     let gone = (!there).then(|| archived_paths(&fleet, name));
@@ -100,6 +104,7 @@ impl Beside {
             versions: app.repo.facts(blobs).await?,
             queued: queued(&app.brain.store().changes_open().await?),
             labels: app.repo.site_labels().await?,
+            strays: Vec::new(),
             gone,
             git_problem: app.repo.problem(),
         })
@@ -116,11 +121,21 @@ impl Beside {
             queued: &self.queued,
             labels: &self.labels,
             report,
+            strays: &self.strays,
             gone: self.gone.as_deref(),
             git_problem: self.git_problem.as_deref(),
             sees,
         }
     }
+}
+
+/// Files of deployments that no site reads.
+async fn strays(app: &App) -> Result<Vec<String>, Fault> {
+    let known: BTreeSet<String> =
+        app.brain.read().await?.sites().map(|it| it.0.to_string()).collect();
+    let found = app.repo.call("look for strays", move |git| git.strays(&known)).await;
+    // The status says elsewhere that Git does not answer.
+    Ok(found.unwrap_or_default())
 }
 
 fn queued(open: &[Change]) -> BTreeMap<String, FileFacts> {

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use colony_git::{Batch, Edit};
-use colony_store::Change;
+use colony_store::{Change, ChangeEdit};
+
+use crate::fault::Fault;
 
 /// The most changes of one commit.
 const LIMIT: usize = 500;
@@ -15,12 +17,19 @@ pub(super) fn take(open: Vec<Change>) -> Vec<Change> {
     open.into_iter().take(LIMIT).take_while(fits).collect()
 }
 
+/// Refuses edits that Git would never take, before they are queued.
+pub(crate) fn must_be_writable<'a>(
+    edits: impl Iterator<Item = &'a ChangeEdit>,
+) -> Result<(), Fault> {
+    let edits: Vec<Edit> = edits.map(edit).collect();
+    Edit::check_all(&edits).map_err(|it| Fault::invalid(it.to_string()))
+}
+
+fn edit(it: &ChangeEdit) -> Edit {
+    Edit { path: it.path.clone(), expected: it.expected.clone(), text: it.text.clone() }
+}
+
 pub(super) fn build(changes: &[Change], at_unix: i64) -> Batch {
-    let edit = |it: &colony_store::ChangeEdit| Edit {
-        path: it.path.clone(),
-        expected: it.expected.clone(),
-        text: it.text.clone(),
-    };
     let edits = changes.iter().flat_map(|it| &it.edits).map(edit).collect();
     let mut trailers: Vec<(String, String)> =
         changes.iter().flat_map(|it| it.trailers.iter().cloned()).collect();
@@ -51,7 +60,6 @@ fn author(changes: &[Change]) -> String {
 mod tests {
     use super::*;
     use colony_core::time::Wall;
-    use colony_store::ChangeEdit;
 
     #[test]
     fn changes_share_a_commit_until_a_path_comes_twice() {

@@ -40,14 +40,22 @@ async fn wishes(brain: &Brain) -> anyhow::Result<Vec<Wish>> {
     let mut wishes = Vec::new();
     for (site, view) in fleet.sites() {
         for (name, target) in &view.targets {
-            let (Target::Committed { blob, .. } | Target::Conflict { found: blob, .. }) = target
-            else {
-                continue;
-            };
-            wishes.push((site.clone(), name.clone(), blob.clone()));
+            if let Some(blob) = held_while_it_stands(target) {
+                wishes.push((site.clone(), name.clone(), blob.clone()));
+            }
         }
     }
     Ok(wishes)
+}
+
+/// What the file holds as long as the record stands.
+fn held_while_it_stands(target: &Target) -> Option<&Option<BlobId>> {
+    match target {
+        Target::Committed { blob, .. }
+        | Target::Conflict { found: blob, .. }
+        | Target::Refused { expected: blob, .. } => Some(blob),
+        Target::Planned { .. } | Target::Accepted { .. } => None,
+    }
 }
 
 async fn clear(
@@ -61,13 +69,7 @@ async fn clear(
         .write(|fleet| {
             // It may have been taken, or planned again, since it was compared.
             let stands = fleet.site(site).and_then(|it| it.targets.get(name));
-            let same = match stands {
-                Some(Target::Committed { blob, .. } | Target::Conflict { found: blob, .. }) => {
-                    *blob == wished
-                }
-                Some(Target::Planned { .. } | Target::Accepted { .. }) | None => false,
-            };
-            if !same {
+            if stands.and_then(held_while_it_stands) != Some(&wished) {
                 return Ok(((), Write::default()));
             }
             fleet.target_cleared(site, name)?;

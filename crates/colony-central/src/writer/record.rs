@@ -11,7 +11,7 @@ use colony_store::{Change, NewEvent, Write};
 
 use crate::brain::{Brain, own_event};
 use crate::clock;
-use crate::repo::path_parts;
+use crate::repo::{path_parts, site_of};
 
 /// Records a batch that was pushed, or was found to be there.
 pub(super) async fn record(
@@ -43,6 +43,37 @@ fn outcome(fleet: &mut Fleet, changes: &[Change], written: &Written, now: Wall) 
             write.events.extend(event);
         }
         write.changes_done.push(change.id.clone());
+    }
+    write
+}
+
+/// Records a change that Git does not take: its targets fail, and it leaves the queue.
+pub(super) async fn record_refusal(
+    brain: &Brain,
+    change: &Change,
+    reason: &str,
+) -> anyhow::Result<()> {
+    let now = clock::wall();
+    brain.write(|fleet| Ok(((), refused(fleet, change, reason, now)))).await
+}
+
+fn refused(fleet: &mut Fleet, change: &Change, reason: &str, now: Wall) -> Write {
+    let mut write = Write { changes_done: vec![change.id.clone()], ..Write::default() };
+    for edit in &change.edits {
+        let parts = path_parts(&edit.path);
+        if let Some((site, name)) = &parts {
+            // The site may be gone since.
+            fleet.target_refused(site, name, edit.expected.clone(), reason, now).ok();
+        }
+        let (site, name) = parts.map_or((site_of(&edit.path), None), |it| (Some(it.0), Some(it.1)));
+        let event = CentralEvent::Refused {
+            path: edit.path.clone(),
+            reason: reason.to_owned(),
+            message: change.message.clone(),
+            change: change.id.clone(),
+        };
+        let place = (site.as_ref(), name.as_ref());
+        write.events.push(own_event(&event, &change.actor, now, place));
     }
     write
 }

@@ -108,3 +108,44 @@ fn package(registry: &Path, folder: &str, version: &str, id: &str) {
     );
     std::fs::write(folder.join("margo.yaml"), text).expect("a file");
 }
+
+#[tokio::test]
+async fn a_version_that_left_its_registry_leaves_the_catalog_unless_it_is_deployed() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let _lo = hub.site(&["a"]).await;
+    let registry = dir.path().join("apps");
+    for version in ["1.0", "1.1", "1.2"] {
+        package(&registry, &format!("pump/{version}"), version, "pump");
+    }
+    let add = RegistryAdd { url: registry.display().to_string(), ..RegistryAdd::default() };
+    hub.client.registry_add(&add).await.expect("a registry");
+    let deploy = |version: Option<&str>| colony_api::request::DeployRequest {
+        application: "pump".to_owned(),
+        version: version.map(str::to_owned),
+        ..Default::default()
+    };
+    assert!(hub.client.deploy(&deploy(Some("1.1"))).await.expect("a plan").accepted);
+    hub.event("committed", 0).await;
+    for version in ["1.1", "1.2"] {
+        std::fs::remove_dir_all(registry.join("pump").join(version)).expect("removed");
+    }
+
+    let synced = hub.client.registry_sync("apps").await.expect("read again");
+
+    assert_eq!(synced.last_error, None);
+    let pump = hub.client.application_show("pump").await.expect("the application");
+    assert_eq!(pump.versions, ["1.0"], "neither is there for new deployments");
+    let plan = |request: colony_api::request::DeployRequest| {
+        let dry = colony_api::request::DeployRequest { dry_run: true, ..request };
+        let client = hub.client.clone();
+        async move { client.deploy(&dry).await }
+    };
+    plan(deploy(Some("1.1"))).await.expect("what is deployed stays usable");
+    let error = plan(deploy(Some("1.2"))).await.expect_err("it is gone");
+    assert!(error.to_string().contains("no version `1.2`"), "{error}");
+    package(&registry, "pump/1.2", "1.2", "pump");
+    hub.client.registry_sync("apps").await.expect("read again");
+    plan(deploy(Some("1.2"))).await.expect("it came back");
+    hub.stop().await;
+}

@@ -45,6 +45,19 @@ pub enum CentralEvent {
         message: String,
         change: String,
     },
+    /// Git does not take the change; it left the queue.
+    Refused {
+        path: String,
+        reason: String,
+        message: String,
+        change: String,
+    },
+    /// An operator took a change back before it was written.
+    ChangeCancelled {
+        path: String,
+        message: String,
+        change: String,
+    },
     /// Someone else wrote the file after central did.
     Overruled {
         path: String,
@@ -145,6 +158,8 @@ impl CentralEvent {
             CentralEvent::DeploymentPlanned { .. }
             | CentralEvent::Committed { .. }
             | CentralEvent::Conflict { .. }
+            | CentralEvent::Refused { .. }
+            | CentralEvent::ChangeCancelled { .. }
             | CentralEvent::Overruled { .. }
             | CentralEvent::RevertPlanned { .. }
             | CentralEvent::SiteAdded { .. }
@@ -172,6 +187,12 @@ impl CentralEvent {
             }
             CentralEvent::Conflict { path, .. } => {
                 format!("{path} was changed after the plan was made; nothing was written")
+            }
+            CentralEvent::Refused { path, reason, .. } => {
+                format!("Git refused the change of {path}: {reason}")
+            }
+            CentralEvent::ChangeCancelled { message, .. } => {
+                format!("{actor} cancelled a change that waited for Git: {message}")
             }
             CentralEvent::Overruled { path, .. } => {
                 format!("{path} was changed in Git by someone else")

@@ -56,7 +56,7 @@ impl SiteView {
             SitePresence::Expected | SitePresence::Offline => Outcome::Deferred,
         };
         match self.targets.get(name) {
-            Some(Target::Conflict { .. }) => return Outcome::Failed,
+            Some(Target::Conflict { .. } | Target::Refused { .. }) => return Outcome::Failed,
             Some(Target::Planned { .. }) => return Outcome::InProgress,
             Some(Target::Committed { git, .. }) => {
                 // What was refused before the site came to this commit is over.

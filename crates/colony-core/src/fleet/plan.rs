@@ -47,7 +47,9 @@ pub fn plan_state(standings: impl IntoIterator<Item = Standing>, paused: bool) -
 fn site_state(standing: Standing) -> PlanState {
     match standing {
         Standing::Pending => PlanState::Pending,
-        Standing::Conflict | Standing::Placed(State::Failed(_)) => PlanState::Failed,
+        Standing::Conflict | Standing::Refused | Standing::Placed(State::Failed(_)) => {
+            PlanState::Failed
+        }
         Standing::RolledBack => PlanState::RolledBack,
         Standing::Gone | Standing::Placed(State::Installed | State::Deleted) => {
             PlanState::Completed

@@ -15,6 +15,8 @@ pub enum Standing {
     Pending,
     /// Git held something else than CO expected.
     Conflict,
+    /// Git refused what CO wanted to write.
+    Refused,
     /// The site took the revision, and not every reachable node has it.
     InProgress,
     /// The site left the revision again. Not a success.
@@ -36,6 +38,7 @@ impl SiteView {
     pub fn standing(&self, name: &DeploymentName) -> Standing {
         match self.targets.get(name) {
             Some(Target::Conflict { .. }) => Standing::Conflict,
+            Some(Target::Refused { .. }) => Standing::Refused,
             Some(Target::Planned { .. } | Target::Committed { .. }) => Standing::Pending,
             Some(Target::Accepted { .. }) | None => self.standing_told(name),
         }
@@ -70,9 +73,11 @@ impl Standing {
     pub fn is_at_rest(self) -> bool {
         match self {
             Standing::Gone | Standing::RolledBack | Standing::Placed(State::Installed) => true,
-            Standing::Pending | Standing::Conflict | Standing::InProgress | Standing::Placed(_) => {
-                false
-            }
+            Standing::Pending
+            | Standing::Conflict
+            | Standing::Refused
+            | Standing::InProgress
+            | Standing::Placed(_) => false,
         }
     }
 }
@@ -82,6 +87,7 @@ impl fmt::Display for Standing {
         match self {
             Standing::Pending => f.pad("PENDING"),
             Standing::Conflict => f.pad("CONFLICT"),
+            Standing::Refused => f.pad("REFUSED"),
             Standing::InProgress => f.pad("IN_PROGRESS"),
             Standing::RolledBack => f.pad("ROLLED_BACK"),
             Standing::Placed(state) => f.pad(&state.to_string()),

@@ -9,6 +9,8 @@ use crate::time::Wall;
 
 /// The most of a diff that is kept.
 const DIFF_LIMIT: usize = 16_384;
+/// The most of a reason that is kept.
+const REASON_LIMIT: usize = 2_048;
 
 /// How far CO's own wish for one deployment at one site has come.
 ///
@@ -36,6 +38,13 @@ pub enum Target {
         expected: Option<BlobId>,
         found: Option<BlobId>,
         diff: String,
+        since: Wall,
+    },
+    /// Git does not take what was to be written: nothing was written.
+    Refused {
+        /// What the file held, and still holds until somebody else writes it.
+        expected: Option<BlobId>,
+        reason: String,
         since: Wall,
     },
 }
@@ -85,6 +94,21 @@ impl Fleet {
     ) -> Result<(), UnknownSite> {
         let diff = diff.chars().take(DIFF_LIMIT).collect();
         let target = Target::Conflict { expected, found, diff, since: now };
+        self.pen(site)?.set_target(name, target);
+        Ok(())
+    }
+
+    /// Git refused the file, by its rules or by those of its server.
+    pub fn target_refused(
+        &mut self,
+        site: &SiteName,
+        name: &DeploymentName,
+        expected: Option<BlobId>,
+        reason: &str,
+        now: Wall,
+    ) -> Result<(), UnknownSite> {
+        let reason = reason.chars().take(REASON_LIMIT).collect();
+        let target = Target::Refused { expected, reason, since: now };
         self.pen(site)?.set_target(name, target);
         Ok(())
     }

@@ -30,7 +30,12 @@ impl SiteView {
             let target = self.targets.get(&it.name);
             let done =
                 matches!(target, Some(Target::Committed { blob, .. }) if blob.as_ref() == good);
-            (!done).then(|| revert(site, it, &pair.bad, pair.good.as_ref()))
+            // Git refused it: the same change would be refused again.
+            let refused = matches!(
+                target,
+                Some(Target::Refused { expected, .. }) if expected.as_ref() == Some(&pair.bad.blob)
+            );
+            (!done && !refused).then(|| revert(site, it, &pair.bad, pair.good.as_ref()))
         })
     }
 }

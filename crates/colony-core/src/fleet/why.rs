@@ -151,6 +151,9 @@ impl SiteView {
                 last_heard: self.head.last_heard,
                 since,
             }),
+            Target::Refused { reason, since, .. } => {
+                Some(Cause::ChangeRefused { path, reason, since })
+            }
         }
     }
 

@@ -46,6 +46,8 @@ causes! {
     SiteNotReady = "site-not-ready" { site: SiteName, incarnation: Incarnation, joined: Option<Wall> }
     /// Central: accepted, and not in Git yet. `problem` is what Git said last.
     NotCommitted = "not-committed" { path: String, since: Wall, problem: Option<String> }
+    /// Central: Git does not take what was to be written.
+    ChangeRefused = "change-refused" { path: String, reason: String, since: Wall }
     /// Central: the file holds something else than was expected.
     Conflict = "conflict" { path: String, expected: Option<BlobId>, found: Option<BlobId>, since: Wall }
     /// Central: Git holds it, and the site has not taken it yet.

@@ -28,6 +28,9 @@ impl Cause {
             Cause::NotCommitted { path, problem: Some(problem), .. } => {
                 format!("{path} is accepted and cannot be committed: {problem}")
             }
+            Cause::ChangeRefused { path, reason, .. } => {
+                format!("Git refused the change of {path}; nothing was written: {reason}")
+            }
             Cause::Conflict { path, .. } => {
                 format!("{path} was changed in Git by another author; it was left as it is")
             }

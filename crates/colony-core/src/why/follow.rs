@@ -28,7 +28,9 @@ fn what(cause: &Cause, clause: &str) -> String {
             "it is committed and pushed with the next batch".to_owned()
         }
         Cause::NotCommitted { .. } => "the commit is tried again".to_owned(),
-        Cause::Conflict { .. } => "nothing until it is deployed again".to_owned(),
+        Cause::ChangeRefused { .. } | Cause::Conflict { .. } => {
+            "nothing until it is deployed again".to_owned()
+        }
         Cause::NotFetched { site, .. } => format!("site {site} takes it at its next fetch"),
         Cause::AwaitsRevert { .. } => {
             "it is reverted with the next commit, unless the file changes before".to_owned()
@@ -205,6 +207,7 @@ impl Cause {
             | Cause::HoldDeployment { since: at, .. }
             | Cause::NotCommitted { since: at, .. }
             | Cause::Conflict { since: at, .. }
+            | Cause::ChangeRefused { since: at, .. }
             | Cause::NotFetched { since: at, .. }
             | Cause::AwaitsRevert { since: at, .. }
             | Cause::InconsistentReport { since: at, .. }

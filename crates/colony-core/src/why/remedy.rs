@@ -22,6 +22,10 @@ pub(super) fn of(cause: &Cause) -> (Owner, Option<String>) {
         Cause::NotCommitted { problem: Some(_), .. } => {
             (Owner::Operator, "make the Git repository reachable and writable".to_owned())
         }
+        Cause::ChangeRefused { .. } => (
+            Owner::Operator,
+            "deploy again with what Git takes, or change the rules of the repository".to_owned(),
+        ),
         Cause::Conflict { .. } => {
             (Owner::Operator, "compare the file with what was planned and deploy again".to_owned())
         }

@@ -66,6 +66,28 @@ fn a_revert_stays_open_until_it_is_committed() {
     assert_eq!(central.fleet.reverts_open(), []);
 }
 
+#[test]
+fn a_revert_that_git_refused_waits_until_the_file_changes() {
+    let mut central = Central::new();
+    let plant = told(&ROLLBACK[..4]);
+    central.sync(&plant);
+    let [asked] = &central.fleet.reverts_open()[..] else { panic!("a revert is expected") };
+    let fleet = &mut central.fleet;
+    let held = |blob| (home(), asked.name.clone(), Some(blob), "the file is too large");
+
+    let (site, name, expected, reason) = held(asked.bad.blob.clone());
+    fleet.target_refused(&site, &name, expected, reason, Wall(1)).expect("home exists");
+
+    assert_eq!(fleet.reverts_open(), []);
+    assert_eq!(fleet.standing(&site, &name).expect("home exists").to_string(), "REFUSED");
+    let why = fleet.why(&site, &name, Wall(5_000)).expect("home exists");
+    let refused = why.iter().find(|it| it.to_string().contains("the file is too large"));
+    assert_eq!(refused.and_then(|it| it.since), Some(Wall(1)), "{why:?}");
+    let (site, name, expected, reason) = held(file("1.0.0"));
+    fleet.target_refused(&site, &name, expected, reason, Wall(1)).expect("home exists");
+    assert_eq!(fleet.reverts_open().len(), 1, "another change was refused");
+}
+
 /// Decides the revert of 2.0.0 to `good` when Git holds `head`.
 #[track_caller]
 fn check(good: Option<&str>, head: Option<&str>, expected: &str) {

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use reqwest::blocking::{RequestBuilder, Response};
 
 use super::problem;
+use crate::limit::Meter;
 
 /// A request with its answer.
 pub(crate) struct Exchange {
@@ -84,6 +85,7 @@ impl Read for Headers {
 pub(crate) struct Body {
     pub(super) exchange: Arc<Mutex<Exchange>>,
     pub(super) response: Option<Response>,
+    pub(super) meter: Arc<Meter>,
 }
 
 impl Read for Body {
@@ -91,7 +93,8 @@ impl Read for Body {
         if self.response.is_none() {
             self.response = Some(lock(&self.exchange).response()?);
         }
-        self.response.as_mut().map_or(Ok(0), |it| it.read(buf))
+        let meter = &self.meter;
+        self.response.as_mut().map_or(Ok(0), |it| meter.read(it, buf))
     }
 }
 
@@ -99,7 +102,9 @@ impl Read for Body {
 impl Drop for Body {
     fn drop(&mut self) {
         const REST: u64 = 1024;
-        if let Some(response) = &mut self.response {
+        if let Some(response) = &mut self.response
+            && self.meter.exceeded("read on").is_none()
+        {
             // What cannot be read ends the connection, no more.
             let _ = io::copy(&mut response.take(REST), &mut io::sink());
         }

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::repo::{BLOB_LIMIT, DEPTH_LIMIT};
 
 pub(super) fn read(root: &Path) -> Result<Packages, Error> {
-    let mut found = Found { packages: Packages::default(), entries: 0 };
+    let mut found = Found::default();
     walk(&mut found, root, "", 0)?;
     let mut packages = found.packages;
     packages.revision = digest(&packages).to_string();

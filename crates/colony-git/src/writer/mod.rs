@@ -9,9 +9,11 @@ mod diff;
 mod history;
 pub(crate) mod hosted;
 mod message;
+pub(crate) mod parts;
 mod push;
 mod stage;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -19,12 +21,13 @@ use colony_core::id::{BlobId, GitRevision};
 use gix::{ObjectId, Repository};
 
 pub use batch::{Batch, Commit, Conflict, Edit, Written};
+pub use parts::SiteParts;
 
 use crate::cache::Cache;
 use crate::durable::Holder;
 use crate::error::Error;
 use crate::repo::{self, BLOB_LIMIT, Reached};
-use crate::{Auth, Remote, git, path, walk};
+use crate::{Auth, FetchLimits, Remote, git, path, walk};
 use hosted::Hosted;
 
 /// The deployments repository, hosted here or elsewhere.
@@ -56,6 +59,15 @@ impl Deployments {
 
     fn at(place: Place) -> Deployments {
         Deployments { place, writing: Mutex::new(()) }
+    }
+
+    /// Other limits of every fetch from here on.
+    pub fn limited(self, limits: FetchLimits) -> Deployments {
+        let place = match self.place {
+            Place::Here(hosted) => Place::Here(hosted),
+            Place::There(cache) => Place::There(cache.limited(limits)),
+        };
+        Deployments { place, ..self }
     }
 
     /// Another address or other credentials of the same repository.
@@ -132,7 +144,7 @@ impl Deployments {
     /// Writes the edits whose paths hold what they expect, as one commit. When this
     /// returns, the commit is durable on the branch, here or at the remote.
     pub fn write(&self, batch: &Batch) -> Result<Written, Error> {
-        stage::check(&batch.edits)?;
+        Edit::check_all(&batch.edits)?;
         let _writing = self.writing();
         match &self.place {
             Place::Here(hosted) => hosted.write(batch),
@@ -145,6 +157,17 @@ impl Deployments {
         path::check(path)?;
         let Some(head) = self.head_id()? else { return Ok(Vec::new()) };
         self.checked(history::history(&self.repo(), head, path, limit))
+    }
+
+    /// What of a commit concerns which site; `None` if the commit is not there.
+    pub fn site_parts(&self, revision: &GitRevision) -> Result<Option<SiteParts>, Error> {
+        self.checked(parts::parts(&self.repo(), revision))
+    }
+
+    /// Files of deployments that none of these sites reads, by path.
+    pub fn strays(&self, sites: &BTreeSet<String>) -> Result<Vec<String>, Error> {
+        let Some(head) = self.head_id()? else { return Ok(Vec::new()) };
+        self.checked(parts::strays(&self.repo(), head, sites))
     }
 
     /// Whether `old` is `new` or an ancestor of it; `false` if either is unknown.

@@ -4,6 +4,8 @@
 //! and the edits are compared again with what is there. A push whose answer was
 //! lost is found again by asking where the branch stands.
 
+use std::time::Duration;
+
 use gix::{ObjectId, Repository};
 
 use super::stage::{self, Staged};
@@ -15,6 +17,9 @@ use crate::{durable, git, repo};
 
 const TRIES: usize = 16;
 const DOING: &str = "push to the repository";
+/// git says its first word when the server has answered; a batch is small, a line may be slow.
+const PATIENCE: git::Patience =
+    git::Patience { first_word: Duration::from_secs(30), end: Duration::from_secs(300) };
 
 /// What came of one push.
 enum Pushed {
@@ -94,16 +99,38 @@ fn push(cache: &Cache, head: Option<ObjectId>, commit: ObjectId) -> Result<Pushe
     };
     let lease = head.map(|it| it.to_string()).unwrap_or_default();
     let mut command = git::command(cache.dir(), &settings);
-    command.args(["push", "--porcelain", "--no-verify"]);
+    command.args(["push", "--porcelain", "--progress", "--no-verify"]);
     command.arg(format!("--force-with-lease={source}:{lease}"));
     command.args(["--", &address.url, &format!("{commit}:{source}")]);
-    let output = git::run(command, DOING)?;
+    let output = match git::run_within(command, DOING, PATIENCE) {
+        Ok(output) => output,
+        // It may have arrived all the same.
+        Err(error @ Error::Remote { .. }) => return Ok(Pushed::Failed(error)),
+        Err(error) => return Err(error),
+    };
     if output.status.success() {
         return Ok(Pushed::Done);
     }
     let line = refusal(&String::from_utf8_lossy(&output.stdout));
-    let said = address.redact(&git::said(&output.stderr));
+    let said = address.redact(&git::said(&without_progress(&output.stderr)));
     Ok(judge(line.map(|it| address.redact(&it)), said))
+}
+
+/// Progress is asked for as a sign of life; a complaint reads better without it.
+fn without_progress(said: &[u8]) -> Vec<u8> {
+    const PROGRESS: [&str; 7] = [
+        "Enumerating objects",
+        "Counting objects",
+        "Compressing objects",
+        "Writing objects",
+        "Delta compression",
+        "Total ",
+        "remote: Resolving deltas",
+    ];
+    let text = String::from_utf8_lossy(said);
+    let lines = text.split(['\r', '\n']);
+    let kept = lines.filter(|it| !PROGRESS.iter().any(|start| it.starts_with(start)));
+    kept.collect::<Vec<_>>().join("\n").into_bytes()
 }
 
 /// The reason on the line of our branch: `!\t<from>:<to>\t[rejected] (stale info)`.
@@ -124,12 +151,19 @@ fn judge(refusal: Option<String>, said: String) -> Pushed {
         "failed to lock",
         "remote ref updated since checkout",
     ];
+    // No content gets through here: these are rules of the branch.
+    const CLOSED: [&str; 4] =
+        ["protected branch", "branch is currently checked out", "deny updating", "read-only"];
     let doing = DOING;
     match refusal {
         Some(reason) if MOVED.iter().any(|it| reason.contains(it)) => Pushed::Moved,
         Some(reason) => {
+            let closed = CLOSED.iter().any(|it| reason.contains(it));
             let problem = if said.is_empty() { reason } else { format!("{reason}: {said}") };
-            Pushed::Failed(Error::Refused { doing, problem })
+            Pushed::Failed(match closed {
+                true => Error::Refused { doing, problem },
+                false => Error::Rejected { doing, problem },
+            })
         }
         None => match advised(said) {
             (problem, true) => Pushed::Failed(Error::Refused { doing, problem }),
@@ -150,10 +184,18 @@ mod tests {
             "",
             "moved",
         );
-        check("!\ta:b\t[remote rejected] (pre-receive hook declined)", "no", "refused");
+        check("!\ta:b\t[remote rejected] (pre-receive hook declined)", "no", "rejected");
+        check("!\ta:b\t[remote rejected] (protected branch hook declined)", "", "refused");
         check("", "fatal: Authentication failed for 'https://h/'", "refused");
         check("", "The requested URL returned error: 403", "refused");
         check("", "Could not resolve host: h", "remote");
+    }
+
+    #[test]
+    fn complaints_come_without_progress() {
+        let said =
+            b"Writing objects:  50%\rWriting objects: 100% (3/3), done.\nTotal 3\nremote: no\n";
+        assert_eq!(git::said(&without_progress(said)), "remote: no");
     }
 
     #[track_caller]
@@ -162,6 +204,7 @@ mod tests {
             Pushed::Done => "done",
             Pushed::Moved => "moved",
             Pushed::Failed(Error::Refused { .. }) => "refused",
+            Pushed::Failed(Error::Rejected { .. }) => "rejected",
             Pushed::Failed(Error::Remote { .. }) => "remote",
             Pushed::Failed(_) => "else",
         };

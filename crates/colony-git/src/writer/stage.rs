@@ -31,24 +31,26 @@ enum Verdict {
     Conflict(Conflict),
 }
 
-/// Refuses a batch that no head could take.
-pub(super) fn check(edits: &[Edit]) -> Result<(), Error> {
-    if edits.len() > EDITS_LIMIT {
-        return Err(Error::TooMany { what: "edits in one batch", limit: EDITS_LIMIT });
-    }
-    let mut seen = BTreeSet::new();
-    for edit in edits {
-        path::check(&edit.path)?;
-        if !seen.insert(edit.path.as_str()) {
-            let problem = "it is edited twice in one batch";
-            return Err(Error::Path { path: edit.path.clone(), problem });
+impl Edit {
+    /// Refuses edits that no head could take; ask before they are queued.
+    pub fn check_all(edits: &[Edit]) -> Result<(), Error> {
+        if edits.len() > EDITS_LIMIT {
+            return Err(Error::TooMany { what: "edits in one batch", limit: EDITS_LIMIT });
         }
-        let found = edit.text.as_ref().map_or(0, |it| it.len() as u64);
-        if found > BLOB_LIMIT {
-            return Err(Error::TooLarge { what: edit.path.clone(), found, limit: BLOB_LIMIT });
+        let mut seen = BTreeSet::new();
+        for edit in edits {
+            path::check(&edit.path)?;
+            if !seen.insert(edit.path.as_str()) {
+                let problem = "it is edited twice in one batch";
+                return Err(Error::Path { path: edit.path.clone(), problem });
+            }
+            let found = edit.text.as_ref().map_or(0, |it| it.len() as u64);
+            if found > BLOB_LIMIT {
+                return Err(Error::TooLarge { what: edit.path.clone(), found, limit: BLOB_LIMIT });
+            }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Compares every edit with what `head` holds, and makes the tree that follows.

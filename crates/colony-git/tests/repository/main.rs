@@ -2,6 +2,7 @@
 
 mod child;
 mod hosted;
+mod hostile;
 mod http;
 mod https;
 mod kit;

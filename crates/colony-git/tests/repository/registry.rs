@@ -1,7 +1,7 @@
 //! Application registries: repositories and plain folders.
 
-use colony_git::Error;
 use colony_git::registry::{Packages, packages};
+use colony_git::{Error, FetchLimits};
 use tempfile::TempDir;
 
 use crate::kit::{at, git};
@@ -39,7 +39,8 @@ fn a_clone_with_a_worktree_is_read_at_its_head() {
     let world = World::empty();
     let person = world.person();
     person.put("margo.yaml", "committed").commit("x").put("margo.yaml", "edited");
-    let read = packages(&world.dir("cache"), &at(&person.dir), None).expect("readable");
+    let read = packages(&world.dir("cache"), &at(&person.dir), None, FetchLimits::default())
+        .expect("readable");
     assert_eq!(told(&read), "=committed");
 }
 
@@ -54,10 +55,12 @@ fn a_plain_folder_is_read_as_it_is() {
     std::fs::create_dir(root.join("link")).expect("a folder");
     std::os::unix::fs::symlink("/etc/passwd", root.join("link/margo.yaml")).expect("a link");
     std::os::unix::fs::symlink(&root, root.join("loop")).expect("a link");
-    let first = packages(&keep.path().join("cache"), &at(&root), None).expect("readable");
+    let first = packages(&keep.path().join("cache"), &at(&root), None, FetchLimits::default())
+        .expect("readable");
     assert_eq!(told(&first), "deep/er=b hello=a skipped: link/margo.yaml");
     std::fs::write(root.join("hello/margo.yaml"), "a2").expect("a file");
-    let second = packages(&keep.path().join("cache"), &at(&root), None).expect("readable");
+    let second = packages(&keep.path().join("cache"), &at(&root), None, FetchLimits::default())
+        .expect("readable");
     assert_ne!(first.revision, second.revision);
 }
 
@@ -65,13 +68,15 @@ fn a_plain_folder_is_read_as_it_is() {
 fn a_registry_that_is_not_there_says_so() {
     let keep = TempDir::new().expect("a folder");
     let nowhere = at(keep.path().join("nowhere"));
-    let error = packages(&keep.path().join("cache"), &nowhere, None).expect_err("nothing there");
+    let error = packages(&keep.path().join("cache"), &nowhere, None, FetchLimits::default())
+        .expect_err("nothing there");
     assert!(matches!(error, Error::Remote { .. }), "{error:?}");
 }
 
 #[track_caller]
 fn read(world: &World, branch: Option<&str>) -> Packages {
-    packages(&world.dir("cache"), &world.remote(), branch).expect("readable")
+    packages(&world.dir("cache"), &world.remote(), branch, FetchLimits::default())
+        .expect("readable")
 }
 
 fn told(read: &Packages) -> String {

@@ -129,7 +129,8 @@ fn a_server_that_says_no_is_quoted() {
     world.hook("pre-receive", "echo 'only on Mondays' >&2; exit 1");
     let change = batch(vec![edit("x", None, Some("y\n"))]);
     let error = repo.write(&change).expect_err("refused");
-    assert!(matches!(error, Error::Refused { .. }) && !error.is_transient(), "{error:?}");
+    assert!(matches!(error, Error::Rejected { .. }) && !error.is_transient(), "{error:?}");
+    assert!(error.is_about_content(), "{error:?}");
     assert!(error.to_string().contains("only on Mondays"), "{error}");
 }
 

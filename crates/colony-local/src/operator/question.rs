@@ -52,6 +52,7 @@ impl Questions for Desk {
             queued: &BTreeMap::new(),
             labels: &taken.labels,
             report: &report,
+            strays: &[],
             gone: None,
             git_problem: None,
             sees: &|_| true,

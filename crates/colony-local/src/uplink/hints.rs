@@ -32,8 +32,9 @@ pub(crate) struct Listen {
     central: Central,
     orders: Orders,
     logs: Logs,
-    /// The head CO spoke of last: said once, it is the Git task's business.
-    told: Option<GitRevision>,
+    /// The head CO spoke of last, and what was fetched by then: said once, it is the Git
+    /// task's business until something else is fetched.
+    told: Option<(GitRevision, Option<GitRevision>)>,
     last_log: Option<String>,
     answering: JoinSet<()>,
 }
@@ -50,28 +51,38 @@ impl Listen {
         Listen { brain, health, central, orders, logs, told, last_log, answering }
     }
 
-    async fn path(&self) -> anyhow::Result<String> {
+    /// The head that CO is asked about.
+    fn head(&self, accepted: Option<GitRevision>) -> Option<GitRevision> {
+        let fetched = self.health.git_head();
+        let told = self.told.as_ref().filter(|it| it.1 == fetched).map(|it| it.0.clone());
+        told.or(fetched).or(accepted)
+    }
+
+    async fn path(&self) -> anyhow::Result<(String, Option<GitRevision>)> {
         let (git, done) =
             self.brain.read(|site, _| (site.git().cloned(), site.commands_done())).await?;
-        let head = self.told.clone().or(self.health.git_head()).or(git);
+        let head = self.head(git);
         let mut path = format!("/hints?command={done}");
-        if let Some(head) = head {
+        if let Some(head) = &head {
             path.push_str(&format!("&head={head}"));
         }
         if let Some(last) = &self.last_log {
             path.push_str(&format!("&logs={last}"));
         }
-        Ok(path)
+        Ok((path, head))
     }
 
     fn follow(&mut self, head: Option<GitRevision>) {
-        if head.is_some() && head != self.told {
-            debug!("told that Git moved");
-            self.told = head;
-            if self.told != self.health.git_head() {
-                self.brain.wakes().git.wake();
-            }
+        let fetched = self.health.git_head();
+        let Some(head) = head.filter(|it| self.told.as_ref().is_none_or(|told| told.0 != *it))
+        else {
+            return;
+        };
+        debug!("told that Git moved");
+        if fetched.as_ref() != Some(&head) {
+            self.brain.wakes().git.wake();
         }
+        self.told = Some((head, fetched));
     }
 
     /// In their order; false if one has to wait.
@@ -120,9 +131,12 @@ impl Reconcile for Listen {
     const NAME: &'static str = "hints";
 
     async fn reconcile(&mut self) -> anyhow::Result<Duration> {
-        let path = self.path().await?;
+        let (path, named) = self.path().await?;
         let hints = self.central.await_news::<Hints>(&path, WAIT).await;
-        let Some(hints) = heed(&self.brain, &self.health, hints).await? else {
+        let (hints, current) = heed(&self.brain, &self.health, hints).await?;
+        let moved = hints.as_ref().is_some_and(|it| it.head.is_some());
+        self.health.git_vouch(named.as_ref(), current && !moved, self.brain.now().mono);
+        let Some(hints) = hints else {
             return Ok(Duration::ZERO);
         };
         self.follow(hints.head);

@@ -100,6 +100,18 @@ impl CentralStore {
         Ok(self.db.execute(query).await? == 1)
     }
 
+    /// Removes a package, if it is still of that registry.
+    pub async fn package_remove(
+        &self,
+        registry: &str,
+        application: &str,
+        version: &str,
+    ) -> Result<(), Error> {
+        let text = "DELETE FROM package WHERE application = $1 AND version = $2 AND registry = $3";
+        let query = Query::new("remove a package", text).bind(application).bind(version);
+        self.db.execute(query.bind(registry)).await.map(drop)
+    }
+
     /// All packages, by application and version (as text).
     pub async fn package_list(&self) -> Result<Vec<PackageHead>, Error> {
         let text = "SELECT application, version, name, registry, digest, at_ms FROM package";

@@ -56,6 +56,10 @@ pub(crate) enum RegistryCommand {
     List,
     /// One registry, with everything that is wrong with its packages
     Show { name: String },
+    /// Read a registry again at once
+    ///
+    /// Repositories are read every 5 minutes and folders every 30 seconds anyway.
+    Sync { name: String },
     /// Read a registry no more; deployments stay as they are
     Delete { name: String },
 }

@@ -5,6 +5,7 @@
 //! `completion` are shared with them and wired in `main`.
 
 mod app;
+mod change;
 pub(crate) mod context;
 mod deploy;
 mod deployment;
@@ -22,6 +23,7 @@ use clap::Subcommand;
 use clap_complete::Shell;
 
 pub(crate) use app::{AppCommand, RegistryCommand};
+pub(crate) use change::ChangeCommand;
 pub(crate) use deploy::Deploy;
 pub(crate) use deployment::{Delete, DeploymentCommand, Retry, Rollback, Steer};
 pub(crate) use global::{Format, Global, Peer};
@@ -59,6 +61,9 @@ pub(crate) enum Operator {
     Quarantine(QuarantineCommand),
     Hold(Hold),
     Release(Release),
+    /// Changes that are accepted and not yet in Git
+    #[command(subcommand, visible_alias = "changes")]
+    Change(ChangeCommand),
     /// The Git repository that holds the desired state
     #[command(subcommand)]
     Repo(RepoCommand),

@@ -36,6 +36,9 @@ pub(super) async fn run(global: &Global, command: AppCommand, out: &mut Out) -> 
         AppCommand::Registry(RegistryCommand::Show { name }) => {
             out.show(&global.client()?.registry_show(&name).await?, application::registry)?;
         }
+        AppCommand::Registry(RegistryCommand::Sync { name }) => {
+            return added(&global.client()?.registry_sync(&name).await?, out);
+        }
         AppCommand::Registry(RegistryCommand::Delete { name }) => {
             global.client()?.registry_delete(&name).await?;
             out.note(&format!("{name} is read no more"))?;
@@ -51,7 +54,7 @@ fn added(view: &RegistryView, out: &mut Out) -> anyhow::Result<u8> {
     if useless {
         let name = &view.name;
         out.note(&format!(
-            "none of its packages can be used; it is read again every 5 minutes\n\
+            "none of its packages can be used; it is read again by itself\n\
              see: colony app registry show {name}"
         ))?;
     }

@@ -4,6 +4,7 @@
 //! The server makes them; here is only what a person does with its answer.
 
 mod app;
+mod change;
 mod context;
 mod deploy;
 mod deployment;
@@ -43,6 +44,7 @@ pub(crate) async fn run(command: Operator, global: &Global, out: &mut Out) -> an
         Operator::Quarantine(it) => deployment::quarantine(&global.client()?, it, out).await,
         Operator::Hold(it) => hold::hold(&global.client()?, it, out).await,
         Operator::Release(it) => hold::release(&global.client()?, it, out).await,
+        Operator::Change(it) => change::run(&global.client()?, it, out).await,
         Operator::Repo(it) => repo::run(global, it, out).await,
         Operator::Token(it) => token::run(&global.client()?, it, out).await,
         Operator::Context(it) => context::run(it, out),

@@ -42,6 +42,12 @@ pub(crate) const KEYS: &[Key] = &[
     key("git.url", "", "The deployments repository; hosted by the central orchestrator if empty"),
     key("git.branch", "main", "Its branch"),
     key("git.token-file", "", "A file with the token for an https:// repository"),
+    key(
+        "git.fetch-limit",
+        "256MiB",
+        "The most that one fetch may bring, from a registry or the deployments repository",
+    ),
+    key("git.fetch-timeout", "10m", "How long one fetch may take"),
     key("local.listen", "127.0.0.1:7444", "Where nodes connect"),
     key("local.advertise", "", "URLs nodes reach the site by, with commas between"),
     key("node.name", "", "The name to join with; the host's if empty"),

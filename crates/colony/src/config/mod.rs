@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
+#[cfg(feature = "site")]
+pub(crate) use value::bytes;
 pub(crate) use value::{list, pairs, seconds};
 
 /// Who set a value.

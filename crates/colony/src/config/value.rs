@@ -34,9 +34,32 @@ pub(crate) fn seconds(text: &str) -> anyhow::Result<Duration> {
     }
 }
 
+/// `512KiB`, `256MiB` or `2GiB`.
+#[cfg(feature = "site")]
+pub(crate) fn bytes(text: &str) -> anyhow::Result<u64> {
+    let digits = text.trim_end_matches(|it: char| it.is_ascii_alphabetic());
+    let plain = digits.bytes().all(|it| it.is_ascii_digit());
+    let number = plain.then(|| digits.parse::<u64>().ok()).flatten();
+    let number = number.with_context(|| format!("`{text}` should read like 256MiB"))?;
+    let unit = match &text[digits.len()..] {
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        unit => bail!("`{unit}` is not a unit of `{text}`: expected KiB, MiB or GiB"),
+    };
+    Ok(number.saturating_mul(unit))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "site")]
+    #[test]
+    fn sizes_have_a_unit() {
+        assert_eq!(bytes("256MiB").expect("a size"), 256 * 1024 * 1024);
+        assert!(bytes("256").is_err() && bytes("MiB").is_err() && bytes("-1MiB").is_err());
+    }
 
     #[test]
     fn values_read_as_written() {

@@ -4,6 +4,7 @@
 //! colour alone, so there is none.
 
 pub(crate) mod application;
+pub(crate) mod change;
 mod clock;
 pub(crate) mod deployment;
 pub(crate) mod end;

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use colony_central::{Central, GitConfig, GitCredentials, Secret};
 
-use super::local::is_ssh;
+use super::local::{fetch_limits, is_ssh};
 use super::{Flag, operator};
 use crate::config::{self, Config};
 use crate::{address, say};
@@ -115,6 +115,7 @@ fn settings(config: &Config) -> anyhow::Result<colony_central::Config> {
         advertise: config::list(config.get("central.advertise")),
         database: config.get("central.database").map(str::to_owned),
         git: git(config)?,
+        fetch: fetch_limits(config)?,
     })
 }
 

@@ -2,7 +2,9 @@
 
 use tokio_util::sync::CancellationToken;
 
-use colony_local::{Auth, GitSource, Remote, Secret};
+use anyhow::Context as _;
+
+use colony_local::{Auth, FetchLimits, GitSource, Remote, Secret};
 
 use super::Flag;
 use crate::config::{self, Config};
@@ -74,7 +76,19 @@ pub(crate) fn settings(
         join,
         replace,
         git: git(config)?,
+        fetch: fetch_limits(config)?,
         ..colony_local::Config::new(config.data().join("local"))
+    })
+}
+
+/// The most that one fetch may take, at either orchestrator.
+pub(crate) fn fetch_limits(config: &Config) -> anyhow::Result<FetchLimits> {
+    let setting = |name: &str| config.get(name).unwrap_or_default().to_owned();
+    let bytes = config::bytes(&setting("git.fetch-limit"));
+    let time = config::seconds(&setting("git.fetch-timeout"));
+    Ok(FetchLimits {
+        bytes: bytes.context("git.fetch-limit cannot be used")?,
+        time: time.context("git.fetch-timeout cannot be used")?,
     })
 }
 

@@ -1,0 +1,101 @@
+//! What of a commit concerns which site: its folder and its settings.
+//!
+//! Two trees are read for all sites together. Equal ids mean equal content, so
+//! two commits are compared without looking into any folder.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use colony_core::id::GitRevision;
+use gix::{ObjectId, Repository};
+
+use crate::error::Error;
+use crate::repo::{self, Reached};
+
+/// The most files that are named of one folder.
+const STRAYS_LIMIT: usize = 100;
+
+/// The parts of all sites at one commit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SiteParts {
+    /// By the name of the folder or file, whether or not there is such a site.
+    parts: BTreeMap<String, Part>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Part {
+    folder: Option<ObjectId>,
+    settings: Option<ObjectId>,
+}
+
+impl SiteParts {
+    /// Whether a site has the same at both commits.
+    pub fn same_for(&self, other: &SiteParts, site: &str) -> bool {
+        self.parts.get(site) == other.parts.get(site)
+    }
+
+    /// The sites that have not the same at both commits.
+    pub fn differing(&self, other: &SiteParts) -> BTreeSet<String> {
+        let names = self.parts.keys().chain(other.parts.keys());
+        names.filter(|it| !self.same_for(other, it)).cloned().collect()
+    }
+}
+
+/// `None` if the commit is not there.
+pub(super) fn parts(repo: &Repository, revision: &GitRevision) -> Result<Option<SiteParts>, Error> {
+    let Some(commit) = repo::object_id(revision.as_str()).filter(|it| repo.has_object(it)) else {
+        return Ok(None);
+    };
+    let root = repo::tree_of(repo, commit)?;
+    let mut parts: BTreeMap<String, Part> = BTreeMap::new();
+    for (name, entry) in below(repo, root, "deployments")? {
+        parts.entry(name).or_default().folder = Some(entry.id);
+    }
+    for (name, entry) in below(repo, root, "sites")? {
+        if let Some(site) = name.strip_suffix(".yaml") {
+            parts.entry(site.to_owned()).or_default().settings = Some(entry.id);
+        }
+    }
+    Ok(Some(SiteParts { parts }))
+}
+
+/// Files of deployments that no site reads: beside the folders, or in one of no known site.
+pub(super) fn strays(
+    repo: &Repository,
+    head: ObjectId,
+    sites: &BTreeSet<String>,
+) -> Result<Vec<String>, Error> {
+    let root = repo::tree_of(repo, head)?;
+    let mut found = Vec::new();
+    for (name, entry) in below(repo, root, "deployments")? {
+        let path = format!("deployments/{name}");
+        if !entry.mode.is_tree() && is_document(&path) {
+            found.push(path);
+        } else if entry.mode.is_tree() && !sites.contains(&name) {
+            let files = crate::walk::files(repo, entry.id, &path)?;
+            let files = files.into_iter().map(|it| it.0).filter(|it| is_document(it));
+            found.extend(files.take(STRAYS_LIMIT));
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a path in a site's folder is to be a deployment; all else is for people.
+pub(crate) fn is_document(path: &str) -> bool {
+    path.ends_with(".yaml") || path.ends_with(".yml")
+}
+
+fn below(
+    repo: &Repository,
+    root: ObjectId,
+    folder: &str,
+) -> Result<Vec<(String, repo::Entry)>, Error> {
+    match repo::entry_at(repo, root, folder)? {
+        Some((entry, Reached::Path)) if entry.mode.is_tree() => {
+            let named = |(name, entry): (Vec<u8>, repo::Entry)| {
+                (String::from_utf8_lossy(&name).into_owned(), entry)
+            };
+            Ok(repo::entries(repo, entry.id)?.into_iter().map(named).collect())
+        }
+        Some(_) | None => Ok(Vec::new()),
+    }
+}

@@ -32,7 +32,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use bell::Bells;
-pub(crate) use record::{Told, batch_events, own_event};
+pub(crate) use record::{BatchNames, batch_events, own_event};
 
 use heard::Heard;
 use stage::Stage;

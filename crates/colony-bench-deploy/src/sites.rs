@@ -72,7 +72,11 @@ impl SiteFleet {
         std::fs::create_dir_all(&dir)?;
         let port = free_port()?;
         let listen = format!("127.0.0.1:{port}");
-        let central = start(&setup.colony, &dir, "central", &["central", "--listen", &listen])?;
+        // The sites share the pages of their program with each other, not with it.
+        let program = dir.join("central.program");
+        std::fs::copy(&setup.colony, &program)
+            .with_context(|| format!("could not copy {}", setup.colony.display()))?;
+        let central = start(&program, &dir, "central", &["central", "--listen", &listen])?;
         let client = client(&dir, port).await?;
         wait("the central orchestrator", async || Ok(client.status().await.is_ok())).await?;
         let mut sites = Vec::new();

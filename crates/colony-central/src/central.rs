@@ -122,6 +122,7 @@ impl Central {
         tasks.spawn("the API", serve(app.clone(), listener, ended.clone()));
         tasks.spawn("the Git writer", write(app.clone(), period, ended.clone()));
         tasks.spawn("the catalog", app.registries.clone().run(ended.clone()));
+        tasks.spawn("the database writer", watch(app.clone(), ended.clone()));
         tasks.spawn("signs of life", listen(app.clone(), ended.clone()));
         tasks.spawn("housekeeping", keep(app.clone(), reloader, ended));
         let answer = tasks.join().await;
@@ -160,6 +161,10 @@ async fn write(app: App, period: Duration, stop: CancellationToken) -> anyhow::R
     };
     colony_task::run(writer, app.writer.clone(), stop).await;
     Ok(())
+}
+
+async fn watch(app: App, stop: CancellationToken) -> anyhow::Result<()> {
+    app.brain.writer_watch(stop).await
 }
 
 async fn listen(app: App, stop: CancellationToken) -> anyhow::Result<()> {

@@ -29,9 +29,10 @@ use colony_margo::Digest;
 use colony_store::{CentralStore, Error, Write};
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 pub(crate) use bell::Bells;
-pub(crate) use record::{Told, batch_events, own_event};
+pub(crate) use record::{BatchNames, batch_events, own_event};
 
 use heard::Heard;
 use stage::Stage;
@@ -59,6 +60,8 @@ struct Shared {
     /// How many transactions were committed.
     commits: AtomicU64,
     head: watch::Sender<i64>,
+    /// Cancelled when the writer ends, however it does.
+    ended: CancellationToken,
     bells: Bells,
     heard: Heard,
 }
@@ -81,6 +84,7 @@ impl Brain {
             store,
             commits: AtomicU64::new(0),
             head,
+            ended: CancellationToken::new(),
             bells: Bells::default(),
             heard: Heard::default(),
         });
@@ -119,11 +123,10 @@ impl Brain {
     ) -> Result<T, E> {
         let shared = &self.shared;
         let permit = shared.entry.clone().acquire_owned().await.map_err(|_| stopping())?;
-        shared.heal().await?;
-        // From here to `staged` nothing waits: a caller that hangs up has
-        // staged all of its change or nothing.
         let (answer, end) = {
-            let mut stage = shared.stage();
+            // From here to the end of the block nothing waits: a caller that
+            // hangs up has staged all of its change or nothing.
+            let mut stage = shared.healed().await?;
             stage.fleet.change_begin();
             match act(&mut stage.fleet) {
                 Ok((answer, write)) => (answer, stage.push(write, permit)),
@@ -136,6 +139,14 @@ impl Brain {
         shared.staged.notify_one();
         end.await.unwrap_or_else(|_| Err(stopping()))?;
         Ok(answer)
+    }
+
+    /// Fails if the writer ends before `stop`: nothing could be stored any more.
+    pub(crate) async fn writer_watch(&self, stop: CancellationToken) -> anyhow::Result<()> {
+        tokio::select! {
+            () = stop.cancelled() => Ok(()),
+            () = self.shared.ended.cancelled() => anyhow::bail!("the database writer has ended"),
+        }
     }
 
     /// Commits what is staged, refuses everything after it and ends the writer.
@@ -185,11 +196,15 @@ impl Shared {
         self.staged.notify_one();
     }
 
-    /// Reads sites again whose last commit failed. Only who may stage calls it,
-    /// and after a failure nothing is staged.
-    async fn heal(&self) -> Result<(), Error> {
+    /// The stage, after sites were read again whose last commit failed. Only who
+    /// may stage calls it, and after a failure nothing is staged.
+    async fn healed(&self) -> Result<MutexGuard<'_, Stage>, Error> {
         loop {
-            let Some(site) = self.stage().doubtful.first().cloned() else { return Ok(()) };
+            let site = {
+                let stage = self.stage();
+                let Some(site) = stage.doubtful.first().cloned() else { return Ok(stage) };
+                site
+            };
             let rows = self.store.fleet_rows_of(&site).await?;
             let hashes = hashes(&self.store, &Fleet::restore(rows.clone()), &site).await?;
             let position = self.store.event_head().await?;

@@ -10,14 +10,14 @@ use colony_margo::Digest;
 use colony_store::NewEvent;
 use serde_json::Value;
 
-/// The names of the deployments a batch speaks of.
+/// The names of the deployments in a batch.
 ///
-/// A deployment may come and go within the batch, so the view is asked before
-/// and after it was folded, and the batch itself in between.
+/// A deployment may come and go within the batch, so its name is looked up in
+/// the view before and after the batch was folded, and in the batch itself.
 #[derive(Debug, Default)]
-pub(crate) struct Told(BTreeMap<DeploymentId, DeploymentName>);
+pub(crate) struct BatchNames(BTreeMap<DeploymentId, DeploymentName>);
 
-impl Told {
+impl BatchNames {
     pub(crate) fn note(&mut self, view: Option<&SiteView>, batch: &[Event]) {
         for event in batch {
             let Some(id) = event.body.deployment() else { continue };
@@ -42,14 +42,18 @@ fn name_of<'a>(
 }
 
 /// A site's events as they are stored.
-pub(crate) fn batch_events(fresh: &[Event], hashes: &[Digest], told: &Told) -> Vec<NewEvent> {
-    fresh.iter().zip(hashes).map(|(event, hash)| batch_event(event, *hash, told)).collect()
+pub(crate) fn batch_events(
+    fresh: &[Event],
+    hashes: &[Digest],
+    names: &BatchNames,
+) -> Vec<NewEvent> {
+    fresh.iter().zip(hashes).map(|(event, hash)| batch_event(event, *hash, names)).collect()
 }
 
-fn batch_event(event: &Event, hash: Digest, told: &Told) -> NewEvent {
+fn batch_event(event: &Event, hash: Digest, names: &BatchNames) -> NewEvent {
     let body = serde_json::to_value(event).unwrap_or_default();
     let kind = body.pointer("/body/kind").and_then(Value::as_str).unwrap_or("unknown");
-    let name = event.body.deployment().and_then(|it| told.0.get(it));
+    let name = event.body.deployment().and_then(|it| names.0.get(it));
     NewEvent {
         site: Some(event.site.clone()),
         incarnation: Some(event.incarnation),

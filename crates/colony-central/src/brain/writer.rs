@@ -14,6 +14,7 @@ use super::stage::{Group, Staged};
 
 /// Runs until the brain is closed and nothing waits any more.
 pub(super) async fn run(shared: Arc<Shared>) {
+    let _ended = shared.ended.clone().drop_guard();
     loop {
         let (group, closed) = {
             let mut stage = shared.stage();

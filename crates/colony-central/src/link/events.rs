@@ -14,7 +14,7 @@ use colony_store::{NewEvent, Write};
 
 use crate::app::App;
 use crate::auth::Local;
-use crate::brain::{Told, batch_events, own_event, rows_of};
+use crate::brain::{BatchNames, batch_events, own_event, rows_of};
 use crate::clock;
 use crate::command::Order;
 use crate::extract::Sent;
@@ -75,8 +75,8 @@ fn apply(
     due: &[((SiteName, DeploymentId), String)],
     now: Wall,
 ) -> Result<(Outcome, Write), Fault> {
-    let mut told = Told::default();
-    told.note(fleet.site(site), &batch.events);
+    let mut names = BatchNames::default();
+    names.note(fleet.site(site), &batch.events);
     let applied = match fleet.apply(site, &batch.events, now) {
         Ok(applied) => applied,
         Err(BatchRefusal::Gap { next_seq }) => {
@@ -84,8 +84,8 @@ fn apply(
         }
         Err(refusal) => return Err(refused(&refusal)),
     };
-    told.note(fleet.site(site), &batch.events);
-    let mut events = batch_events(&applied.fresh, &applied.hashes, &told);
+    names.note(fleet.site(site), &batch.events);
+    let mut events = batch_events(&applied.fresh, &applied.hashes, &names);
     events.extend(applied.effects.iter().filter_map(|it| flagged(it, now)));
     let answers = match &batch.answers {
         Some(it) => fleet.answers_apply(site, it).map_err(|it| Fault::not_found(it.to_string()))?,

@@ -43,8 +43,12 @@ pub struct Change {
 }
 
 impl Fleet {
-    /// Opens a change: it ends with `change_finish` or with `change_undo`.
+    /// Opens a change: it ends with `change_finish` or with `change_undo`. One
+    /// that was left open, as by a panic, is undone.
     pub fn change_begin(&mut self) {
+        if self.undo.0.is_some() {
+            self.change_undo();
+        }
         self.undo = Undo(Some(BTreeMap::new()));
     }
 

@@ -35,6 +35,19 @@ fn a_change_that_is_undone_leaves_the_fleet_as_it_was() {
 }
 
 #[test]
+fn a_change_that_was_left_open_is_undone_by_the_next() {
+    let mut fleet = fleet();
+    let before = fleet.clone();
+    fleet.change_begin();
+    fleet.heard(&home(), Wall(99)).expect("home exists");
+
+    fleet.change_begin();
+
+    assert!(fleet.change_finish().rows.is_empty());
+    assert_eq!(fleet, before);
+}
+
+#[test]
 fn an_undone_batch_of_events_can_be_applied_again() {
     let (mut central, mut plant) = synced();
     plant.deploy(&App::new("later", "1.0.0"));

@@ -122,7 +122,52 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::line;
     use super::*;
+    use crate::{Batch, Deployments, Edit};
+
+    #[tokio::test]
+    async fn equal_fetches_share_one_answer_and_references_are_read_each_time() {
+        let keep = tempfile::TempDir::new().expect("a folder");
+        let git = Deployments::hosted(keep.path()).expect("opens");
+        let (old, head) = (commit(&git, "a"), commit(&git, "b"));
+        let kept = Arc::new(Kept::new(keep.path()));
+        let fetch = body("fetch", &[format!("want {head}"), format!("have {old}"), "done".into()]);
+        let refs = body("ls-refs", &[]);
+
+        let first = kept.answer(&fetch).await.expect("answered");
+        let second = kept.answer(&fetch).await.expect("answered");
+        assert_eq!(first.as_ptr(), second.as_ptr(), "it is the same memory");
+        assert!(shows(&kept.answer(&refs).await.expect("answered"), &head));
+
+        let newer = commit(&git, "c");
+        assert!(shows(&kept.answer(&refs).await.expect("answered"), &newer));
+        let fetch =
+            body("fetch", &[format!("want {newer}"), format!("have {head}"), "done".into()]);
+        assert_ne!(kept.answer(&fetch).await.expect("answered"), first);
+    }
+
+    /// Writes a file, and says where the branch stands then.
+    fn commit(git: &Deployments, text: &str) -> String {
+        let path = format!("deployments/home/{text}.yaml");
+        let edits = vec![Edit { path, expected: None, text: Some(text.to_owned()) }];
+        let (message, author) = (text.to_owned(), "ana".to_owned());
+        let batch = Batch { message, trailers: Vec::new(), author, at_unix: 1, edits };
+        git.write(&batch).expect("written").head.expect("a commit").to_string()
+    }
+
+    fn body(command: &str, arguments: &[String]) -> Bytes {
+        let mut body = Vec::new();
+        line::text(&mut body, &format!("command={command}"));
+        line::delimiter(&mut body);
+        arguments.iter().for_each(|it| line::text(&mut body, it));
+        line::flush(&mut body);
+        Bytes::from(body)
+    }
+
+    fn shows(refs: &Bytes, head: &str) -> bool {
+        String::from_utf8_lossy(refs).contains(&format!("{head} refs/heads/main"))
+    }
 
     #[test]
     fn the_newest_answers_are_kept_up_to_a_count_and_a_size() {

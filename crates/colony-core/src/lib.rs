@@ -6,6 +6,7 @@
 //! caller says what it observed, what time it is and which random number to use.
 
 pub mod attempt;
+pub mod choice;
 pub mod code;
 pub mod document;
 pub mod event;

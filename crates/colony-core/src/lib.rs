@@ -13,6 +13,7 @@ pub mod event;
 pub mod fleet;
 pub mod id;
 pub mod node;
+pub mod orders;
 pub mod rollup;
 pub mod site;
 pub mod state;

@@ -20,8 +20,8 @@ mod effect;
 mod fold;
 mod join;
 mod moving;
+mod order_state;
 mod pen;
-mod plan;
 mod rollout;
 mod row;
 mod seed;
@@ -41,12 +41,12 @@ pub use changed::{Changed, RowKey};
 pub use effect::{Effect, Revert, RevertDecision, RevertSkip, revert_decision};
 pub use join::{HEARD_RECENTLY, JoinRefusal};
 pub use moving::Flag;
-pub use plan::{PlanState, plan_state};
+pub use order_state::ReportedSite;
 pub use rollout::RolloutView;
 pub use row::{Row, RowBody};
 pub use seed::{LeftOut, Seeded};
 pub use standing::Standing;
-pub use tally::{Share, Tally};
+pub use tally::Share;
 pub use target::Target;
 pub use view::{
     Archive, DeploymentView, Head, HeldHistory, HeldRemoval, Holds, NodeView, PlacementView,

@@ -19,6 +19,7 @@ mod liveness;
 mod manifest;
 mod member;
 mod moving;
+mod order_state;
 mod place;
 mod placement;
 mod refused;

@@ -14,6 +14,7 @@ pub mod fleet;
 pub mod id;
 pub mod node;
 pub mod orders;
+pub mod plan;
 pub mod rollup;
 pub mod site;
 pub mod state;

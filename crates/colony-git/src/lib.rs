@@ -30,4 +30,4 @@ mod writer;
 pub use error::Error;
 pub use reader::{Stats, Watch};
 pub use remote::{Auth, Remote, Secret};
-pub use writer::{Batch, Commit, Conflict, Deployments, Edit, Origin, Written};
+pub use writer::{Batch, Commit, Conflict, Deployments, Edit, Origin, Written, unified_diff};

@@ -1,9 +1,7 @@
 //! What a deployment's file says of its application.
 
+use colony_core::document::version;
 use colony_margo::ApplicationDeployment;
-
-/// The label that carries the version of the application.
-pub(crate) const VERSION_LABEL: &str = "colony-version";
 
 /// What people want to know of a file without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,10 +17,9 @@ impl Facts {
     }
 
     pub(crate) fn of(deployment: &ApplicationDeployment) -> Facts {
-        let first = deployment.spec.profile.components.first();
-        let revision = || first.map(|it| it.properties.revision.to_string()).unwrap_or_default();
-        let label = deployment.metadata.labels.get(VERSION_LABEL).cloned();
-        let version = label.unwrap_or_else(revision);
-        Facts { application: deployment.spec.application_id.to_string(), version }
+        Facts {
+            application: deployment.spec.application_id.to_string(),
+            version: version(deployment),
+        }
     }
 }

@@ -16,7 +16,7 @@ use colony_core::site::SiteSettings;
 use colony_git::{Deployments, Error, Origin};
 use tokio::sync::watch;
 
-pub(crate) use facts::{Facts, VERSION_LABEL};
+pub(crate) use facts::Facts;
 
 /// How many files' facts are remembered.
 const FACTS_LIMIT: usize = 20_000;

@@ -129,6 +129,17 @@ pub fn workload(spec: &ApplicationDeployment) -> Digest {
     Digest::of(&canonical::to_vec(&value))
 }
 
+/// The label that carries the version of the application.
+pub const VERSION_LABEL: &str = "colony-version";
+
+/// The version of the application a file deploys: by its label, else that of
+/// its first component.
+pub fn version(spec: &ApplicationDeployment) -> String {
+    let first = spec.spec.profile.components.first();
+    let revision = || first.map(|it| it.properties.revision.to_string()).unwrap_or_default();
+    spec.metadata.labels.get(VERSION_LABEL).cloned().unwrap_or_else(revision)
+}
+
 fn remove(value: &mut Value, path: &[&str]) {
     let Some((last, parents)) = path.split_last() else { return };
     let parent = parents.iter().try_fold(value, |it, key| it.get_mut(key));

@@ -20,6 +20,7 @@ use colony_core::id::{BlobId, GitRevision};
 use gix::{ObjectId, Repository};
 
 pub use batch::{Batch, Commit, Conflict, Edit, Written};
+pub use diff::unified_diff;
 pub use origin::Origin;
 
 use crate::cache::Cache;

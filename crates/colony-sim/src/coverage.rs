@@ -64,6 +64,7 @@ pub(crate) enum Trial {
     LabelCanary,
     LabelGained,
     LabelLost,
+    PlanCompared,
 }
 
 kinds!(TRIALS, trial_name, Trial {
@@ -78,6 +79,7 @@ kinds!(TRIALS, trial_name, Trial {
     LabelCanary = "canary chosen by label",
     LabelGained = "label gained under way",
     LabelLost = "label lost under way",
+    PlanCompared = "plan compared",
 });
 
 /// How often each thing was met.

@@ -91,8 +91,7 @@ pub fn check(action: &Action, state: &impl OrderState) -> Result<(), Refusal> {
     let found = deployment.and_then(|it| state.deployment(it));
     let checked = match (deployment, &found) {
         (Some(id), None) => Err(OrderReason::UnknownDeployment(id.clone())),
-        (_, Some(found)) => check_deployment(action, found, state),
-        (None, None) => check_site(action, state),
+        (Some(_) | None, found) => check_known(action, found.as_ref(), state),
     };
     checked.map_err(|reason| Refusal {
         site: state.site().clone(),
@@ -123,45 +122,63 @@ fn deployment_of(action: &Action) -> Option<&DeploymentId> {
     }
 }
 
-fn check_site(action: &Action, state: &impl OrderState) -> Result<(), OrderReason> {
-    match action {
-        Action::ReleaseHold { scope } if !state.is_held(scope) => Err(OrderReason::NotHeld),
-        Action::ReleaseRemoval if !state.holds_removal() => Err(OrderReason::NoRemovalHeld),
-        Action::AcceptHistory { commit } if state.held_history() != Some(commit) => {
-            Err(OrderReason::NoHistoryHeld(commit.clone()))
-        }
-        Action::Cordon { node } | Action::Uncordon { node } | Action::Retire { node }
-            if !state.has_node(node) =>
-        {
-            Err(OrderReason::UnknownNode(node.clone()))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn check_deployment(
+/// The rules, for an order whose deployment is at the site if it names one.
+fn check_known(
     action: &Action,
-    it: &DeploymentState,
+    found: Option<&DeploymentState>,
     state: &impl OrderState,
 ) -> Result<(), OrderReason> {
+    let Some(it) = found else { return check_site(action, state) };
     match action {
-        Action::ReleaseHold { scope } if !state.is_held(scope) => Err(OrderReason::NotHeld),
-        Action::ReleaseQuarantine { .. } if !it.releasable => Err(OrderReason::NothingQuarantined),
+        Action::ReleaseHold { scope } => ensure(state.is_held(scope), OrderReason::NotHeld),
+        Action::ReleaseQuarantine { .. } => ensure(it.releasable, OrderReason::NothingQuarantined),
         Action::Retry { node, .. } => it.check_retry(node.as_ref()),
         Action::Rollback { .. } => it.check_rollback(),
         Action::Promote { .. } => it.check_promote(),
         Action::Pause { .. } => it.check_pause(),
-        Action::Resume { .. } if it.paused_by.is_none() => Err(OrderReason::NotPaused),
+        Action::Resume { .. } => ensure(it.paused_by.is_some(), OrderReason::NotPaused),
         Action::Abort { .. } => it.check_rollout(),
         Action::Force { node, .. } => it.check_force(node.as_ref()),
-        _ => Ok(()),
+        Action::Hold { .. }
+        | Action::ReleaseRemoval
+        | Action::AcceptHistory { .. }
+        | Action::Cordon { .. }
+        | Action::Uncordon { .. }
+        | Action::Retire { .. } => Ok(()),
     }
+}
+
+fn check_site(action: &Action, state: &impl OrderState) -> Result<(), OrderReason> {
+    match action {
+        Action::ReleaseHold { scope } => ensure(state.is_held(scope), OrderReason::NotHeld),
+        Action::ReleaseRemoval => ensure(state.holds_removal(), OrderReason::NoRemovalHeld),
+        Action::AcceptHistory { commit } => {
+            let held = state.held_history() == Some(commit);
+            ensure(held, OrderReason::NoHistoryHeld(commit.clone()))
+        }
+        Action::Cordon { node } | Action::Uncordon { node } | Action::Retire { node } => {
+            ensure(state.has_node(node), OrderReason::UnknownNode(node.clone()))
+        }
+        Action::Hold { .. }
+        | Action::ReleaseQuarantine { .. }
+        | Action::Retry { .. }
+        | Action::Rollback { .. }
+        | Action::Promote { .. }
+        | Action::Pause { .. }
+        | Action::Resume { .. }
+        | Action::Abort { .. }
+        | Action::Force { .. } => Ok(()),
+    }
+}
+
+fn ensure(holds: bool, reason: OrderReason) -> Result<(), OrderReason> {
+    if holds { Ok(()) } else { Err(reason) }
 }
 
 impl DeploymentState {
     fn any(&self, node: Option<&NodeName>, is: impl Fn(State) -> bool) -> bool {
         let chosen = self.placements.iter().filter(|it| node.is_none_or(|node| *node == it.0));
-        chosen.into_iter().any(|it| is(it.1))
+        chosen.map(|it| it.1).any(is)
     }
 
     fn check_retry(&self, node: Option<&NodeName>) -> Result<(), OrderReason> {

@@ -4,7 +4,7 @@ use crate::event::{HoldScope, StepStanding};
 use crate::fleet::{DeploymentView, SiteView};
 use crate::id::{DeploymentId, GitRevision, NodeName, SiteName};
 use crate::orders::{DeploymentState, OrderState, StepState};
-use crate::site::Action;
+use crate::site::{Action, Command};
 
 /// A site with its name. Orders that the site has not acknowledged count as
 /// executed, because orders are executed in sequence.
@@ -44,10 +44,12 @@ impl OrderState for ReportedSite<'_> {
     }
 
     fn is_held(&self, scope: &HoldScope) -> bool {
-        let ordered = self.last_order(|it| match it {
-            Action::Hold { scope: held, .. } if held == scope => Some(true),
-            Action::ReleaseHold { scope: released } if released == scope => Some(false),
-            _ => None,
+        let ordered = self.last_order(|it| {
+            if let Action::Hold { scope: held, .. } = &it.action {
+                return (held == scope).then_some(true);
+            }
+            let Action::ReleaseHold { scope: released } = &it.action else { return None };
+            (released == scope).then_some(false)
         });
         ordered.unwrap_or_else(|| self.view.holds.holds.contains_key(scope))
     }
@@ -63,25 +65,24 @@ impl OrderState for ReportedSite<'_> {
 
 impl ReportedSite<'_> {
     fn paused_by(&self, deployment: &DeploymentView) -> Option<String> {
-        let commands = self.view.commands.values().rev();
-        let mut ordered = commands.filter_map(|it| match &it.action {
-            Action::Pause { deployment: id, .. } if *id == deployment.id => {
-                Some(Some(it.by.clone()))
+        let own = |it: &DeploymentId| *it == deployment.id;
+        let ordered = self.last_order(|it| {
+            if let Action::Pause { deployment, .. } = &it.action {
+                return own(deployment).then(|| Some(it.by.clone()));
             }
-            Action::Resume { deployment: id } | Action::Abort { deployment: id, .. }
-                if *id == deployment.id =>
-            {
-                Some(None)
-            }
-            _ => None,
+            let (Action::Resume { deployment } | Action::Abort { deployment, .. }) = &it.action
+            else {
+                return None;
+            };
+            own(deployment).then_some(None)
         });
         let reported = || deployment.rollout.as_ref()?.paused.as_ref().map(|it| it.by.clone());
-        ordered.next().unwrap_or_else(reported)
+        ordered.unwrap_or_else(reported)
     }
 
     /// What follows from the last order about something.
-    fn last_order<T>(&self, effect: impl Fn(&Action) -> Option<T>) -> Option<T> {
-        self.view.commands.values().rev().find_map(|it| effect(&it.action))
+    fn last_order<T>(&self, effect: impl Fn(&Command) -> Option<T>) -> Option<T> {
+        self.view.commands.values().rev().find_map(effect)
     }
 }
 

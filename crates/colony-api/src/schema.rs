@@ -80,6 +80,6 @@ pub enum SitePresence {
     /// Added; no orchestrator has joined yet.
     Expected,
     Online,
-    /// Not heard for 45 s.
+    /// Not heard for a minute.
     Offline,
 }

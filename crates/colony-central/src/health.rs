@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
+use colony_core::fleet::{SitePresence, SiteView};
 use colony_core::state::State as Placed;
 use colony_wfm::Readiness;
 
@@ -50,10 +51,7 @@ async fn measure(app: &App) -> Result<(), Fault> {
     let nodes = || views().flat_map(|it| it.nodes.values());
     let placements = || views().flat_map(|it| it.placements.values()).flat_map(|it| it.values());
     let now = clock::wall();
-    let silent = |it: &&colony_core::fleet::SiteView| {
-        let heard = it.head.last_heard;
-        heard.is_none_or(|it| now.since(it) >= colony_core::fleet::SITE_SILENT)
-    };
+    let silent = |it: &&SiteView| it.presence(now) != SitePresence::Online;
     let failed = placements().filter(|it| matches!(it.state, Placed::Failed(_))).count();
     let m = &app.metrics;
     m.ready.set(i64::from(ready));

@@ -6,12 +6,15 @@
 //! caller says what it observed, what time it is and which random number to use.
 
 pub mod attempt;
+pub mod choice;
 pub mod code;
 pub mod document;
 pub mod event;
 pub mod fleet;
 pub mod id;
 pub mod node;
+pub mod orders;
+pub mod plan;
 pub mod rollup;
 pub mod site;
 pub mod state;

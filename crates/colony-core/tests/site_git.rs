@@ -149,7 +149,10 @@ fn held_removal_happens_when_it_is_released() {
     plant.command(Action::ReleaseRemoval).expect("released");
     plant.converge();
     check(&plant, "");
-    assert_eq!(plant.command(Action::ReleaseRemoval), Err("no removal is held".to_owned()));
+    assert_eq!(
+        plant.command(Action::ReleaseRemoval),
+        Err("nothing to release: no removal is held at home".to_owned())
+    );
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn refused_release_leaves_a_pause_alone() {
     let (deployment, note) = (deployment_id("hello"), "a look first".to_owned());
     plant.command(Action::Pause { deployment: deployment.clone(), note }).expect("paused");
     let before = plant.site.deployment(&deployment).expect("it is there").rollout().clone();
-    let nothing = "nothing of it is quarantined, rejected or stopped";
+    let nothing = "nothing to release: no version of hello is quarantined at home";
     refuses(&mut plant, Action::ReleaseQuarantine { deployment: deployment.clone() }, nothing);
     assert_eq!(*plant.site.deployment(&deployment).expect("it is there").rollout(), before);
 }
@@ -57,10 +57,10 @@ fn refused_release_leaves_a_pause_alone() {
 fn order_for_what_is_not_here_says_so() {
     let mut plant = plant("a");
     let (deployment, node) = (deployment_id("other"), "b".parse().expect("a name"));
-    let unknown = format!("deployment {deployment} is not at this site");
+    let unknown = format!("deployment {deployment} is not at home");
     refuses(&mut plant, Action::Rollback { deployment: deployment.clone() }, &unknown);
     refuses(&mut plant, Action::Retry { deployment, node: None }, &unknown);
-    refuses(&mut plant, Action::Cordon { node }, "node b has not joined this site");
+    refuses(&mut plant, Action::Cordon { node }, "node b has not joined home");
 }
 
 #[test]
@@ -78,7 +78,11 @@ fn order_is_good_up_to_the_moment_it_expires() {
 #[test]
 fn nothing_is_released_where_nothing_was_refused() {
     let mut plant = installed("a");
-    refuses(&mut plant, release(), "nothing of it is quarantined, rejected or stopped");
+    refuses(
+        &mut plant,
+        release(),
+        "nothing to release: no version of hello is quarantined at home",
+    );
 }
 
 #[test]
@@ -163,7 +167,7 @@ fn nobody_is_woken_for_a_try_that_was_made_by_hand() {
 #[test]
 fn the_first_revision_is_not_rolled_back_to_nothing() {
     let mut plant = installed("a");
-    refuses(&mut plant, rollback(), "no earlier revision is known to go back to");
+    refuses(&mut plant, rollback(), "no earlier revision of hello is known at home");
     plant.pass(1);
     check(&plant, "a INSTALLED 1");
 }

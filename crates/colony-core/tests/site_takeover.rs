@@ -134,7 +134,10 @@ fn retry_starts_what_failed_at_once() {
     let retry = Action::Retry { deployment: deployment_id("hello"), node: None };
     plant.command(retry.clone()).expect("it failed");
     check(&plant, "hello@a INSTALLING 1.0.0");
-    assert_eq!(plant.command(retry), Err("nothing of it has failed".to_owned()));
+    assert_eq!(
+        plant.command(retry),
+        Err("nothing to retry: hello has not failed at home".to_owned())
+    );
 }
 
 #[test]
@@ -162,7 +165,10 @@ fn operator_rolls_back_to_the_last_good_revision() {
     plant.command(back.clone()).expect("1.0.0 is known");
     check(&plant, "hello@a ROLLINGBACK 1.0.0");
     plant.converge();
-    assert_eq!(plant.command(back), Err("it is rolled back already".to_owned()));
+    assert_eq!(
+        plant.command(back),
+        Err("hello is already rolled back at home: the version in Git is quarantined".to_owned())
+    );
 }
 
 #[test]

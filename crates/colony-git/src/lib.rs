@@ -33,4 +33,4 @@ pub use error::Error;
 pub use limit::FetchLimits;
 pub use reader::{Stats, Watch};
 pub use remote::{Auth, Remote, Secret};
-pub use writer::{Batch, Commit, Conflict, Deployments, Edit, SiteParts, Written};
+pub use writer::{Batch, Commit, Conflict, Deployments, Edit, SiteParts, Written, unified_diff};

@@ -36,6 +36,7 @@ pub(crate) enum Trial {
     LabelCanary,
     LabelGained,
     LabelLost,
+    PlanCompared,
 }
 
 kinds!(TRIALS, trial_name, Trial {
@@ -50,6 +51,7 @@ kinds!(TRIALS, trial_name, Trial {
     LabelCanary = "canary chosen by label",
     LabelGained = "label gained under way",
     LabelLost = "label lost under way",
+    PlanCompared = "plan compared",
 });
 
 /// How often each thing was met.

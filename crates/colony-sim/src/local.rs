@@ -187,7 +187,11 @@ impl World {
         let Some(commit) = self.git.fetch(&local.name, local.core.git(), local.full) else {
             return;
         };
+        let expected = self.expect_plan(site, &commit);
         let Some(step) = self.local_step(site, Input::Commit(commit)) else { return };
+        if let Some(expected) = expected {
+            self.check_plan(site, &expected, &step);
+        }
         self.sites[site].full = matches!(step.refused, Some(Refused::OtherBase { .. }));
     }
 

@@ -27,7 +27,9 @@ pub use deployment::{
 pub use event::{EventPage, EventView};
 pub use node::{NodePlacement, NodeView};
 pub use placement::{Deferred, FailureView, PlacementView};
-pub use plan::{DeployAnswer, FileDiff, ParameterChange, PlanAction, PlanTarget, PlanView};
+pub use plan::{
+    DeployAnswer, FileDiff, PlanAction, PlanPull, PlanStep, PlanTarget, PlanView, ValueChange,
+};
 pub use site::{HoldView, NodeCounts, SiteView};
 pub use status::{Attention, DeploymentSummary, Role, StatusView};
 pub use talk::{

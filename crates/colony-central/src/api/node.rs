@@ -21,7 +21,7 @@ pub(crate) async fn cordon(
     State(app): State<App>,
     operator: Operator,
     Path(path): Path<(String, String)>,
-) -> Result<super::meant::Taken, Fault> {
+) -> Result<super::order_targets::OrderAnswer, Fault> {
     order(&app, &operator, &path, |node| Action::Cordon { node }, "gets nothing new").await
 }
 
@@ -34,7 +34,7 @@ pub(crate) async fn uncordon(
     State(app): State<App>,
     operator: Operator,
     Path(path): Path<(String, String)>,
-) -> Result<super::meant::Taken, Fault> {
+) -> Result<super::order_targets::OrderAnswer, Fault> {
     order(&app, &operator, &path, |node| Action::Uncordon { node }, "takes deployments again").await
 }
 
@@ -47,7 +47,7 @@ pub(crate) async fn retire(
     State(app): State<App>,
     operator: Operator,
     Path(path): Path<(String, String)>,
-) -> Result<super::meant::Taken, Fault> {
+) -> Result<super::order_targets::OrderAnswer, Fault> {
     order(&app, &operator, &path, |node| Action::Retire { node }, "is given up for good").await
 }
 
@@ -57,12 +57,12 @@ async fn order(
     path: &(String, String),
     action: impl FnOnce(NodeName) -> Action,
     what: &str,
-) -> Result<super::meant::Taken, Fault> {
+) -> Result<super::order_targets::OrderAnswer, Fault> {
     let (site, node) = named(operator, Role::Operator, path)?;
     view::node_exists(app, &site, &node).await?;
     let orders = [(site.clone(), action(node.clone()))];
     let event = command::give(app, operator, &orders, None).await?;
-    super::meant::taken(app, format!("node {site}/{node} {what}"), &orders, event).await
+    super::order_targets::answer(app, format!("node {site}/{node} {what}"), &orders, event).await
 }
 
 fn named(

@@ -4,12 +4,10 @@ use axum::extract::{Path, State};
 use colony_api::request::{Hold, QuarantineRelease, Release, Retry};
 use colony_api::view::Accepted;
 use colony_core::event::HoldScope;
-use colony_core::fleet::SiteView;
 use colony_core::id::{DeploymentId, NodeName};
 use colony_core::site::Action;
-use colony_core::state::State as Placed;
 
-use super::meant::{Meant, Taken, give, when_done};
+use super::order_targets::{OrderAnswer, OrderTargets, give};
 use crate::app::App;
 use crate::auth::Operator;
 use crate::extract::{Sent, name};
@@ -25,13 +23,14 @@ pub(crate) async fn hold(
     operator: Operator,
     Path(handle): Path<String>,
     Sent(request): Sent<Hold>,
-) -> Result<Taken, Fault> {
+) -> Result<OrderAnswer, Fault> {
     let note = request.note;
-    let meant = Meant { app: &app, operator: &operator, handle: &handle, sites: &request.sites };
+    let targets =
+        OrderTargets { app: &app, operator: &operator, handle: &handle, sites: &request.sites };
     let (handle, orders) =
-        meant.orders(|_, it| Ok(Action::Hold { scope: scope(&it.id), note: note.clone() })).await?;
-    let said = format!("{handle} is held");
-    give(&app, &operator, Some(&handle), orders, said).await
+        targets.orders(|it| Action::Hold { scope: scope(&it.id), note: note.clone() }).await?;
+    let sentence = format!("{handle} is on hold");
+    give(&app, &operator, Some(&handle), orders, sentence).await
 }
 
 /// Let a deployment go on
@@ -44,18 +43,13 @@ pub(crate) async fn release(
     operator: Operator,
     Path(handle): Path<String>,
     Sent(request): Sent<Release>,
-) -> Result<Taken, Fault> {
-    let meant = Meant { app: &app, operator: &operator, handle: &handle, sites: &request.sites };
-    let (handle, orders) = meant
-        .orders(|view, it| {
-            let scope = scope(&it.id);
-            is_held(view, &scope)
-                .then_some(Action::ReleaseHold { scope })
-                .ok_or("it is not on hold")
-        })
-        .await?;
-    let said = format!("{handle} goes on");
-    give(&app, &operator, Some(&handle), orders, said).await
+) -> Result<OrderAnswer, Fault> {
+    let targets =
+        OrderTargets { app: &app, operator: &operator, handle: &handle, sites: &request.sites };
+    let (handle, orders) =
+        targets.orders(|it| Action::ReleaseHold { scope: scope(&it.id) }).await?;
+    let sentence = format!("{handle} goes on");
+    give(&app, &operator, Some(&handle), orders, sentence).await
 }
 
 /// Try what failed again, at once
@@ -68,7 +62,7 @@ pub(crate) async fn retry(
     operator: Operator,
     Path(handle): Path<String>,
     Sent(request): Sent<Retry>,
-) -> Result<Taken, Fault> {
+) -> Result<OrderAnswer, Fault> {
     let mut sites = request.sites.clone();
     let node = match request.node.as_deref().map(|it| it.split_once('/')) {
         None => None,
@@ -78,19 +72,12 @@ pub(crate) async fn retry(
             Some(name::<NodeName>("node", node)?)
         }
     };
-    let meant = Meant { app: &app, operator: &operator, handle: &handle, sites: &sites };
-    let (handle, orders) = meant
-        .orders(|view, it| {
-            let failed = view.placements_of(&it.id).any(|it| {
-                matches!(it.state, Placed::Failed(_))
-                    && node.as_ref().is_none_or(|n| *n == it.id.node)
-            });
-            let again = || Action::Retry { deployment: it.id.clone(), node: node.clone() };
-            failed.then(again).ok_or("nothing of it has failed")
-        })
+    let targets = OrderTargets { app: &app, operator: &operator, handle: &handle, sites: &sites };
+    let (handle, orders) = targets
+        .orders(|it| Action::Retry { deployment: it.id.clone(), node: node.clone() })
         .await?;
-    let said = format!("what failed of {handle} is tried again");
-    give(&app, &operator, Some(&handle), orders, said).await
+    let sentence = format!("{handle} is tried again where it failed");
+    give(&app, &operator, Some(&handle), orders, sentence).await
 }
 
 /// Let a quarantined revision try again
@@ -103,32 +90,13 @@ pub(crate) async fn quarantine_release(
     operator: Operator,
     Path(handle): Path<String>,
     Sent(request): Sent<QuarantineRelease>,
-) -> Result<Taken, Fault> {
-    let meant = Meant { app: &app, operator: &operator, handle: &handle, sites: &request.sites };
-    let (handle, orders) = meant
-        .orders(|_, it| {
-            let condemned =
-                !it.quarantine.is_empty() || !it.rejected.is_empty() || it.stopped.is_some();
-            let release = || Action::ReleaseQuarantine { deployment: it.id.clone() };
-            condemned.then(release).ok_or("nothing of it is quarantined")
-        })
-        .await?;
-    let said = format!("what was quarantined of {handle} may be tried again");
-    give(&app, &operator, Some(&handle), orders, said).await
-}
-
-/// Also what is ordered already counts.
-pub(super) fn is_held(site: &SiteView, scope: &HoldScope) -> bool {
-    let ordered = when_done(site, |order| holds(order, scope));
-    ordered.unwrap_or_else(|| site.holds.holds.contains_key(scope))
-}
-
-fn holds(action: &Action, about: &HoldScope) -> Option<bool> {
-    if let Action::Hold { scope, .. } = action {
-        return (scope == about).then_some(true);
-    }
-    let Action::ReleaseHold { scope } = action else { return None };
-    (scope == about).then_some(false)
+) -> Result<OrderAnswer, Fault> {
+    let targets =
+        OrderTargets { app: &app, operator: &operator, handle: &handle, sites: &request.sites };
+    let (handle, orders) =
+        targets.orders(|it| Action::ReleaseQuarantine { deployment: it.id.clone() }).await?;
+    let sentence = format!("the quarantined versions of {handle} may be tried again");
+    give(&app, &operator, Some(&handle), orders, sentence).await
 }
 
 fn scope(id: &DeploymentId) -> HoldScope {

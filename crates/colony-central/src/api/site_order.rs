@@ -4,12 +4,12 @@ use axum::extract::{Path, State};
 use colony_api::request::{Hold, Release, ReleaseWhat};
 use colony_api::view::Accepted;
 use colony_core::event::HoldScope;
-use colony_core::fleet::SiteView;
+use colony_core::fleet::{ReportedSite, SiteView};
 use colony_core::id::SiteName;
+use colony_core::orders;
 use colony_core::site::Action;
 
-use super::meant::{Taken, give};
-use super::order::is_held;
+use super::order_targets::{OrderAnswer, give};
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::extract::{Sent, name};
@@ -26,10 +26,11 @@ pub(crate) async fn hold(
     operator: Operator,
     Path(site): Path<String>,
     Sent(request): Sent<Hold>,
-) -> Result<Taken, Fault> {
+) -> Result<OrderAnswer, Fault> {
     let site = known(&app, &operator, &site).await?;
     let action = Action::Hold { scope: HoldScope::Site, note: request.note };
-    give(&app, &operator, None, vec![(site.clone(), action)], format!("site {site} is held")).await
+    give(&app, &operator, None, vec![(site.clone(), action)], format!("site {site} is on hold"))
+        .await
 }
 
 /// Let a site go on
@@ -42,29 +43,30 @@ pub(crate) async fn release(
     operator: Operator,
     Path(site): Path<String>,
     Sent(request): Sent<Release>,
-) -> Result<Taken, Fault> {
+) -> Result<OrderAnswer, Fault> {
     let site = known(&app, &operator, &site).await?;
     let action = {
         let fleet = app.brain.read().await?;
-        fleet.site(&site).and_then(|it| released(request.what, it))
-    };
-    let Some(action) = action else {
-        return Err(Fault::refused(format!("nothing of that kind is held at site {site}")));
+        let view =
+            fleet.site(&site).ok_or_else(|| Fault::not_found(format!("no site `{site}`")))?;
+        let action = release_of(request.what, view, &site)?;
+        let checked = orders::check(&action, &ReportedSite { name: &site, view });
+        checked.map_err(|it| Fault::refused(it.to_string()))?;
+        action
     };
     give(&app, &operator, None, vec![(site.clone(), action)], format!("site {site} goes on")).await
 }
 
-/// What lets go of that which is held, if something is.
-fn released(what: ReleaseWhat, site: &SiteView) -> Option<Action> {
-    let (scope, held) = (HoldScope::Site, &site.holds);
-    match what {
-        ReleaseWhat::Hold => is_held(site, &scope).then_some(Action::ReleaseHold { scope }),
-        ReleaseWhat::Removal => held.removal.as_ref().map(|_| Action::ReleaseRemoval),
+fn release_of(what: ReleaseWhat, view: &SiteView, site: &SiteName) -> Result<Action, Fault> {
+    Ok(match what {
+        ReleaseWhat::Hold => Action::ReleaseHold { scope: HoldScope::Site },
+        ReleaseWhat::Removal => Action::ReleaseRemoval,
         ReleaseWhat::History => {
-            let commit = held.history.as_ref().map(|it| it.commit.clone());
-            commit.map(|commit| Action::AcceptHistory { commit })
+            let held = view.holds.history.as_ref().map(|it| it.commit.clone());
+            let none = || format!("nothing to accept: no rewritten history is held at {site}");
+            Action::AcceptHistory { commit: held.ok_or_else(|| Fault::refused(none()))? }
         }
-    }
+    })
 }
 
 async fn known(app: &App, operator: &Operator, site: &str) -> Result<SiteName, Fault> {

@@ -1,4 +1,4 @@
-//! Stores the intent of a plan, before anybody is told that it was accepted.
+//! Stores the intent of a plan before it is answered.
 
 use std::time::Duration;
 
@@ -31,11 +31,18 @@ pub(crate) async fn apply(
     expected: Option<&str>,
 ) -> Result<DeployAnswer, Fault> {
     if let Some(expected) = expected.filter(|it| *it != plan.view.hash) {
-        let detail = format!("the plan is {}, no longer {expected}; plan again", plan.view.hash);
+        let detail = format!(
+            "Git changed after the plan {expected} was made; run the command again to see the \
+             plan {}",
+            plan.view.hash
+        );
         return Err(Kind::PlanChanged.problem(detail).into());
     }
     if dry_run || (plan.edits.is_empty() && plan.commands.is_empty()) {
         return Ok(DeployAnswer { plan: plan.view, accepted: false, event: None });
+    }
+    if let Some(refusal) = &plan.view.refusal {
+        return Err(Fault::refused(refusal));
     }
     crate::writer::must_be_writable(plan.edits.iter().map(|it| &it.1))?;
     let event = Some(crate::view::event_id(app, *app.brain.head().borrow()));

@@ -1,12 +1,10 @@
-//! `delete`: the files go, the sites take the workloads away.
-
-use std::collections::BTreeSet;
+//! `delete`: the files go, the sites remove the workloads.
 
 use colony_core::id::{DeploymentId, DeploymentName, SiteName};
 use colony_core::site::Action;
 
-use super::place::{Place, places};
-use super::{Next, Plan, said, target, view};
+use super::survey::{DefaultSites, Survey, survey};
+use super::{Next, Plan, render, sites_text, view};
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::fault::Fault;
@@ -23,81 +21,64 @@ pub(crate) async fn delete(
     force: bool,
 ) -> Result<Plan, Fault> {
     operator.must_be(Role::Operator)?;
-    let mut found = places(app, operator, name, sites).await?;
-    let named: BTreeSet<&str> = sites.iter().map(String::as_str).collect();
-    let meant = |it: &SiteName| named.is_empty() || named.contains(it.as_str());
-    let mut leaving = leaving(app, operator, name).await?;
-    leaving.retain(meant);
-    if found.iter().all(|it| it.file.is_none()) && leaving.is_empty() {
+    let survey = survey(app, operator, name, sites, DefaultSites::Existing).await?;
+    let leaving = leaving(&survey, name, sites);
+    let mut found = survey.places.clone();
+    found.retain(|it| it.file.is_some());
+    if found.is_empty() && leaving.is_empty() {
         return Err(no_deployment(&*app.brain.read().await?, operator, name));
     }
     let all = found.iter().map(|it| &it.site).chain(&leaving);
     all.into_iter().try_for_each(|it| operator.must_be_at(Role::Operator, it))?;
-    check(app, name, &found, force).await?;
+    check(&survey, name, force)?;
     let application = found.iter().find_map(|it| it.deployed.as_ref());
     let application = application.map(|it| Facts::of(it).application).unwrap_or_default();
     let mut plan = Plan::new(view(name, &application), String::new());
-    found.retain(|it| it.file.is_some());
     for place in &found {
-        plan.next.push(Next { site: place.site.clone(), text: None, fresh: false });
+        plan.next.push(Next::new(&place.site, None));
         plan.edit(&place.site, place.path(name), place.file.as_ref(), None);
     }
     if force {
-        (plan.commands, plan.forces) = forced(app, name, &found, leaving).await?;
+        let others = leaving.iter().filter(|it| !found.iter().any(|at| at.site == **it));
+        plan.next.extend(others.map(|it| Next::new(it, None)));
+        (plan.commands, plan.forces) = forced(&survey, name, &plan.next);
     }
-    plan.message = format!("Delete {name} at {}", said(&plan.sites()));
-    target::fill(app, &mut plan, name).await?;
+    plan.message = format!("Delete {name} at {}", sites_text(&plan.sites()));
+    render::complete(&mut plan, name, &survey.snapshot);
     Ok(plan)
 }
 
-/// The sites that take it away already.
-async fn leaving(
-    app: &App,
-    operator: &Operator,
-    name: &DeploymentName,
-) -> Result<Vec<SiteName>, Fault> {
-    let fleet = app.brain.read().await?;
-    let sites = fleet.sites_of(name).map(|it| it.0.clone());
-    Ok(sites.filter(|it| operator.sees(it)).collect())
+/// The selected sites that still have something of it.
+fn leaving(survey: &Survey, name: &DeploymentName, named: &[String]) -> Vec<SiteName> {
+    let selected = |it: &SiteName| named.is_empty() || named.iter().any(|at| at == it.as_str());
+    let sites = survey.snapshot.sites.iter();
+    let has = sites.filter(|it| it.1.view.deployments_named(name).next().is_some());
+    has.map(|it| it.0.clone()).filter(selected).collect()
 }
 
-async fn check(
-    app: &App,
-    name: &DeploymentName,
-    places: &[Place],
-    force: bool,
-) -> Result<(), Fault> {
-    let fleet = app.brain.read().await?;
-    let Err(refusals) = fleet.delete_check(name, force) else { return Ok(()) };
-    let meant: Vec<String> = refusals
-        .iter()
-        .filter(|(site, ..)| places.iter().any(|it| it.site == *site))
-        .map(|(site, node, refusal)| format!("{site}/{node}: {refusal}"))
-        .collect();
-    match meant.is_empty() {
+fn check(survey: &Survey, name: &DeploymentName, force: bool) -> Result<(), Fault> {
+    let refused = survey.places.iter().flat_map(|place| {
+        let refusals = survey.view(&place.site).map(|it| it.delete_check(name, force));
+        let text = |(node, refusal)| format!("{}/{node}: {refusal}", place.site);
+        refusals.unwrap_or_default().into_iter().map(text)
+    });
+    let refused: Vec<String> = refused.collect();
+    match refused.is_empty() {
         true => Ok(()),
         false => {
-            Err(Fault::refused(format!("{}; `--force` deletes all the same", meant.join("; "))))
+            Err(Fault::refused(format!("{}; `--force` deletes all the same", refused.join("; "))))
         }
     }
 }
 
 type Forced = (Vec<(SiteName, Action)>, Vec<(SiteName, DeploymentId)>);
 
-/// What ends the wait for a confirmation: an order where the site takes it away
-/// already, else a wish that becomes one when the site has seen the removal.
-async fn forced(
-    app: &App,
-    name: &DeploymentName,
-    places: &[Place],
-    leaving: Vec<SiteName>,
-) -> Result<Forced, Fault> {
-    let sites: BTreeSet<SiteName> =
-        places.iter().map(|it| it.site.clone()).chain(leaving).collect();
-    let fleet = app.brain.read().await?;
+/// What ends the wait for a confirmation: an order where the site already
+/// removes it, else a wish that becomes one when the site has seen the removal.
+fn forced(survey: &Survey, name: &DeploymentName, next: &[Next]) -> Forced {
     let (mut commands, mut wishes) = (Vec::new(), Vec::new());
-    for site in sites {
-        let Some(view) = fleet.site(&site) else { continue };
+    for site in next.iter().map(|it| &it.file.site) {
+        let Some(view) = survey.view(site) else { continue };
         for it in view.deployments_named(name) {
             let deployment = it.id.clone();
             match it.withdrawn {
@@ -106,5 +87,5 @@ async fn forced(
             }
         }
     }
-    Ok((commands, wishes))
+    (commands, wishes)
 }

@@ -6,9 +6,10 @@ use colony_api::request::DeployRequest;
 use colony_core::id::{DeploymentName, NodeName, SiteName};
 use colony_margo::Capabilities;
 
+use super::carry::{self, Carried};
 use super::draft::{Built, Draft};
-use super::place::{self, Place};
-use super::{Next, Plan, said, target, values, view};
+use super::survey::{DefaultSites, Place, Survey, survey};
+use super::{Next, Plan, render, sites_text, view};
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::catalog::{self, Found};
@@ -16,7 +17,7 @@ use crate::extract::name;
 use crate::fault::Fault;
 use crate::repo::Facts;
 
-/// Plans what was asked for.
+/// Plans a request to deploy.
 pub(crate) async fn deploy(
     app: &App,
     operator: &Operator,
@@ -24,85 +25,92 @@ pub(crate) async fn deploy(
 ) -> Result<Plan, Fault> {
     let handle = request.name.as_ref().unwrap_or(&request.application);
     let handle: DeploymentName = name("name", handle)?;
-    let wanted = request.version.as_deref();
-    let newest = catalog::find(app.brain.store(), &request.application, wanted).await?;
-    let (places, node) = places(app, operator, &handle, request).await?;
-    check_application(&handle, request, &places)?;
-    let mut plan = Plan::new(view(&handle, &request.application), String::new());
-    let (mut versions, mut profiles, mut errors) = (Vec::new(), Vec::new(), BTreeMap::new());
-    let known = known_nodes(app, &places).await?;
-    let mut nexts = Vec::new();
-    for place in &places {
-        let found = version_for(app, request, place, &newest).await?;
-        let before = before(app, place, &found).await;
-        let draft = Draft { handle: &handle, request, place, found: &found, node: node.as_ref() };
-        match draft.build(before.as_ref(), &known) {
-            Ok(next) => {
-                versions.push(found.version.clone());
-                profiles.push(next.profile.clone());
-                nexts.push(next);
-            }
-            Err(found) => errors.extend(found),
-        }
-    }
-    if !errors.is_empty() {
-        return Err(Fault::fields(errors));
-    }
-    for (place, next) in places.iter().zip(nexts) {
-        add(&mut plan, &handle, place, next);
-    }
-    plan.view.version = agreed(&versions);
-    plan.view.profile = agreed(&profiles);
-    target::fill(app, &mut plan, &handle).await?;
-    plan.message = message(&handle, &plan, &places);
-    Ok(plan)
-}
-
-async fn places(
-    app: &App,
-    operator: &Operator,
-    handle: &DeploymentName,
-    request: &DeployRequest,
-) -> Result<(Vec<Place>, Option<(SiteName, NodeName)>), Fault> {
-    let mut wanted = request.sites.clone();
     let node = request
         .node
         .as_deref()
         .map(|it| it.split_once('/').map_or((None, it), |(s, n)| (Some(s), n)));
-    if let Some((Some(site), _)) = node
-        && !wanted.iter().any(|it| it == site)
-    {
-        wanted.push(site.to_owned());
-    }
-    let mut sites = place::sites_of(app, operator, &wanted).await?;
-    if sites.is_empty() {
-        sites = place::default_sites(app, operator, handle).await?;
-    }
-    for site in &sites {
-        operator.must_be_at(Role::Operator, site)?;
-    }
-    let node = match (node, sites.as_slice()) {
-        (None, _) => None,
-        (Some((_, node)), [site]) => Some((site.clone(), known_node(app, site, node).await?)),
-        (Some(_), many) => {
-            let sites = said(many);
-            return Err(Fault::field("node", format!("a node is of one site, not of {sites}")));
-        }
-    };
-    Ok((place::read(app, handle, sites).await?, node))
+    let wanted = sites_wanted(request, node.and_then(|it| it.0));
+    let default = DefaultSites::ExistingOrOnly;
+    let survey = survey(app, operator, &handle, &wanted, default).await?;
+    let places = &survey.places;
+    places.iter().try_for_each(|it| operator.must_be_at(Role::Operator, &it.site))?;
+    let node = node.map(|it| node_of(&survey, it.1)).transpose()?;
+    check_application(&handle, request, places)?;
+    let mut plan = Plan::new(view(&handle, &request.application), String::new());
+    draft(app, &mut plan, &handle, request, &survey, node.as_ref(), places).await?;
+    render::complete(&mut plan, &handle, &survey.snapshot);
+    plan.message = message(&handle, &plan, places);
+    Ok(plan)
 }
 
-async fn known_node(app: &App, site: &SiteName, node: &str) -> Result<NodeName, Fault> {
-    let node: NodeName = name("node", node)?;
-    let fleet = app.brain.read().await?;
-    let view = fleet.site(site);
-    let names: Vec<String> =
-        view.into_iter().flat_map(|it| it.nodes.keys()).map(ToString::to_string).collect();
+fn sites_wanted(request: &DeployRequest, of_node: Option<&str>) -> Vec<String> {
+    let mut wanted = request.sites.clone();
+    if let Some(site) = of_node.filter(|site| !wanted.iter().any(|it| it == site)) {
+        wanted.push(site.to_owned());
+    }
+    wanted
+}
+
+/// The node a request names, at the only site it is about.
+fn node_of(survey: &Survey, node: &str) -> Result<(SiteName, NodeName), Fault> {
+    let [place] = survey.places.as_slice() else {
+        let sites = sites_text(survey.places.iter().map(|it| &it.site));
+        return Err(Fault::field("node", format!("a node is of one site, not of {sites}")));
+    };
+    let (site, node): (&SiteName, NodeName) = (&place.site, name("node", node)?);
+    let nodes = survey.view(site).into_iter().flat_map(|it| it.nodes.keys());
+    let names: Vec<String> = nodes.map(ToString::to_string).collect();
     if names.iter().any(|it| it == node.as_str()) {
-        return Ok(node);
+        return Ok((site.clone(), node));
     }
     let known = catalog::listed(&names, "none yet: invite one with `colony node invite`");
     Err(Fault::not_found(format!("site {site} has no node `{node}`; there is {known}")))
+}
+
+/// Drafts the next file of these places; either all of them or none.
+pub(super) async fn draft(
+    app: &App,
+    plan: &mut Plan,
+    handle: &DeploymentName,
+    request: &DeployRequest,
+    survey: &Survey,
+    node: Option<&(SiteName, NodeName)>,
+    places: &[Place],
+) -> Result<(), Fault> {
+    let wanted = request.version.as_deref();
+    let newest = catalog::find(app.brain.store(), &request.application, wanted).await?;
+    let known = known_nodes(survey, places);
+    let carried = match places.iter().any(|it| it.deployed.is_none()) {
+        true => carry::carried(app, survey).await,
+        false => Carried::default(),
+    };
+    let (mut versions, mut built, mut errors) = (Vec::new(), Vec::new(), BTreeMap::new());
+    for place in places {
+        let found = version_for(app, request, place, &newest).await?;
+        let before = before(app, place, &found).await;
+        let carried = &carried.values;
+        let draft = Draft { handle, request, place, found: &found, node, carried };
+        match draft.build(before.as_ref(), &known) {
+            Ok(next) => built.push(next),
+            Err(found) => errors.extend(found),
+        }
+        versions.push(found.version);
+    }
+    if !errors.is_empty() {
+        return Err(Fault::fields(errors));
+    }
+    let profiles: Vec<String> = built.iter().map(|it| it.profile.clone()).collect();
+    let lacking = carried.warnings.iter().filter(|it| !is_set(request, it));
+    lacking.for_each(|it| render::warn(&mut plan.view, it));
+    places.iter().zip(built).for_each(|(place, next)| add(plan, handle, place, next));
+    plan.view.version = agreed(&versions);
+    plan.view.profile = agreed(&profiles);
+    Ok(())
+}
+
+/// The request gives the parameter a warning is about.
+fn is_set(request: &DeployRequest, warning: &str) -> bool {
+    request.parameters.keys().any(|it| warning.starts_with(&format!("parameter {it} ")))
 }
 
 /// A name stands for one application; another one needs another name.
@@ -163,32 +171,27 @@ async fn before(app: &App, place: &Place, next: &Found) -> Option<Found> {
     catalog::find(app.brain.store(), &facts.application, Some(&facts.version)).await.ok()
 }
 
-async fn known_nodes(app: &App, places: &[Place]) -> Result<Vec<(String, Capabilities)>, Fault> {
-    let fleet = app.brain.read().await?;
+/// The nodes of these places, as they last described themselves.
+fn known_nodes(survey: &Survey, places: &[Place]) -> Vec<(String, Capabilities)> {
     let mut known = Vec::new();
     for place in places {
-        let Some(view) = fleet.site(&place.site) else { continue };
+        let Some(view) = survey.view(&place.site) else { continue };
         for (node, it) in &view.nodes {
             let name = format!("{}/{node}", place.site);
             known.extend(it.capabilities.clone().map(|it| (name, it)));
         }
     }
-    Ok(known)
+    known
 }
 
 fn add(plan: &mut Plan, handle: &DeploymentName, place: &Place, built: Built) {
-    let before = values::values_of(place.deployed.as_ref());
-    let after = values::values_of(Some(&built.deployment));
-    for change in values::changes(&before, &after) {
-        if place.deployed.is_some() && !plan.view.parameters.contains(&change) {
-            plan.view.parameters.push(change);
-        }
+    if let Some(warning) = built.warning.filter(|_| place.deployed.is_none()) {
+        render::warn(&mut plan.view, &warning);
     }
-    for reason in built.reasons.iter().filter(|_| place.deployed.is_none()) {
-        target::remark(plan, reason);
-    }
-    let (site, text) = (place.site.clone(), Some(built.text.clone()));
-    plan.next.push(Next { site, text, fresh: place.deployed.is_none() });
+    let mut next = Next::new(&place.site, Some(built.text.clone()));
+    next.fresh = place.deployed.is_none();
+    next.file.carried = built.carried;
+    plan.next.push(next);
     plan.edit(&place.site, place.path(handle), place.file.as_ref(), Some(built.text));
 }
 
@@ -202,5 +205,5 @@ fn message(handle: &DeploymentName, plan: &Plan, places: &[Place]) -> String {
     let version = plan.view.version.as_deref().unwrap_or("with other settings");
     let verb = if places.iter().all(|it| it.deployed.is_none()) { "Deploy" } else { "Update" };
     let to = if verb == "Update" { " to" } else { "" };
-    format!("{verb} {handle}{to} {version} at {}", said(places.iter().map(|it| &it.site)))
+    format!("{verb} {handle}{to} {version} at {}", sites_text(places.iter().map(|it| &it.site)))
 }

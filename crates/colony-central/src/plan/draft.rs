@@ -1,31 +1,32 @@
 //! The next file of one place: description, values and settings put together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use colony_api::request::DeployRequest;
-use colony_core::document::Document;
+use colony_core::document::{Document, VERSION_LABEL};
 use colony_core::id::{BlobId, DeploymentName, NodeName, SiteName};
+use colony_core::plan::{self, choose_profile};
 use colony_margo::description::{DeployError, Order};
 use colony_margo::text::Invalid;
 use colony_margo::{
     ApplicationDeployment, Capabilities, DeploymentId, DeviceTarget, Finding, Json,
 };
 
-use super::place::Place;
-use super::profile::{self, Known};
+use super::survey::Place;
 use super::{settings, values};
 use crate::catalog::Found;
-use crate::repo::VERSION_LABEL;
 
 /// Remembers which profile was chosen, so that an update keeps it.
 const PROFILE_LABEL: &str = "colony-profile";
 
 /// What a place is to have.
 pub(super) struct Built {
-    pub deployment: ApplicationDeployment,
     pub text: String,
     pub profile: String,
-    pub reasons: Vec<String>,
+    /// Which nodes the chosen profile does not fit.
+    pub warning: Option<String>,
+    /// The parameters whose values come from other sites.
+    pub carried: BTreeSet<String>,
 }
 
 pub(super) struct Draft<'a> {
@@ -34,6 +35,8 @@ pub(super) struct Draft<'a> {
     pub place: &'a Place,
     pub found: &'a Found,
     pub node: Option<&'a (SiteName, NodeName)>,
+    /// Values that a new site takes over.
+    pub carried: &'a BTreeMap<String, Json>,
 }
 
 /// What is wrong, by field.
@@ -47,13 +50,16 @@ impl Draft<'_> {
     ) -> Result<Built, Errors> {
         let description = &self.found.description;
         let deployed = self.place.deployed.as_ref();
-        let (profile, reasons) = self.profile(known);
-        let values = values::merged(
-            description,
-            before.map(|it| &*it.description),
-            deployed,
-            &self.request.parameters,
-        );
+        let (profile, warning) = self.profile(known);
+        let before = before.map(|it| &*it.description);
+        let kept = match deployed {
+            Some(deployed) => values::kept(description, before, deployed),
+            None => values::known(description, self.carried),
+        };
+        let asked = &self.request.parameters;
+        let carried = kept.keys().filter(|it| deployed.is_none() && !asked.contains_key(*it));
+        let carried = carried.cloned().collect();
+        let values = values::merged(description, kept, asked);
         let order = self.order(&profile, values)?;
         let deployment = description.deploy(&order).map_err(|it| deploy_errors(&it))?;
         self.check_immutables(&deployment)?;
@@ -65,23 +71,21 @@ impl Draft<'_> {
             _ => deployment.to_yaml(),
         };
         check_document(&self.place.site, self.handle, &text)?;
-        Ok(Built { deployment, text, profile, reasons })
+        Ok(Built { text, profile, warning, carried })
     }
 
-    fn profile(&self, known: &[(String, Capabilities)]) -> (String, Vec<String>) {
+    fn profile(&self, known: &[(String, Capabilities)]) -> (String, Option<String>) {
         let description = &self.found.description;
         let kept =
             self.place.deployed.as_ref().and_then(|it| it.metadata.labels.get(PROFILE_LABEL));
         if let Some(asked) = &self.request.profile {
-            return (asked.clone(), Vec::new());
+            return (asked.clone(), None);
         }
         if let Some(kept) = kept.filter(|it| description.profile(it).is_some()) {
-            return (kept.clone(), Vec::new());
+            return (kept.clone(), None);
         }
-        let nodes: Vec<Known<'_>> =
-            known.iter().map(|(name, capabilities)| Known { name, capabilities }).collect();
-        let choice = profile::choose(description, &nodes);
-        choice.map(|it| (it.profile, it.reasons)).unwrap_or_default()
+        let choice = choose_profile(description, known);
+        choice.map(|it| (it.profile, it.warning)).unwrap_or_default()
     }
 
     fn order(&self, profile: &str, values: BTreeMap<String, Json>) -> Result<Order, Errors> {
@@ -120,8 +124,8 @@ impl Draft<'_> {
 
     fn check_immutables(&self, next: &ApplicationDeployment) -> Result<(), Errors> {
         let Some(deployed) = &self.place.deployed else { return Ok(()) };
-        let before = values::values_of(Some(deployed));
-        let after = values::values_of(Some(next));
+        let before = plan::values(Some(deployed));
+        let after = plan::values(Some(next));
         let changed = self.found.description.changed_immutables(&before, &after);
         if changed.is_empty() {
             return Ok(());
@@ -154,7 +158,7 @@ fn check_document(site: &SiteName, handle: &DeploymentName, text: &str) -> Resul
 }
 
 /// Stands where a blob's name is not known yet.
-pub(super) fn no_blob() -> BlobId {
+fn no_blob() -> BlobId {
     let zeros = "0".repeat(40);
     zeros.parse().unwrap_or_else(|_| unreachable!("forty digits are a blob id"))
 }

@@ -1,4 +1,4 @@
-//! The hash of a plan: over blobs, contents and orders, not over what is alive.
+//! The hash of a plan: over blobs, contents and orders, not over what is online.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,9 +13,10 @@ pub(super) fn hash(plan: &Plan, handle: &DeploymentName) -> String {
     let expected: BTreeMap<&SiteName, Option<&BlobId>> =
         plan.edits.iter().map(|(site, it)| (site, it.expected.as_ref())).collect();
     for next in &plan.next {
-        let blob = expected.get(&next.site).copied().flatten().map_or("-", BlobId::as_str);
-        let content = next.text.as_deref().map_or_else(String::new, |it| content(it, next.fresh));
-        text = format!("{text}{} {blob} {}\n", next.site, Digest::of(content.as_bytes()));
+        let blob = expected.get(&next.file.site).copied().flatten().map_or("-", BlobId::as_str);
+        let content =
+            next.file.text.as_deref().map_or_else(String::new, |it| content(it, next.fresh));
+        text = format!("{text}{} {blob} {}\n", next.file.site, Digest::of(content.as_bytes()));
     }
     let commands: BTreeSet<String> =
         plan.commands.iter().map(|(site, it)| format!("{site} {it:?}\n")).collect();

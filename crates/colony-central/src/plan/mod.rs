@@ -1,49 +1,48 @@
-//! From what somebody asked for to what is written into Git.
+//! From a request to what is written into Git.
 //!
-//! A plan is made from the catalog, the fleet and the files at the head of the
-//! branch; it says what would be written and what that means for every node.
-//! Applying it stores the intent in one transaction before the answer; the Git
-//! writer does the rest. A plan's hash covers blobs, contents and targets, not
-//! what is alive.
+//! A request is answered from one survey: Git, the catalog and one look at the
+//! fleet. The core's `plan` says what the next files mean for every node; this
+//! module drafts the files and queues the change. Applying a plan stores the
+//! intent in one transaction before the answer; the Git writer does the rest. A
+//! plan's hash covers blobs, contents and targets, not what is online.
 
 mod apply;
+mod carry;
 mod delete;
 mod deploy;
-pub(crate) mod diff;
 mod draft;
-mod fit;
 mod hash;
-mod place;
-mod profile;
+mod render;
 mod rollback;
 mod settings;
-mod target;
+mod survey;
 mod values;
 
 use std::collections::BTreeSet;
 
 use colony_api::view::{FileDiff, PlanView};
 use colony_core::id::{BlobId, DeploymentId, DeploymentName, SiteName};
+use colony_core::plan::NextFile;
 use colony_core::site::Action;
 use colony_store::ChangeEdit;
 
 pub(crate) use apply::{apply, turn};
 pub(crate) use delete::delete;
 pub(crate) use deploy::deploy;
-pub(crate) use place::sites_of;
 pub(crate) use rollback::rollback;
+pub(crate) use survey::sites_of;
 
 /// What is to be done, and what it means.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub view: PlanView,
-    /// What each place is to have, also where that is what it has.
+    /// The file each place is to have, also where that is what it has.
     next: Vec<Next>,
     /// What is written, by site.
     pub edits: Vec<(SiteName, ChangeEdit)>,
     /// Orders that go to sites beside it.
     pub commands: Vec<(SiteName, Action)>,
-    /// Removals whose confirmation nobody waits for once the site has begun.
+    /// Removals that need no confirmation once the site has begun.
     pub forces: Vec<(SiteName, DeploymentId)>,
     /// The subject of the commit.
     pub message: String,
@@ -52,11 +51,16 @@ pub(crate) struct Plan {
 /// The file a site is to have.
 #[derive(Debug)]
 struct Next {
-    site: SiteName,
-    /// `None`: no file.
-    text: Option<String>,
+    file: NextFile,
     /// Its id was just drawn.
     fresh: bool,
+}
+
+impl Next {
+    fn new(site: &SiteName, text: Option<String>) -> Next {
+        let file = NextFile { site: site.clone(), text, carried: BTreeSet::new() };
+        Next { file, fresh: false }
+    }
 }
 
 impl Plan {
@@ -79,22 +83,18 @@ impl Plan {
         before: Option<&(BlobId, String)>,
         after: Option<String>,
     ) {
-        let (was, is) = (before.map_or("", |it| it.1.as_str()), after.as_deref().unwrap_or(""));
-        let same = before.is_some() == after.is_some() && was == is;
+        let same = before.map(|it| it.1.as_str()) == after.as_deref();
         if same {
             return;
         }
-        self.view.files.push(FileDiff { path: path.clone(), diff: diff::lines(was, is) });
+        self.show_diff(&path, before.map(|it| it.1.as_str()), after.as_deref());
         let expected = before.map(|it| it.0.clone());
         self.edits.push((site.clone(), ChangeEdit { path, expected, text: after }));
     }
 
-    /// Adds what another plan writes.
-    fn take_edits(&mut self, other: Plan) {
-        self.next.extend(other.next);
-        self.edits.extend(other.edits);
-        self.view.files.extend(other.view.files);
-        self.view.parameters.extend(other.view.parameters);
+    fn show_diff(&mut self, path: &str, before: Option<&str>, after: Option<&str>) {
+        let diff = colony_git::unified_diff(before.unwrap_or(""), after.unwrap_or(""));
+        self.view.files.push(FileDiff { path: path.to_owned(), diff });
     }
 
     fn sites(&self) -> BTreeSet<SiteName> {
@@ -113,13 +113,17 @@ fn view(name: &DeploymentName, application: &str) -> PlanView {
         profile: None,
         targets: Vec::new(),
         parameters: Vec::new(),
+        settings: Vec::new(),
+        steps: Vec::new(),
+        pulls: Vec::new(),
         files: Vec::new(),
         findings: Vec::new(),
+        refusal: None,
     }
 }
 
 /// `home, plant-b and 3 more`.
-fn said<'a>(sites: impl IntoIterator<Item = &'a SiteName>) -> String {
+fn sites_text<'a>(sites: impl IntoIterator<Item = &'a SiteName>) -> String {
     let names: Vec<String> = sites.into_iter().map(ToString::to_string).collect();
     crate::catalog::listed(&names, "nowhere")
 }

@@ -1,16 +1,16 @@
-//! `rollback`: back to a version Git had before, or to what each site knows as
-//! good.
+//! `rollback`: back to a version Git had before, or to the last good revision
+//! of each site.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use colony_api::request::{DeployRequest, Rollback};
-use colony_api::view::{PlanAction, PlanTarget};
-use colony_core::id::{BlobId, DeploymentName};
+use colony_core::id::{BlobId, DeploymentName, SiteName};
+use colony_core::plan::plan_rollback;
 use colony_core::site::Action;
 use colony_margo::ApplicationDeployment;
 
-use super::place::{Place, places};
-use super::{Next, Plan, deploy, hash, said, target, view};
+use super::survey::{DefaultSites, Place, Survey, survey};
+use super::{Next, Plan, deploy, hash, render, sites_text, view};
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::fault::Fault;
@@ -26,14 +26,15 @@ pub(crate) async fn rollback(
     name: &DeploymentName,
     request: &Rollback,
 ) -> Result<Plan, Fault> {
-    let places = places(app, operator, name, &request.sites).await?;
+    let survey = survey(app, operator, name, &request.sites, DefaultSites::Existing).await?;
+    let places = &survey.places;
     places.iter().try_for_each(|it| operator.must_be_at(Role::Operator, &it.site))?;
     if places.iter().all(|it| it.file.is_none()) {
         return Err(Fault::not_found(format!("deployment `{name}` is nowhere in Git")));
     }
     match &request.to {
-        Some(version) => restore(app, operator, name, version, &places).await,
-        None => order(app, name, &places).await,
+        Some(version) => restore(app, name, version, &survey).await,
+        None => order(app, name, &survey).await,
     }
 }
 
@@ -41,45 +42,37 @@ pub(crate) async fn rollback(
 /// version takes it from the catalog.
 async fn restore(
     app: &App,
-    operator: &Operator,
     name: &DeploymentName,
     version: &str,
-    places: &[Place],
+    survey: &Survey,
 ) -> Result<Plan, Fault> {
-    let application = application(places);
+    let application = application(&survey.places);
     let mut plan = Plan::new(view(name, &application), String::new());
-    let mut strangers = Vec::new();
-    for place in places.iter().filter(|it| it.file.is_some()) {
+    let mut without = Vec::new();
+    for place in survey.places.iter().filter(|it| it.file.is_some()) {
         let Some(text) = earlier(app, name, version, place).await? else {
-            strangers.push(place.site.to_string());
+            without.push(place.clone());
             continue;
         };
-        let next = Next { site: place.site.clone(), text: Some(text.clone()), fresh: false };
-        plan.next.push(next);
+        plan.next.push(Next::new(&place.site, Some(text.clone())));
         plan.edit(&place.site, place.path(name), place.file.as_ref(), Some(text));
     }
-    if !strangers.is_empty() {
-        let request = from_catalog(&application, name, version, strangers);
-        plan.take_edits(deploy(app, operator, &request).await?);
+    if !without.is_empty() {
+        let request = from_catalog(&application, name, version);
+        deploy::draft(app, &mut plan, name, &request, survey, None, &without).await?;
     }
     plan.view.version = Some(version.to_owned());
-    plan.message =
-        format!("Roll {name} back to {version} at {}", said(places.iter().map(|it| &it.site)));
-    target::fill(app, &mut plan, name).await?;
+    let sites = sites_text(survey.places.iter().map(|it| &it.site));
+    plan.message = format!("Roll {name} back to {version} at {sites}");
+    render::complete(&mut plan, name, &survey.snapshot);
     Ok(plan)
 }
 
-fn from_catalog(
-    application: &str,
-    name: &DeploymentName,
-    version: &str,
-    sites: Vec<String>,
-) -> DeployRequest {
+fn from_catalog(application: &str, name: &DeploymentName, version: &str) -> DeployRequest {
     DeployRequest {
         application: application.to_owned(),
         version: Some(version.to_owned()),
         name: Some(name.to_string()),
-        sites,
         ..DeployRequest::default()
     }
 }
@@ -112,54 +105,42 @@ fn with_own_id(text: String, place: &Place) -> String {
     earlier.value.to_yaml()
 }
 
-/// Orders every site back to its last good revision.
-async fn order(app: &App, name: &DeploymentName, places: &[Place]) -> Result<Plan, Fault> {
-    let mut plan = Plan::new(view(name, &application(places)), String::new());
-    let mut ways = Vec::new();
-    {
-        let fleet = app.brain.read().await?;
-        for place in places {
-            let Some(view) = fleet.site(&place.site) else { continue };
-            let Some(deployment) = view.deployment_named(name).filter(|it| !it.withdrawn) else {
-                continue;
-            };
-            let placed = view.placements_of(&deployment.id);
-            let back: BTreeMap<_, _> = placed
-                .filter_map(|it| {
-                    let good = it.revisions.way_back().or(deployment.good.as_ref())?;
-                    let from = it.revisions.target.clone()?;
-                    (from.workload != good.workload)
-                        .then(|| (it.id.node.clone(), (from.blob, good.blob.clone())))
-                })
-                .collect();
-            ways.push((place.site.clone(), deployment.id.clone(), back));
+/// Orders every site back to its last good revision. The sites decide; Git
+/// follows them, so the diff is shown and not written here.
+async fn order(app: &App, name: &DeploymentName, survey: &Survey) -> Result<Plan, Fault> {
+    let sites: Vec<SiteName> = survey.places.iter().map(|it| it.site.clone()).collect();
+    let back = plan_rollback(name, &sites, &survey.snapshot);
+    if back.orders.is_empty() {
+        let reasons: Vec<String> = back.refusals.iter().map(ToString::to_string).collect();
+        let reasons = match reasons.is_empty() {
+            true => format!("no site has reported deployment `{name}` yet"),
+            false => reasons.join("; "),
+        };
+        return Err(Fault::refused(format!("{reasons}; name a version with `--to`")));
+    }
+    let mut plan = Plan::new(view(name, &application(&survey.places)), String::new());
+    plan.view.targets = back.targets.into_iter().map(render::target).collect();
+    let blobs: BTreeSet<BlobId> = back.orders.iter().map(|it| it.2.blob.clone()).collect();
+    let texts = app.repo.texts(blobs).await?;
+    for (site, deployment, good) in back.orders {
+        let place = survey.places.iter().find(|it| it.site == site);
+        if let Some((place, good)) = place.zip(texts.get(&good.blob)) {
+            let before = place.file.as_ref().map(|it| it.1.as_str());
+            plan.show_diff(&place.path(name), before, Some(good));
         }
+        plan.commands.push((site, Action::Rollback { deployment }));
     }
-    let blobs =
-        ways.iter().flat_map(|it| it.2.values()).flat_map(|it| [it.0.clone(), it.1.clone()]);
-    let facts = app.repo.facts(blobs.collect()).await?;
-    let version = |blob: &BlobId| facts.get(blob).map(|it| it.version.clone());
-    for (site, id, back) in ways.into_iter().filter(|it| !it.2.is_empty()) {
-        for (node, (from, to)) in back {
-            plan.view.targets.push(PlanTarget {
-                site: site.clone(),
-                node: Some(node),
-                action: PlanAction::Update,
-                from_version: version(&from),
-                to_version: version(&to),
-                reason: None,
-            });
-        }
-        plan.commands.push((site, Action::Rollback { deployment: id }));
-    }
-    if plan.commands.is_empty() {
-        return Err(Fault::refused(format!(
-            "no site knows a good revision before the one `{name}` has; name one with `--to`"
-        )));
-    }
-    plan.message = format!("Roll {name} back at {}", said(&plan.sites()));
+    plan.message = format!("Roll {name} back at {}", sites_text(&plan.sites()));
+    plan.view.version = to_version(&plan);
     plan.view.hash = hash::hash(&plan, name);
     Ok(plan)
+}
+
+/// The version all nodes go back to, if it is one.
+fn to_version(plan: &Plan) -> Option<String> {
+    let versions: BTreeSet<&String> =
+        plan.view.targets.iter().filter_map(|it| it.to_version.as_ref()).collect();
+    if versions.len() == 1 { versions.first().map(|it| (*it).clone()) } else { None }
 }
 
 fn application(places: &[Place]) -> String {

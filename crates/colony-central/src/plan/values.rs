@@ -1,28 +1,43 @@
-//! The parameters of a deployment: what it has, what was asked, what changes.
+//! The parameters of the next file: what the deployment has, with the request on top.
 
 use std::collections::BTreeMap;
 
-use colony_api::view::ParameterChange;
+use colony_core::plan;
 use colony_margo::description::Element;
 use colony_margo::{ApplicationDeployment, ApplicationDescription, Json};
 
-/// The values that differ from the defaults, with what was asked on top.
+/// The values a deployment keeps.
 ///
-/// A value that equals the default of the version before was nobody's choice,
-/// so the next version's default takes its place. A parameter the application
-/// no longer has is let go; one that somebody names stays, to be refused.
-pub(super) fn merged(
+/// A value that equals the default of the version before was not chosen by
+/// anybody, so the next version's default takes its place.
+pub(super) fn kept(
     description: &ApplicationDescription,
     before: Option<&ApplicationDescription>,
-    deployed: Option<&ApplicationDeployment>,
-    asked: &BTreeMap<String, Json>,
+    deployed: &ApplicationDeployment,
 ) -> BTreeMap<String, Json> {
     let reference = before.unwrap_or(description);
     let default = |name: &str| reference.parameters.get(name).and_then(|it| it.value.as_ref());
-    let mut values = values_of(deployed);
-    values.retain(|name, value| {
-        description.parameters.contains_key(name) && default(name) != Some(value)
-    });
+    let mut values = known(description, &plan::values(Some(deployed)));
+    values.retain(|name, value| default(name) != Some(value));
+    values
+}
+
+/// The values of parameters that the application has.
+pub(super) fn known(
+    description: &ApplicationDescription,
+    values: &BTreeMap<String, Json>,
+) -> BTreeMap<String, Json> {
+    let known = values.iter().filter(|it| description.parameters.contains_key(it.0));
+    known.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// The values with those of the request on top; one that the application does
+/// not have stays, to be refused.
+pub(super) fn merged(
+    description: &ApplicationDescription,
+    mut values: BTreeMap<String, Json>,
+    asked: &BTreeMap<String, Json>,
+) -> BTreeMap<String, Json> {
     for (name, value) in asked {
         match value.is_null() {
             true => values.remove(name),
@@ -30,29 +45,6 @@ pub(super) fn merged(
         };
     }
     values
-}
-
-/// All values of a deployment, defaults too.
-pub(super) fn values_of(deployed: Option<&ApplicationDeployment>) -> BTreeMap<String, Json> {
-    let parameters = deployed.into_iter().flat_map(|it| &it.spec.parameters);
-    parameters.filter_map(|(name, it)| Some((name.clone(), it.value.clone()?))).collect()
-}
-
-/// What another set of values changes.
-pub(super) fn changes(
-    before: &BTreeMap<String, Json>,
-    after: &BTreeMap<String, Json>,
-) -> Vec<ParameterChange> {
-    let mut names: Vec<&String> = before.keys().chain(after.keys()).collect();
-    names.sort();
-    names.dedup();
-    let differs = names.into_iter().filter(|it| before.get(*it) != after.get(*it));
-    let change = |name: &String| ParameterChange {
-        name: name.clone(),
-        from: before.get(name).cloned(),
-        to: after.get(name).cloned(),
-    };
-    differs.map(change).collect()
 }
 
 /// Reads a text as the type the schema or the default has; what cannot be read
@@ -110,7 +102,7 @@ mod tests {
     fn check(name: &str, asked: Json, expected: Json) {
         let description = ApplicationDescription::parse(TEXT.as_bytes()).expect("valid").value;
         let asked = BTreeMap::from([(name.to_owned(), asked)]);
-        assert_eq!(merged(&description, None, None, &asked).get(name), Some(&expected));
+        assert_eq!(merged(&description, BTreeMap::new(), &asked).get(name), Some(&expected));
     }
 
     const TEXT: &str = "

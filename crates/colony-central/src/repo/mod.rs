@@ -18,7 +18,7 @@ use colony_core::site::SiteSettings;
 use colony_git::{Deployments, Error};
 use tokio::sync::watch;
 
-pub(crate) use colony_core::document::{FileFacts as Facts, VERSION_LABEL};
+pub(crate) use colony_core::document::FileFacts as Facts;
 
 /// How many files' facts are remembered.
 const FACTS_LIMIT: usize = 20_000;

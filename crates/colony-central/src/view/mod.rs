@@ -88,7 +88,9 @@ impl Beside {
         let (blobs, gone) = {
             let fleet = app.brain.read().await?;
             match scope {
-                Scope::Fleet | Scope::Status => (render::blobs_of(&fleet, fleet.deployment_names()), None),
+                Scope::Fleet | Scope::Status => {
+                    (render::blobs_of(&fleet, fleet.deployment_names()), None)
+                }
                 Scope::Deployment(name) => {
                     let there = fleet.sites_of(name).next().is_some();
                     let gone = (!there).then(|| archived_paths(&fleet, name));

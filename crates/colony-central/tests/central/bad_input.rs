@@ -76,7 +76,7 @@ async fn a_plan_that_changed_since_it_was_shown_is_not_applied() {
     assert!(!plan.accepted && plan.plan.has_changes());
 
     let other = DeployRequest { plan_hash: Some(plan.plan.hash.clone()), ..hello("1.1") };
-    check(&hub, other, "plan again").await;
+    check(&hub, other, "run the command again").await;
     let same = DeployRequest { plan_hash: Some(plan.plan.hash), ..hello("1.0") };
     assert!(hub.client.deploy(&same).await.expect("a plan").accepted);
     hub.stop().await;

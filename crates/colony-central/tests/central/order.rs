@@ -1,12 +1,14 @@
 //! Orders travel down with the hints, logs come up; both are told.
 
-use colony_api::request::{Hold, LogsQuery, Release, Steer, Steering};
+use colony_api::request::{
+    DeployRequest, Hold, LogsQuery, Promote, Release, Steer, Steering, Strategy, StrategyKind,
+};
 use colony_api::site::{LogAnswer, NodeHealth, NodesReport, PullHealth};
 use colony_api::view::{InviteKind, LogLine};
 use colony_core::state::State;
 use http::Method;
 
-use crate::support::{Hub, Lo};
+use crate::support::{Hub, Lo, hello};
 
 #[tokio::test]
 async fn a_hold_is_executed_once_and_acknowledged() {
@@ -26,11 +28,13 @@ async fn a_hold_is_executed_once_and_acknowledged() {
     lo.obey().await;
     assert!(hub.client.site_show("home").await.expect("a site").holds.is_empty());
     let again = hub.client.site_release("home", &Release::default()).await;
-    assert!(again.expect_err("refused").to_string().contains("nothing of that kind is held"));
+    assert!(
+        again.expect_err("refused").to_string().contains("nothing to release: home is not on hold")
+    );
     hub.stop().await;
 }
 
-/// What a site was told and has not done yet counts: orders are done in turn.
+/// Orders that the site has not acknowledged count as executed.
 #[tokio::test]
 async fn an_order_that_would_be_refused_is_refused_at_once_with_the_reason() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -38,22 +42,66 @@ async fn an_order_that_would_be_refused_is_refused_at_once_with_the_reason() {
     let mut lo = hub.site(&["a", "b"]).await;
     check_steer(&hub, Steering::Promote, Err("deployment `hello` does not exist")).await;
     hub.deploy("1.0").await;
-    check_steer(&hub, Steering::Promote, Err("no site that is meant has told of hello")).await;
+    check_steer(
+        &hub,
+        Steering::Promote,
+        Err("none of the selected sites has reported deployment `hello` yet"),
+    )
+    .await;
     let head = lo.plant.site.git().map(ToString::to_string).unwrap_or_default();
     assert!(lo.hints(&format!("head={head}")).await.is_some());
     lo.pull().await;
     lo.push().await;
 
-    check_steer(&hub, Steering::Resume, Err("at home the rollout is not paused")).await;
+    check_steer(&hub, Steering::Resume, Err("the rollout of hello at home is not paused")).await;
+    let last = "nothing to promote: the last step of hello at home is already open";
+    check_steer(&hub, Steering::Promote, Err(last)).await;
     check_steer(&hub, Steering::Pause, Ok(())).await;
-    check_steer(&hub, Steering::Promote, Err("at home the rollout is paused: resume it first"))
-        .await;
+    let paused = "admin already paused the rollout of hello at home";
+    check_steer(&hub, Steering::Pause, Err(paused)).await;
     lo.obey().await;
-    check_steer(&hub, Steering::Promote, Err("at home the rollout is paused: resume it first"))
-        .await;
+    check_steer(&hub, Steering::Pause, Err(paused)).await;
     check_steer(&hub, Steering::Resume, Ok(())).await;
-    check_steer(&hub, Steering::Resume, Err("at home the rollout is not paused")).await;
+    check_steer(&hub, Steering::Resume, Err("the rollout of hello at home is not paused")).await;
+    lo.obey().await;
+    let done = "no rollout of hello is in progress at home";
+    check_steer(&hub, Steering::Promote, Err(done)).await;
+
+    let release = hub.client.quarantine_release("hello", &Default::default()).await;
+    let nothing = "nothing to release: no version of hello is quarantined at home";
+    assert!(release.expect_err("refused").to_string().contains(nothing));
+    let retry = hub.client.deployment_retry("hello", &Default::default()).await;
+    let nothing = "nothing to retry: hello has not failed at home";
+    assert!(retry.expect_err("refused").to_string().contains(nothing));
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn canary_is_promoted_once_its_step_is_done_and_not_beyond_its_last() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a", "b"]).await;
+    let strategy = Strategy {
+        kind: StrategyKind::Canary,
+        max_unavailable: None,
+        canary: Some("1".to_owned()),
+        soak: Some("5m".to_owned()),
+        promote: Some(Promote::Manual),
+    };
+    let request = DeployRequest { strategy: Some(strategy), ..hello("1.0") };
+    hub.client.deploy(&request).await.expect("a plan");
+    let head = lo.plant.site.git().map(ToString::to_string).unwrap_or_default();
+    assert!(lo.hints(&format!("head={head}")).await.is_some());
+    lo.pull().await;
+    lo.push().await;
+    let early = "the current step of hello at home is not done yet";
+    check_steer(&hub, Steering::Promote, Err(early)).await;
+    lo.converge();
+    lo.push().await;
     check_steer(&hub, Steering::Promote, Ok(())).await;
+    lo.obey().await;
+    let done = "no rollout of hello is in progress at home";
+    check_steer(&hub, Steering::Promote, Err(done)).await;
     hub.stop().await;
 }
 
@@ -77,7 +125,10 @@ async fn a_hold_may_be_released_before_the_site_has_heard_of_it() {
     lo.follow().await;
     let (hold, release) = (Hold::default(), Release::default());
     let early = hub.client.deployment_release("hello", &release).await.expect_err("not held");
-    assert!(early.to_string().contains("at home it is not on hold"), "{early}");
+    assert!(
+        early.to_string().contains("nothing to release: hello is not on hold at home"),
+        "{early}"
+    );
     hub.client.deployment_hold("hello", &hold).await.expect("an order");
     hub.client.deployment_release("hello", &release).await.expect("an order");
     hub.client.site_hold("home", &hold).await.expect("an order");

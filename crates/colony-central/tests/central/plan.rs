@@ -1,7 +1,7 @@
-//! What a plan says of nodes that would not, or could hardly, do it.
+//! Plans over the wire, and what the site does then.
 
-use colony_api::request::{DeployRequest, Strategy, StrategyKind};
-use colony_api::view::PlanTarget;
+use colony_api::request::{DeployRequest, Rollback, Strategy, StrategyKind};
+use colony_api::view::{PlanTarget, PlanView};
 
 use crate::support::{Hub, hello};
 
@@ -27,6 +27,114 @@ async fn blue_green_leaves_devices_of_another_make_alone() {
         "a update 1.0, z refused 1.0 (not a node of colony's own: it cannot run two versions at once)",
     );
     hub.stop().await;
+}
+
+#[tokio::test]
+async fn lowered_replicas_and_another_selector_list_the_removals() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&[]).await;
+    for (node, line) in [("a", "press"), ("b", "paint"), ("c", "paint")] {
+        lo.plant.join_with(node, "amd64", &format!(r#""line":"{line}""#));
+    }
+    lo.plant.pass(1);
+    lo.push().await;
+    hub.deploy("1.0").await;
+    lo.follow().await;
+
+    let fewer = DeployRequest { replicas: Some(1), ..change() };
+    let plan = planned(&hub, &fewer).await;
+    check(&plan.targets, "b remove 1.0, c remove 1.0, a unchanged 1.0");
+    assert!(plan.touches_running(), "a person is asked");
+    assert_eq!(plan.settings.len(), 1);
+    let selector = [("line".to_owned(), "paint".to_owned())].into();
+    let other = DeployRequest { selector, ..change() };
+    check(&planned(&hub, &other).await.targets, "a remove 1.0, b unchanged 1.0, c unchanged 1.0");
+
+    hub.client.deploy(&fewer).await.expect("a plan");
+    lo.follow().await;
+    let left: Vec<String> = lo.plant.site.placements().map(|it| it.id.node.to_string()).collect();
+    assert_eq!(left, ["a"]);
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn plan_that_can_run_nowhere_is_not_committed() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let _lo = hub.site(&["a"]).await;
+    let selector = [("line".to_owned(), "press".to_owned())].into();
+    let request = DeployRequest { selector, ..hello("1.0") };
+    let refusal = planned(&hub, &request).await.refusal.expect("refused");
+    let reason = "no node can run hello, so nothing was changed: home: no node fits: \
+                  a needs label line=press, device has no such label";
+    assert_eq!(refusal, reason);
+    let error = hub.client.deploy(&request).await.expect_err("refused");
+    assert!(error.to_string().contains(reason), "{error}");
+    let missing = hub.client.deployment_show("hello").await.expect_err("nothing was committed");
+    assert!(missing.to_string().contains("does not exist"), "{missing}");
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn site_that_is_added_takes_the_parameters_over() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a"]).await;
+    let parameters = [("greeting".to_owned(), serde_json::json!("Moin"))].into();
+    let first = DeployRequest { parameters, ..hello("1.0") };
+    hub.client.deploy(&first).await.expect("a plan");
+    lo.follow().await;
+    let add = colony_api::request::SiteAdd { name: "plant-b".to_owned(), ..Default::default() };
+    hub.client.site_add(&add).await.expect("a site");
+
+    let sites = vec!["plant-b".to_owned()];
+    let plan = planned(&hub, &DeployRequest { sites: sites.clone(), ..hello("1.0") }).await;
+    check_parameters(&plan, "plant-b greeting -→\"Moin\"");
+    assert!(plan.files[0].diff.contains("Moin"), "{:?}", plan.files);
+
+    let parameters = [("greeting".to_owned(), serde_json::json!("Hi"))].into();
+    let both = DeployRequest { parameters, sites: vec!["home".to_owned()], ..change() };
+    check_parameters(&planned(&hub, &both).await, "home greeting \"Moin\"→\"Hi\"");
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn way_back_has_a_diff() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a"]).await;
+    for version in ["1.0", "1.1"] {
+        hub.deploy(version).await;
+        lo.follow().await;
+    }
+    let request = Rollback { dry_run: true, ..Rollback::default() };
+    let plan = hub.client.deployment_rollback("hello", &request).await.expect("a plan").plan;
+    check(&plan.targets, "a update 1.1");
+    assert!(plan.has_changes() && plan.files[0].diff.contains("\n-"), "{:?}", plan.files);
+    assert_eq!(plan.version.as_deref(), Some("1.0"));
+    hub.stop().await;
+}
+
+/// A change of what is deployed, which keeps its version.
+fn change() -> DeployRequest {
+    DeployRequest { version: None, ..hello("") }
+}
+
+async fn planned(hub: &Hub, request: &DeployRequest) -> PlanView {
+    let dry = DeployRequest { dry_run: true, ..request.clone() };
+    hub.client.deploy(&dry).await.expect("a plan").plan
+}
+
+#[track_caller]
+fn check_parameters(plan: &PlanView, expected: &str) {
+    let value =
+        |it: &Option<serde_json::Value>| it.as_ref().map_or("-".to_owned(), ToString::to_string);
+    let text = plan
+        .parameters
+        .iter()
+        .map(|it| format!("{} {} {}→{}", it.site, it.name, value(&it.from), value(&it.to)));
+    assert_eq!(text.collect::<Vec<_>>().join(", "), expected);
 }
 
 async fn targets(hub: &Hub, version: &str) -> Vec<PlanTarget> {

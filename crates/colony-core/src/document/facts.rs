@@ -2,8 +2,7 @@
 
 use colony_margo::ApplicationDeployment;
 
-/// The label that carries the version of the application.
-pub const VERSION_LABEL: &str = "colony-version";
+use super::version;
 
 /// The application of a file and its version.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,10 +18,7 @@ impl FileFacts {
     }
 
     pub fn of(deployment: &ApplicationDeployment) -> FileFacts {
-        let first = deployment.spec.profile.components.first();
-        let revision = || first.map(|it| it.properties.revision.to_string()).unwrap_or_default();
-        let label = deployment.metadata.labels.get(VERSION_LABEL).cloned();
-        let version = label.unwrap_or_else(revision);
-        FileFacts { application: deployment.spec.application_id.to_string(), version }
+        let application = deployment.spec.application_id.to_string();
+        FileFacts { application, version: version(deployment) }
     }
 }

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use colony_margo::yaml::{self, Cursor, Limits};
 use colony_margo::{ApplicationDeployment, DeviceTarget, Digest, Finding, Findings, canonical};
 
-pub use facts::{FileFacts, VERSION_LABEL};
+pub use facts::FileFacts;
 pub use settings::{OnFailure, Settings};
 pub use strategy::{BlueGreen, Canary, Gate, Promote, Strategy, Subset, Unavailable};
 
@@ -132,6 +132,17 @@ pub fn workload(spec: &ApplicationDeployment) -> Digest {
     remove(&mut value, &["metadata", "deviceId"]);
     remove(&mut value, &["spec", EXTENSION]);
     Digest::of(&canonical::to_vec(&value))
+}
+
+/// The label that carries the version of the application.
+pub const VERSION_LABEL: &str = "colony-version";
+
+/// The version of the application a file deploys: by its label, else that of
+/// its first component.
+pub fn version(spec: &ApplicationDeployment) -> String {
+    let first = spec.spec.profile.components.first();
+    let revision = || first.map(|it| it.properties.revision.to_string()).unwrap_or_default();
+    spec.metadata.labels.get(VERSION_LABEL).cloned().unwrap_or_else(revision)
 }
 
 fn remove(value: &mut Value, path: &[&str]) {

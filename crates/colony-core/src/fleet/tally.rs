@@ -1,7 +1,6 @@
-//! How many placements of a deployment are where, over the whole fleet.
+//! What a placement counts as in the outcome of its deployment.
 
-use crate::fleet::{Fleet, PlacementView, SiteView};
-use crate::id::DeploymentName;
+use crate::fleet::{PlacementView, SiteView};
 use crate::site::is_ours;
 use crate::state::State;
 
@@ -24,58 +23,7 @@ pub enum Share {
     Deleting,
 }
 
-/// The placements of a deployment, counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
-    pub created: u64,
-    pub installed: u64,
-    pub updating: u64,
-    pub rolled_back: u64,
-    pub failed: u64,
-    pub unknown: u64,
-    pub deferred: u64,
-    pub deleting: u64,
-    /// Ended; of these, nobody confirmed `unconfirmed`.
-    pub deleted: u64,
-    pub unconfirmed: u64,
-    /// Sites where CO's commit conflicts with what Git holds.
-    pub conflicts: u64,
-}
-
-impl Fleet {
-    /// Counts a deployment's placements over all sites that know it; what is
-    /// gone for good is in the archive of the shell.
-    pub fn tally(&self, name: &DeploymentName) -> Tally {
-        let mut tally = Tally::default();
-        for (_, view) in self.sites_of(name) {
-            view.count(name, &mut tally);
-        }
-        tally
-    }
-}
-
 impl SiteView {
-    /// Counts a deployment's placements at this site.
-    pub fn tally(&self, name: &DeploymentName) -> Tally {
-        let mut tally = Tally::default();
-        self.count(name, &mut tally);
-        tally
-    }
-
-    fn count(&self, name: &DeploymentName, tally: &mut Tally) {
-        for deployment in self.deployments_named(name) {
-            for placement in self.placements_of(&deployment.id) {
-                tally.add(self.share(placement));
-            }
-            if let Some(archive) = self.archives.get(&deployment.id) {
-                tally.deleted += archive.deleted;
-                tally.unconfirmed += archive.unconfirmed;
-            }
-        }
-        let conflict = matches!(self.targets.get(name), Some(super::Target::Conflict { .. }));
-        tally.conflicts += u64::from(conflict);
-    }
-
     /// What a placement counts as.
     pub fn share(&self, placement: &PlacementView) -> Share {
         let away = !self.is_online(&placement.id.node);
@@ -119,21 +67,5 @@ impl SiteView {
         let done = deployment.is_some_and(|it| it.good.as_ref() == Some(&it.accepted));
         let device = self.nodes.get(&placement.id.node).and_then(|it| it.capabilities.as_ref());
         done && device.is_some_and(|it| !is_ours(it))
-    }
-}
-
-impl Tally {
-    fn add(&mut self, share: Share) {
-        let count = match share {
-            Share::Created => &mut self.created,
-            Share::Installed => &mut self.installed,
-            Share::Updating => &mut self.updating,
-            Share::RolledBack => &mut self.rolled_back,
-            Share::Failed => &mut self.failed,
-            Share::Unknown => &mut self.unknown,
-            Share::Deferred => &mut self.deferred,
-            Share::Deleting => &mut self.deleting,
-        };
-        *count += 1;
     }
 }

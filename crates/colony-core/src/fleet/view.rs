@@ -24,8 +24,9 @@ use crate::time::Wall;
 use crate::why::{AnswerKey, Why};
 
 /// A site that is not heard for so long counts as offline. A sound one is heard
-/// every 30 s: that is how long its question for hints is held.
-pub const SITE_SILENT: Duration = Duration::from_secs(45);
+/// every 30 s, which is how long its question for hints is held, and that is
+/// stored every 15 s.
+pub const SITE_SILENT: Duration = Duration::from_secs(60);
 
 /// A site as its orchestrator reported it; a clone shares the large parts.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -68,8 +68,7 @@ fn about(name: &DeploymentName, cause: Cause) -> Option<Why> {
 impl SiteView {
     /// The names of everything that is here, is to be here, or was refused.
     pub fn deployment_names(&self) -> impl Iterator<Item = &DeploymentName> {
-        let mut names: Vec<&DeploymentName> =
-            self.known_names().collect();
+        let mut names: Vec<&DeploymentName> = self.known_names().collect();
         names.sort();
         names.dedup();
         names.into_iter()

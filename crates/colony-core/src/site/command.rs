@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{Actor, Body, HoldScope};
 use crate::id::{DeploymentId, GitRevision, NodeName, PlacementId};
+use crate::orders;
 use crate::site::rollout::Rollout;
 use crate::site::turn::Turn;
 use crate::site::{Hold, Refused};
@@ -132,6 +133,7 @@ impl Turn<'_> {
     }
 
     fn execute(&mut self, command: &Command) -> Done {
+        orders::check(&command.action, &*self.site).map_err(|it| it.to_string())?;
         let by = &command.by;
         match &command.action {
             Action::Hold { scope, note } => self.hold(by, scope, note),
@@ -153,9 +155,6 @@ impl Turn<'_> {
     }
 
     fn hold(&mut self, by: &str, scope: &HoldScope, note: &str) -> Done {
-        if let HoldScope::Deployment(id) = scope {
-            self.has(id)?;
-        }
         let hold = Hold { by: by.to_owned(), note: note.to_owned(), since: self.now.wall };
         self.site.holds.insert(scope.clone(), hold);
         let body = Body::Held { scope: scope.clone(), note: note.to_owned() };
@@ -164,14 +163,14 @@ impl Turn<'_> {
     }
 
     fn release_hold(&mut self, by: &str, scope: &HoldScope) -> Done {
-        self.site.holds.remove(scope).ok_or("nothing is held there")?;
+        self.site.holds.remove(scope);
         self.dirty.extend(self.site.index.hungry.iter().cloned());
         self.emit(Actor::Operator(by.to_owned()), Body::HoldReleased { scope: scope.clone() });
         Ok(())
     }
 
     fn release_removal(&mut self, by: &str) -> Done {
-        let held = self.site.git.removal.take().ok_or("no removal is held")?;
+        let Some(held) = self.site.git.removal.take() else { return Ok(()) };
         self.emit(Actor::Operator(by.to_owned()), Body::RemovalReleased);
         for id in held.deployments {
             self.withdraw_deployment(&id, Actor::Operator(by.to_owned()));
@@ -181,9 +180,6 @@ impl Turn<'_> {
 
     /// The shell offers the commit again; this time it is taken.
     fn accept_history(&mut self, by: &str, commit: &GitRevision) -> Done {
-        if self.site.git.rewritten.as_ref().is_none_or(|it| it.commit != *commit) {
-            return Err(format!("no rewritten history at {} is held", commit.short()));
-        }
         self.site.git.accepted = Some(commit.clone());
         let body = Body::HistoryAccepted { commit: commit.clone() };
         self.emit(Actor::Operator(by.to_owned()), body);
@@ -195,9 +191,6 @@ impl Turn<'_> {
         let released: Vec<_> = std::mem::take(&mut deployment.quarantine).into_keys().collect();
         let rejected = !std::mem::take(&mut deployment.rejected).is_empty();
         let stopped = deployment.stopped.take().is_some();
-        if released.is_empty() && !rejected && !stopped {
-            return Err("nothing of it is quarantined, rejected or stopped".to_owned());
-        }
         deployment.rolled_back = None;
         deployment.rollout = Rollout::default();
         for workload in released {
@@ -213,10 +206,6 @@ impl Turn<'_> {
         self.plan(id);
         self.tell_step(id, Actor::Operator(by.to_owned()));
         Ok(())
-    }
-
-    pub(super) fn has(&self, id: &DeploymentId) -> Done {
-        self.site.deployments.get(id).map(|_| ()).ok_or_else(|| unknown(id))
     }
 
     pub(super) fn chosen(&self, id: &DeploymentId, node: Option<&NodeName>) -> Vec<PlacementId> {

@@ -26,7 +26,6 @@ impl Turn<'_> {
     }
 
     pub(super) fn retry(&mut self, by: &str, id: &DeploymentId, node: Option<&NodeName>) -> Done {
-        self.has(id)?;
         let mut refusals = Vec::new();
         let mut tried = false;
         for id in self.chosen(id, node) {
@@ -39,11 +38,7 @@ impl Turn<'_> {
                 Err(refusal) => refusals.push(format!("{}: {refusal}", id.node)),
             }
         }
-        match (tried, refusals.is_empty()) {
-            (true, _) => Ok(()),
-            (false, true) => Err("nothing of it has failed".to_owned()),
-            (false, false) => Err(refusals.join("; ")),
-        }
+        if tried { Ok(()) } else { Err(refusals.join("; ")) }
     }
 
     fn retry_one(&mut self, by: &str, id: &PlacementId) -> Result<(), String> {
@@ -79,16 +74,11 @@ impl Turn<'_> {
     pub(super) fn roll_back(&mut self, by: &str, id: &DeploymentId) -> Done {
         let deployment = self.site.deployments.get(id).ok_or_else(|| unknown(id))?;
         let bad = deployment.wanted.clone();
-        if deployment.is_quarantined() {
-            return Err("it is rolled back already".to_owned());
-        }
         let good = deployment.good.as_ref().filter(|it| it.workload != bad.workload);
         let earlier = self.nodes_of(id).into_iter().find_map(|node| self.way_back(id, &node));
-        let Some(good) = good.cloned().or(earlier) else {
-            return Err("no earlier revision is known to go back to".to_owned());
-        };
+        let good = good.cloned().or(earlier);
         if let Some(deployment) = self.site.deployments.get_mut(id) {
-            deployment.good = Some(good);
+            deployment.good = good;
         }
         let actor = Actor::Operator(by.to_owned());
         let failure = Failure::new(Code::RolledBack, format!("by {by}"));
@@ -106,15 +96,14 @@ impl Turn<'_> {
     }
 
     pub(super) fn force(&mut self, by: &str, id: &DeploymentId, node: Option<&NodeName>) -> Done {
-        self.has(id)?;
-        let mut forced = false;
         for id in self.chosen(id, node) {
             let state = self.site.placements.get(&id).map(|it| it.state());
             if matches!(state, Some(State::Deleting | State::Failed(Op::Delete))) {
-                forced |= self.force_one(by, &id).is_ok();
+                // Nothing guards a removal by force.
+                let _ = self.force_one(by, &id);
             }
         }
-        if forced { Ok(()) } else { Err("nothing of it is being removed".to_owned()) }
+        Ok(())
     }
 
     fn force_one(&mut self, by: &str, id: &PlacementId) -> Result<(), crate::transition::Refusal> {

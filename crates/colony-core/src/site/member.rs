@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use colony_margo::{Capabilities, Digest};
 
+use crate::choice;
 use crate::event::{Incarnation, Presence, VERSION_BITS};
 use crate::id::{DeploymentId, NodeName};
-use crate::site::place::label_is;
 use crate::time::{Mono, Wall};
 
 /// The label that colony's own nodes have.
@@ -112,8 +112,7 @@ impl Member {
 
     /// It has said that it has all of these labels.
     pub(super) fn has_labels(&self, labels: &BTreeMap<String, String>) -> bool {
-        let Some(own) = self.capabilities().map(|it| it.labels()) else { return false };
-        labels.iter().all(|(key, wanted)| own.get(key).is_some_and(|it| label_is(it, wanted)))
+        choice::has_labels(self.capabilities(), labels)
     }
 
     /// The version of its manifest.

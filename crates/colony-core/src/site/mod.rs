@@ -20,6 +20,7 @@ mod liveness;
 mod manifest;
 mod member;
 mod moving;
+mod order_state;
 mod place;
 mod placement;
 mod refused;

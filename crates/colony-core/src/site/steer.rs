@@ -1,36 +1,23 @@
-//! What an operator does to a rollout: promote, pause, resume, abort.
+//! What an operator does to a rollout: promote, pause, resume, abort. Whether
+//! it can be done is checked before, by `orders`.
 
 use crate::attempt::Failure;
 use crate::code::Code;
 use crate::event::{Actor, Body};
 use crate::id::DeploymentId;
+use crate::site::Hold;
 use crate::site::command::{Done, unknown};
 use crate::site::turn::Turn;
-use crate::site::{Deployment, Hold};
 
 impl Turn<'_> {
     /// Opens the next step, also before its soak is over.
     pub(super) fn promote(&mut self, by: &str, id: &DeploymentId) -> Done {
-        let deployment = self.rollout_of(id)?;
-        if deployment.is_open() {
-            return Err("every step of the rollout is open already".to_owned());
-        }
-        if let Some(hold) = &deployment.rollout.paused {
-            return Err(format!("{} paused the rollout; resume it first", hold.by));
-        }
-        if deployment.rollout.soaking.is_none() {
-            let (done, of) = self.site.progress(deployment);
-            return Err(format!("the open step is not done: {done} of {of} nodes run it well"));
-        }
         self.open_step(id, Actor::Operator(by.to_owned()));
         Ok(())
     }
 
     pub(super) fn pause(&mut self, by: &str, id: &DeploymentId, note: &str) -> Done {
         let since = self.now.wall;
-        if let Some(hold) = &self.rollout_of(id)?.rollout.paused {
-            return Err(format!("{} paused the rollout already", hold.by));
-        }
         let hold = Hold { by: by.to_owned(), note: note.to_owned(), since };
         if let Some(deployment) = self.site.deployments.get_mut(id) {
             deployment.rollout.paused = Some(hold);
@@ -43,7 +30,7 @@ impl Turn<'_> {
 
     pub(super) fn resume(&mut self, by: &str, id: &DeploymentId) -> Done {
         let deployment = self.site.deployments.get_mut(id).ok_or_else(|| unknown(id))?;
-        deployment.rollout.paused.take().ok_or("its rollout is not paused")?;
+        deployment.rollout.paused = None;
         self.emit(Actor::Operator(by.to_owned()), Body::RolloutUnpaused { deployment: id.clone() });
         self.touch(id);
         Ok(())
@@ -51,7 +38,7 @@ impl Turn<'_> {
 
     /// The wanted revision is refused here, and everything goes back.
     pub(super) fn abort(&mut self, by: &str, id: &DeploymentId, note: &str) -> Done {
-        let deployment = self.rollout_of(id)?;
+        let deployment = self.site.deployments.get(id).ok_or_else(|| unknown(id))?;
         let bad = deployment.wanted.clone();
         let earlier = self.nodes_of(id).into_iter().find_map(|node| self.way_back(id, &node));
         if let Some(deployment) = self.site.deployments.get_mut(id) {
@@ -62,15 +49,5 @@ impl Turn<'_> {
         let failure = Failure::new(Code::RolledBack, format!("aborted by {by}{note}"));
         self.quarantine_by(Actor::Operator(by.to_owned()), id, bad, None, failure);
         Ok(())
-    }
-
-    /// The deployment, if a revision of it is being rolled out.
-    fn rollout_of(&self, id: &DeploymentId) -> Result<&Deployment, String> {
-        let deployment = self.site.deployments.get(id).ok_or_else(|| unknown(id))?;
-        match deployment.is_under_way() {
-            true => Ok(deployment),
-            false if deployment.is_quarantined() => Err("it is rolled back already".to_owned()),
-            false => Err("no rollout of it is under way".to_owned()),
-        }
     }
 }

@@ -9,9 +9,9 @@ use crate::state::Op;
 use crate::time::{Mono, Wall};
 use crate::transition::Trigger;
 
+pub(crate) use crate::choice::Unfit;
 pub(crate) use crate::site::deployment::{Rejected, RolledBack, Stopped};
 pub(crate) use crate::site::file::deployment_path;
-pub(crate) use crate::site::place::Unfit;
 
 /// What is wanted of a placement, and which trigger would bring it nearer.
 #[derive(Debug, Clone)]

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
+use crate::choice::Unfit;
 use crate::document::Document;
 use crate::id::NodeName;
-use crate::site::view::Unfit;
 use crate::site::{Deployment, Member, Site};
 use crate::why::{Misfit, Unfitting};
 
@@ -45,32 +43,5 @@ fn misfit(unfit: &Unfit) -> Option<Misfit> {
 
 /// What speaks against a node; `None` if the file names another one.
 pub(super) fn unfit_text(unfit: &Unfit, member: &Member) -> Option<String> {
-    Some(match unfit {
-        Unfit::NotNamed => return None,
-        Unfit::Label { key, wanted } => {
-            format!("needs label {key}={wanted}, device {}", label(member, key))
-        }
-        Unfit::NoCapabilities => "has not reported its capabilities yet".to_owned(),
-        Unfit::ProfileType(kind) => {
-            format!("needs profile type {kind}, device supports {}", supported(member))
-        }
-        Unfit::Constraints(mismatches) => mismatches.join("; "),
-        Unfit::Cordoned => "would fit but is cordoned".to_owned(),
-    })
-}
-
-fn label(member: &Member, key: &str) -> String {
-    match member.capabilities().and_then(|it| it.labels().get(key)) {
-        None => "has no such label".to_owned(),
-        Some(Value::String(text)) => format!("has {key}={text}"),
-        Some(value) => format!("has {key}={value}"),
-    }
-}
-
-fn supported(member: &Member) -> String {
-    let types = member.capabilities().map(|it| &it.properties().supported_deployment_types);
-    match types.filter(|it| !it.is_empty()) {
-        Some(types) => types.join(", "),
-        None => "none".to_owned(),
-    }
+    unfit.text(member.capabilities())
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use colony_core::attempt::Revision;
 use colony_core::event::Event;
 use colony_core::fleet::{
-    AnswersTaken, Applied, BatchRefusal, Changed, Effect, Fleet, Row, RowKey, SiteView,
+    AnswersTaken, Applied, BatchRefusal, Changed, Effect, Fleet, Row, RowKey, Share, SiteView,
 };
 use colony_core::id::{BlobId, DeploymentName, SiteName};
 use colony_core::time::Wall;
@@ -61,6 +61,19 @@ impl Central {
 
     pub(crate) fn view(&self) -> &SiteView {
         self.fleet.site(&home()).expect("home exists")
+    }
+
+    /// How many placements of `hello` count as `share`.
+    pub(crate) fn count(&self, share: Share) -> usize {
+        let (hello, view) = (name("hello"), self.view());
+        let placed = view.deployments_named(&hello).flat_map(|it| view.placements_of(&it.id));
+        placed.filter(|it| view.share(it) == share).count()
+    }
+
+    /// How many ended, and how many of them without confirmation.
+    pub(crate) fn archived(&self) -> (u64, u64) {
+        let archives = self.view().archives.values();
+        archives.fold((0, 0), |sum, it| (sum.0 + it.deleted, sum.1 + it.unconfirmed))
     }
 
     pub(crate) fn apply(&mut self, batch: &[Event], now: Wall) -> Result<Applied, BatchRefusal> {

@@ -1,10 +1,9 @@
 //! Where deployments stand, what CO itself wants, and what it may ask for.
 
 use colony_core::event::HoldScope;
-use colony_core::fleet::{PlanState, Standing, plan_state};
+use colony_core::fleet::Share;
 use colony_core::id::BlobId;
 use colony_core::site::{Action, Input};
-use colony_core::state::{Op, State};
 use colony_core::time::Wall;
 use colony_testkit::{Plant, blob, commit_id};
 
@@ -44,13 +43,11 @@ fn a_site_may_be_quicker_than_the_record_of_the_commit() {
 }
 
 #[test]
-fn a_conflict_is_shown_and_fails_the_plan() {
+fn a_conflict_is_shown() {
     let (mut central, _) = start();
     let blobs = (Some(file("1.0.0")), None);
     central.fleet.target_conflict(&home(), &name("hello"), blobs, "-a\n+b", Wall(1)).expect("home");
     check(&central, "CONFLICT");
-    assert_eq!(central.fleet.tally(&name("hello")).conflicts, 1);
-    assert_eq!(plan(&central), PlanState::Failed);
     central.fleet.target_cleared(&home(), &name("hello")).expect("home exists");
     check(&central, "GONE");
     assert_eq!(central.fleet.deployment_names().count(), 0);
@@ -80,11 +77,11 @@ fn installed_with_another_revision_is_not_done() {
     plant.deploy(&app("2.0.0"));
     central.sync(&plant);
     check(&central, "IN_PROGRESS");
-    assert_eq!(central.fleet.tally(&name("hello")).updating, 2);
+    assert_eq!(central.count(Share::Updating), 2);
 }
 
 #[test]
-fn offline_nodes_are_deferred_and_do_not_hold_the_plan() {
+fn offline_nodes_are_deferred() {
     let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
     plant.silence("a");
     plant.pass(20);
@@ -92,19 +89,17 @@ fn offline_nodes_are_deferred_and_do_not_hold_the_plan() {
     plant.converge();
     central.sync(&plant);
     check(&central, "INSTALLED");
-    let tally = central.fleet.tally(&name("hello"));
-    assert_eq!((tally.installed, tally.deferred), (1, 1));
-    assert_eq!(plan(&central), PlanState::Completed);
+    assert_eq!((central.count(Share::Installed), central.count(Share::Deferred)), (1, 1));
 
     plant.command(Action::Hold { scope: HoldScope::Site, note: String::new() }).expect("held");
     plant.wake("a");
     central.sync(&plant);
-    let tally = central.fleet.tally(&name("hello"));
-    assert_eq!((tally.installed, tally.updating), (1, 1), "it is back, and its turn comes");
+    let shares = (central.count(Share::Installed), central.count(Share::Updating));
+    assert_eq!(shares, (1, 1), "it is back, and its turn comes");
 }
 
 #[test]
-fn device_that_cannot_stage_is_deferred_and_does_not_hold_the_plan() {
+fn device_that_cannot_stage_is_deferred() {
     let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
     plant.join_foreign("z");
     plant.converge();
@@ -114,9 +109,7 @@ fn device_that_cannot_stage_is_deferred_and_does_not_hold_the_plan() {
     plant.pass(2);
     plant.converge();
     central.sync(&plant);
-    let tally = central.fleet.tally(&name("hello"));
-    assert_eq!((tally.installed, tally.deferred), (2, 1));
-    assert_eq!(plan(&central), PlanState::Completed);
+    assert_eq!((central.count(Share::Installed), central.count(Share::Deferred)), (2, 1));
 }
 
 #[test]
@@ -133,35 +126,12 @@ fn rolled_back_is_never_a_success() {
     plant.deploy(&app("1.0.0"));
     central.sync(&plant);
     check(&central, "ROLLED_BACK");
-    assert_eq!(plan(&central), PlanState::RolledBack);
-    assert_eq!(central.fleet.tally(&name("hello")).rolled_back, 2);
+    assert_eq!(central.count(Share::RolledBack), 2);
 
     plant.deploy(&app("3.0.0"));
     plant.converge();
     central.sync(&plant);
     check(&central, "INSTALLED");
-}
-
-#[test]
-fn plans_follow_their_sites() {
-    let installed = Standing::Placed(State::Installed);
-    let failed = Standing::Placed(State::Failed(Op::Update));
-    let updating = Standing::Placed(State::Updating);
-    check_plan(&[], false, "COMPLETED");
-    check_plan(&[Standing::Pending, Standing::Pending], false, "PENDING");
-    check_plan(&[Standing::Pending, installed], false, "IN_PROGRESS");
-    check_plan(&[Standing::Pending, installed], true, "PAUSED");
-    check_plan(&[updating, installed], false, "IN_PROGRESS");
-    check_plan(&[installed, Standing::Gone], true, "COMPLETED");
-    check_plan(&[installed, Standing::RolledBack, updating], false, "ROLLED_BACK");
-    check_plan(&[Standing::RolledBack, failed], true, "FAILED");
-}
-
-#[track_caller]
-fn check_plan(standings: &[Standing], paused: bool, expected: &str) {
-    let state = plan_state(standings.iter().copied(), paused);
-    assert_eq!(state.to_string(), expected);
-    assert_eq!(state.is_success(), expected == "COMPLETED");
 }
 
 #[test]
@@ -222,10 +192,6 @@ pub(crate) fn commit(central: &mut Central, blob: Option<BlobId>) {
         central.fleet.target_committed(&home(), &name("hello"), commit_id(2), blob, Wall(2));
     committed.expect("home exists");
     central.persist_rest();
-}
-
-fn plan(central: &Central) -> PlanState {
-    central.fleet.plan_state(&name("hello"), [&home()], false)
 }
 
 #[track_caller]

@@ -1,5 +1,6 @@
 //! What a site has decided of a revision stands until it decides otherwise.
 
+use colony_core::fleet::Share;
 use colony_core::site::Action;
 use colony_testkit::Plant;
 
@@ -74,12 +75,12 @@ fn stop_the_next_orchestrator_knows_nothing_of_ends_with_its_start() {
 
 #[test]
 fn what_went_back_is_no_success() {
-    let stands = |story: &[Step], expected: (&str, u64, u64)| {
+    let stands = |story: &[Step], expected: (&str, usize, usize)| {
         let mut central = Central::new();
         central.sync(&told(story));
-        let tally = central.view().tally(&name("hello"));
+        let shares = (central.count(Share::Installed), central.count(Share::RolledBack));
         let standing = central.view().standing(&name("hello")).to_string();
-        assert_eq!((standing.as_str(), tally.installed, tally.rolled_back), expected);
+        assert_eq!((standing.as_str(), shares.0, shares.1), expected);
     };
     stands(&story("rollback of one node")[..4], ("ROLLED_BACK", 1, 1));
     stands(&story("failed first install")[..8], ("ROLLED_BACK", 0, 0));

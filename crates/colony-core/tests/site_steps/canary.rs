@@ -92,7 +92,10 @@ fn who_failed_before_and_is_not_meant_holds_no_canary_up() {
 #[test]
 fn manual_promotion_is_waited_for() {
     let mut plant = updating(MANUAL);
-    assert_eq!(promote(&mut plant), "the open step is not done: 0 of 1 nodes run it well");
+    assert_eq!(
+        promote(&mut plant),
+        "the current step of hello at home is not done: 0 of 1 nodes run it"
+    );
     plant.report("a", "hello", "installed");
     plant.pass(400);
     check(&plant, "a INSTALLED 2, b INSTALLED 1, c INSTALLED 1");
@@ -100,9 +103,12 @@ fn manual_promotion_is_waited_for() {
 
     assert_eq!(promote(&mut plant), "");
     check(&plant, "a INSTALLED 2, b UPDATING 2, c UPDATING 2");
-    assert_eq!(promote(&mut plant), "every step of the rollout is open already");
+    assert_eq!(
+        promote(&mut plant),
+        "nothing to promote: the last step of hello at home is already open"
+    );
     plant.converge();
-    assert_eq!(promote(&mut plant), "no rollout of it is under way");
+    assert_eq!(promote(&mut plant), "no rollout of hello is in progress at home");
 }
 
 #[test]

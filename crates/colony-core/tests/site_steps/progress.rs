@@ -73,6 +73,7 @@ fn labelled() -> Plant {
 
 #[track_caller]
 fn check(plant: &mut Plant, done: usize, of: usize) {
-    let expected = format!("the open step is not done: {done} of {of} nodes run it well");
+    let expected =
+        format!("the current step of hello at home is not done: {done} of {of} nodes run it");
     assert_eq!(promote(plant), expected, "{}", plant.states());
 }

@@ -7,21 +7,23 @@ use super::{
     CANARY, MANUAL, abort, because, check, pause, plant, promote, resume, steer, updating,
 };
 
+const ROLLED_BACK: &str = "hello is already rolled back at home: the version in Git is quarantined";
+
 #[test]
 fn pause_starts_nothing_and_resume_goes_on() {
     let mut plant = updating(CANARY);
     plant.report("a", "hello", "installed");
     assert_eq!(steer(&mut plant, pause()), "");
-    assert_eq!(steer(&mut plant, pause()), "ana paused the rollout already");
+    assert_eq!(steer(&mut plant, pause()), "ana already paused the rollout of hello at home");
     plant.pass(400);
     check(&plant, "a INSTALLED 2, b INSTALLED 1, c INSTALLED 1");
     because(&plant, "b", "paused");
-    assert_eq!(promote(&mut plant), "ana paused the rollout; resume it first");
+    assert_eq!(promote(&mut plant), "ana paused the rollout of hello at home; resume it first");
 
     plant.crash();
     assert_eq!(steer(&mut plant, resume()), "");
     check(&plant, "a INSTALLED 2, b UPDATING 2, c UPDATING 2");
-    assert_eq!(steer(&mut plant, resume()), "its rollout is not paused");
+    assert_eq!(steer(&mut plant, resume()), "the rollout of hello at home is not paused");
 }
 
 #[test]
@@ -52,8 +54,8 @@ fn abort_takes_everything_back() {
     check(&plant, "a ROLLINGBACK 1, b INSTALLED 1, c INSTALLED 1");
     plant.converge();
     check(&plant, "a INSTALLED 1, b INSTALLED 1, c INSTALLED 1");
-    assert_eq!(steer(&mut plant, abort()), "it is rolled back already");
-    assert_eq!(steer(&mut plant, pause()), "it is rolled back already");
+    assert_eq!(steer(&mut plant, abort()), ROLLED_BACK);
+    assert_eq!(steer(&mut plant, pause()), ROLLED_BACK);
 }
 
 #[test]
@@ -70,6 +72,6 @@ fn nothing_to_steer_is_refused() {
     plant.deploy(&App::new("hello", "1.0.0"));
     plant.converge();
     for action in [pause(), abort(), Action::Promote { deployment: deployment_id("hello") }] {
-        assert_eq!(steer(&mut plant, action), "no rollout of it is under way");
+        assert_eq!(steer(&mut plant, action), "no rollout of hello is in progress at home");
     }
 }

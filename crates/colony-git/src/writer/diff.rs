@@ -27,7 +27,7 @@ pub(super) fn between(
     let from = if found.is_some() { format!("a/{path}") } else { "/dev/null".to_owned() };
     let to = if wanted.is_some() { format!("b/{path}") } else { "/dev/null".to_owned() };
     let body = match old {
-        Ok(old) => unified(&old, wanted.unwrap_or_default()),
+        Ok(old) => unified_diff(&old, wanted.unwrap_or_default()),
         Err(what) => format!("there is {what}\n"),
     };
     Ok(cut(format!("--- {from}\n+++ {to}\n{body}")))
@@ -43,7 +43,8 @@ fn text_of(repo: &Repository, entry: Entry) -> Result<Result<String, String>, Er
     })
 }
 
-fn unified(old: &str, new: &str) -> String {
+/// What changes from one text to the other, as a unified diff without a head.
+pub fn unified_diff(old: &str, new: &str) -> String {
     let input = InternedInput::new(old, new);
     let mut diff = Diff::compute(Algorithm::Histogram, &input);
     diff.postprocess_lines(&input);

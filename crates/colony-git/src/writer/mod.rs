@@ -21,6 +21,7 @@ use colony_core::id::{BlobId, GitRevision};
 use gix::{ObjectId, Repository};
 
 pub use batch::{Batch, Commit, Conflict, Edit, Written};
+pub use diff::unified_diff;
 pub use parts::SiteParts;
 
 use crate::cache::Cache;

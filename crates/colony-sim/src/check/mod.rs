@@ -11,12 +11,14 @@
 //! - a workload that is well and wanted is not stopped by us;
 //! - no acknowledged event is lost, also over backups, as long as somebody has it;
 //! - an order of CO's that is said to be executed was executed;
+//! - a site places, removes and restarts what a plan of the commit lists;
 //! - what is not final has a specific `why` (also asked at random moments, in
 //!   `ask.rs`, of the sites and of CO).
 
 mod central;
 mod log;
 mod node;
+mod plan;
 mod site;
 
 use std::collections::{BTreeMap, BTreeSet};

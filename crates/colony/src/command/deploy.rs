@@ -93,14 +93,20 @@ async fn make(
     if how.dry_run {
         return dry_run(client, name, &change, out).await;
     }
-    if !how.yes && out.has_person() && !asked(client, name, &mut change, out).await? {
+    let consent = match !how.yes && out.has_person() {
+        true => consent(client, name, &mut change, out).await?,
+        false => Consent::NotNeeded,
+    };
+    if consent == Consent::Declined {
         out.note("nothing was changed")?;
         return Ok(0);
     }
     let answer = change.send(client, name).await?;
     let name = answer.plan.name.to_string();
     out.note(&said(&answer))?;
-    out.note(&plan::remarks(&answer.plan))?;
+    if consent == Consent::NotNeeded {
+        out.note(&plan::remarks(&answer.plan))?;
+    }
     if let Some(patience) = how.watched {
         let watch = Watch { name: &name, goal: how.goal, patience };
         return watch.run(client, answer.event, out).await;
@@ -142,26 +148,37 @@ async fn dry_run(
 /// The plan cannot be carried out at all.
 fn refused(plan: &PlanView) -> bool {
     let all = !plan.targets.is_empty() && plan.count(PlanAction::Refused) == plan.targets.len();
-    all || plan.findings.iter().any(|it| it.severity == Severity::Error)
+    let error = plan.findings.iter().any(|it| it.severity == Severity::Error);
+    all || error || plan.refusal.is_some()
+}
+
+/// Whether a person agreed to a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Consent {
+    /// Nothing that runs is touched, or nobody is there to answer.
+    NotNeeded,
+    /// After the remarks of the plan were shown.
+    Given,
+    Declined,
 }
 
 /// A person is asked before something that runs is touched.
-async fn asked(
+async fn consent(
     client: &Client,
     name: &str,
     change: &mut Change,
     out: &mut Out,
-) -> anyhow::Result<bool> {
+) -> anyhow::Result<Consent> {
     change.set_dry_run(true);
     let plan = change.send(client, name).await?.plan;
     change.set_dry_run(false);
-    let touched = [PlanAction::Update, PlanAction::Remove];
-    if touched.into_iter().all(|it| plan.count(it) == 0) {
-        return Ok(true);
+    if !plan.touches_running() || plan.refusal.is_some() {
+        return Ok(Consent::NotNeeded);
     }
+    out.note(&plan::remarks(&plan))?;
     let version = plan.version.as_deref().map(|it| format!(" {it}")).unwrap_or_default();
     let question = format!("{}{version}: {}. Go on?", plan.name, plan::summary(&plan));
     let yes = out.confirm(&question)?;
     change.pin(plan.hash);
-    Ok(yes)
+    Ok(if yes { Consent::Given } else { Consent::Declined })
 }

@@ -284,27 +284,49 @@ fn a_plan_is_counted_and_shown() {
         "targets": [
             {"site": "home", "node": "laptop", "action": "update", "fromVersion": "1.0", "toVersion": "1.1"},
             {"site": "plant-b", "node": "b1", "action": "create", "toVersion": "1.1"},
-            {"site": "plant-b", "node": "b2", "action": "deferred", "toVersion": "1.1", "reason": "offline 3 h"},
+            {"site": "plant-b", "node": "b2", "action": "deferred", "later": "update",
+                "toVersion": "1.1", "reason": "offline 3 h"},
+            {"site": "plant-b", "node": "b3", "action": "deferred", "later": "update",
+                "toVersion": "1.1", "reason": "offline 3 h"},
+            {"site": "plant-b", "node": "b4", "action": "remove", "fromVersion": "1.0"},
             {"site": "plant-c", "action": "refused", "reason": "no node has a container engine"},
         ],
-        "parameters": [{"name": "greeting", "from": "Hello", "to": "Hi"}],
+        "parameters": [
+            {"site": "home", "name": "greeting", "from": "Hello", "to": "Hi"},
+            {"site": "plant-b", "name": "greeting", "from": "Hello", "to": "Hi"},
+            {"site": "plant-b", "name": "port", "to": 80},
+        ],
+        "settings": [{"site": "plant-b", "name": "replicas", "from": 4, "to": 3}],
+        "steps": [{"site": "home", "step": 1, "nodes": ["laptop"], "text": "all nodes"}],
+        "pulls": [{"package": "oci://r.test/hello:1.1", "targets": ["home/laptop", "plant-b/b1"]}],
         "files": [{"path": "deployments/home/hello.yaml", "diff": "-  version: 1.0\n+  version: 1.1\n"}],
     }));
-    assert_eq!(plan::summary(&plan), "create 1, update 1, deferred 1, refused 1");
+    assert_eq!(plan::summary(&plan), "create 1, update 1, remove 1, deferred 2, refused 1");
     assert_snapshot!(plan::remarks(&plan), @r"
-    deferred plant-b/b2: offline 3 h
+    deferred update plant-b/b2, plant-b/b3: offline 3 h
+    remove plant-b/b4
     refused plant-c: no node has a container engine
     ");
     assert_snapshot!(plan::show(&plan, &look()), @r#"
-    hello: hello 1.1, profile compose: create 1, update 1, deferred 1, refused 1
+    hello 1.1, profile compose: create 1, update 1, remove 1, deferred 2, refused 1
 
-    TARGET       ACTION    VERSION    WHY
-    home/laptop  update    1.0 → 1.1  -
-    plant-b/b1   create    1.1        -
-    plant-b/b2   deferred  1.1        offline 3 h
-    plant-c      refused   -          no node has a container engine
+    TARGET       ACTION           VERSION        WHY
+    home/laptop  update           1.0 → 1.1      -
+    plant-b/b1   create           1.1            -
+    plant-b/b2   deferred update  1.1            offline 3 h
+    plant-b/b3   deferred update  1.1            offline 3 h
+    plant-b/b4   remove           1.0 → nothing  -
+    plant-c      refused          -              no node has a container engine
 
-    parameter greeting: "Hello" → "Hi"
+    home step 1: laptop: all nodes
+
+    parameter greeting at home, plant-b: "Hello" → "Hi"
+
+    parameter port at plant-b: unset → 80
+
+    setting replicas at plant-b: 4 → 3
+
+    pull oci://r.test/hello:1.1 on home/laptop, plant-b/b1
 
     deployments/home/hello.yaml
     -  version: 1.0

@@ -22,8 +22,9 @@ fn git_down() {
     assert_eq!(open["sites"][0]["status"], "PENDING", "{open:#}");
     let why = || fleet.colony(["why", "second"]).ok();
     wait("a reason", || {
-        Some(why())
-            .filter(|it| it.out.contains("the commit is tried again") && it.out.contains("fleet.git"))
+        Some(why()).filter(|it| {
+            it.out.contains("the commit is tried again") && it.out.contains("fleet.git")
+        })
     });
     assert_eq!(committed(&fleet, "second"), 0);
     assert_eq!(fleet.get("/healthz").0, 200);

@@ -44,7 +44,8 @@ const VIEWS: &[Body] = bodies! {
         RolledBackView RolloutView PausedView StoppedView ConflictView HistoryView HistoryEntry
         NodeView NodePlacement EventView EventPage ApplicationView ApplicationDetail ProfileView
         ParameterView RegistryView LintView DeployAnswer PlanView PlanTarget PlanAction
-        ParameterChange FileDiff SiteView SitePresence NodeCounts HoldView TokenView StatusView
+        ValueChange PlanStep PlanPull FileDiff SiteView SitePresence NodeCounts HoldView TokenView
+        StatusView
         Role DeploymentSummary Attention;
 };
 

@@ -3,8 +3,9 @@
 use axum::Json;
 use axum::http::StatusCode;
 use colony_api::view::Accepted;
-use colony_core::fleet::{DeploymentView, SiteView};
+use colony_core::fleet::{DeploymentView, ReportedSite};
 use colony_core::id::{DeploymentName, SiteName};
+use colony_core::orders;
 use colony_core::site::Action;
 
 use crate::app::App;
@@ -14,23 +15,23 @@ use crate::fault::Fault;
 use crate::{clock, command, plan, view};
 
 /// The answer to an order.
-pub(super) type Taken = (StatusCode, Json<Accepted>);
+pub(super) type OrderAnswer = (StatusCode, Json<Accepted>);
 
 type Orders = Vec<(SiteName, Action)>;
 
 /// The sites an order about a deployment goes to.
-pub(super) struct Meant<'a> {
+pub(super) struct OrderTargets<'a> {
     pub app: &'a App,
     pub operator: &'a Operator,
     pub handle: &'a str,
     pub sites: &'a [String],
 }
 
-impl Meant<'_> {
-    /// One order per site that `order` has one for; if none, why not, by site.
+impl OrderTargets<'_> {
+    /// One order per site that can execute it; if none can, why not.
     pub(super) async fn orders(
         &self,
-        order: impl Fn(&SiteView, &DeploymentView) -> Result<Action, &'static str>,
+        order: impl Fn(&DeploymentView) -> Action,
     ) -> Result<(DeploymentName, Orders), Fault> {
         let handle: DeploymentName = name("name", self.handle)?;
         let named = plan::sites_of(self.app, self.operator, self.sites).await?;
@@ -43,9 +44,10 @@ impl Meant<'_> {
             }
             self.operator.must_be_at(Role::Operator, site)?;
             for it in view.deployments_named(&handle) {
-                match order(view, it) {
-                    Ok(action) => orders.push((site.clone(), action)),
-                    Err(reason) => refused.push(format!("at {site} {reason}")),
+                let action = order(it);
+                match orders::check(&action, &ReportedSite { name: site, view }) {
+                    Ok(()) => orders.push((site.clone(), action)),
+                    Err(refusal) => refused.push(refusal.to_string()),
                 }
             }
         }
@@ -56,16 +58,11 @@ impl Meant<'_> {
     }
 }
 
-/// What comes of the orders that a site has not acknowledged: the last word.
-pub(super) fn when_done<T>(site: &SiteView, says: impl Fn(&Action) -> Option<T>) -> Option<T> {
-    site.commands.values().rev().find_map(|it| says(&it.action))
-}
-
 fn no_site(handle: &DeploymentName, mut refused: Vec<String>) -> String {
     refused.dedup();
     match refused.is_empty() {
-        true => format!("no site that is meant has told of {handle}"),
-        false => format!("nobody is told about {handle}: {}", refused.join("; ")),
+        true => format!("none of the selected sites has reported deployment `{handle}` yet"),
+        false => refused.join("; "),
     }
 }
 
@@ -74,34 +71,33 @@ pub(super) async fn give(
     operator: &Operator,
     handle: Option<&DeploymentName>,
     orders: Orders,
-    said: String,
-) -> Result<Taken, Fault> {
+    sentence: String,
+) -> Result<OrderAnswer, Fault> {
     let event = command::give(app, operator, &orders, handle).await?;
-    taken(app, said, &orders, event).await
+    answer(app, sentence, &orders, event).await
 }
 
 /// Says what happens, and where it cannot happen at once.
-pub(super) async fn taken(
+pub(super) async fn answer(
     app: &App,
-    said: String,
+    sentence: String,
     orders: &[(SiteName, Action)],
     event: String,
-) -> Result<Taken, Fault> {
+) -> Result<OrderAnswer, Fault> {
     let fleet = app.brain.read().await?;
     let now = clock::wall();
-    let away: Vec<String> = orders
+    let offline: Vec<String> = orders
         .iter()
         .filter(|(site, _)| {
-            let heard = fleet.site(site).and_then(|it| it.head.last_heard);
-            heard.is_none_or(|it| now.since(it) >= colony_core::fleet::SITE_SILENT)
+            fleet.site(site).is_none_or(|it| it.presence(now) != SitePresence::Online)
         })
         .map(|it| it.0.to_string())
         .collect();
-    let sentence = match away.is_empty() {
-        true => said,
+    let sentence = match offline.is_empty() {
+        true => sentence,
         false => format!(
-            "{said}; site {} is not heard and is told when it returns, within a day",
-            away.join(", ")
+            "{sentence}; site {} is offline and gets the order when it returns, within a day",
+            offline.join(", ")
         ),
     };
     Ok((StatusCode::ACCEPTED, Json(Accepted { sentence, event: Some(event) })))

@@ -1,0 +1,119 @@
+//! The parameters a new site takes over from the sites that have the deployment.
+
+use std::collections::BTreeMap;
+
+use colony_core::plan::values;
+use colony_margo::{ApplicationDescription, Json};
+
+use super::survey::Survey;
+use crate::app::App;
+use crate::catalog;
+use crate::repo::Facts;
+
+/// Values that were chosen at all other sites, and warnings about those that
+/// differ between them.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Carried {
+    pub values: BTreeMap<String, Json>,
+    pub warnings: Vec<String>,
+}
+
+/// What the sites that have the deployment agree on.
+pub(super) async fn carried(app: &App, survey: &Survey) -> Carried {
+    let mut chosen = Vec::new();
+    for place in survey.places.iter().chain(&survey.others) {
+        let Some(deployed) = &place.deployed else { continue };
+        let facts = Facts::of(deployed);
+        let version = Some(facts.version.as_str());
+        let found = catalog::find(app.brain.store(), &facts.application, version).await.ok();
+        let values = values(Some(deployed));
+        let values = without_defaults(values, found.as_ref().map(|it| &*it.description));
+        chosen.push((place.site.to_string(), values));
+    }
+    agreed(&chosen)
+}
+
+/// A value that equals the default of its version was not chosen by anybody.
+fn without_defaults(
+    mut values: BTreeMap<String, Json>,
+    description: Option<&ApplicationDescription>,
+) -> BTreeMap<String, Json> {
+    let default = |name: &str| description?.parameters.get(name)?.value.as_ref();
+    values.retain(|name, value| default(name) != Some(value));
+    values
+}
+
+fn agreed(chosen: &[(String, BTreeMap<String, Json>)]) -> Carried {
+    let mut carried = Carried::default();
+    let Some((_, first)) = chosen.first() else { return carried };
+    let names: std::collections::BTreeSet<&String> =
+        chosen.iter().flat_map(|it| it.1.keys()).collect();
+    for name in names {
+        let value = first.get(name);
+        if let Some(value) = value.filter(|_| chosen.iter().all(|it| it.1.get(name) == value)) {
+            carried.values.insert(name.clone(), value.clone());
+            continue;
+        }
+        let text = |it: &(String, BTreeMap<String, Json>)| {
+            let value = it.1.get(name).map_or("the default".to_owned(), ToString::to_string);
+            format!("{} has {value}", it.0)
+        };
+        let sites: Vec<String> = chosen.iter().map(text).collect();
+        carried.warnings.push(format!(
+            "parameter {name} is not carried over to a new site, because {}; set it with `--set`",
+            sites.join(", ")
+        ));
+    }
+    carried
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_all_sites_agree_on_is_carried_over() {
+        check(&[r#"{"greeting": "A"}"#], r#"{"greeting": "A"}"#, "");
+        check(&[r#"{"greeting": "A"}"#, r#"{"greeting": "A"}"#], r#"{"greeting": "A"}"#, "");
+        check(
+            &[r#"{"greeting": "A", "port": 80}"#, r#"{"port": 80}"#],
+            r#"{"port": 80}"#,
+            "parameter greeting is not carried over to a new site, because s1 has \"A\", \
+             s2 has the default; set it with `--set`",
+        );
+        check(&[], "{}", "");
+    }
+
+    #[test]
+    fn defaults_are_not_carried_over() {
+        let text = "
+apiVersion: v1
+id: pump
+metadata:
+  name: Pump
+  version: '1.0'
+  catalog: {organization: [{name: Example}]}
+deploymentProfiles:
+  - id: compose
+    type: compose
+    components: [{name: web, properties: {repository: 'oci://r.test/p', revision: '1.0.0'}}]
+parameters:
+  port: {value: 80, targets: [{pointer: PORT, components: [web]}]}
+";
+        let description = ApplicationDescription::parse(text.as_bytes()).expect("valid").value;
+        let values = BTreeMap::from([("port".to_owned(), json!(80)), ("x".to_owned(), json!(1))]);
+        let chosen = without_defaults(values, Some(&description));
+        assert_eq!(chosen, BTreeMap::from([("x".to_owned(), json!(1))]));
+    }
+
+    #[track_caller]
+    fn check(sites: &[&str], values: &str, warnings: &str) {
+        let read = |it: &str| serde_json::from_str(it).expect("JSON");
+        let chosen: Vec<_> =
+            sites.iter().zip(1..).map(|(it, at)| (format!("s{at}"), read(it))).collect();
+        let carried = agreed(&chosen);
+        assert_eq!(carried.values, read(values));
+        assert_eq!(carried.warnings.join("; "), warnings);
+    }
+}

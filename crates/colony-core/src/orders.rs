@@ -1,0 +1,322 @@
+//! Whether a site can execute an order: the one rule by which the site refuses
+//! and by which the central orchestrator refuses early, in the same words.
+//!
+//! Central knows a site by its reports, so it may be late: what it accepts here
+//! the site may still refuse. Left out on purpose: the guards of a placement
+//! (the transition table), which a retry has to pass as well.
+
+use std::fmt;
+
+use crate::event::HoldScope;
+use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName, SiteName};
+use crate::site::Action;
+use crate::state::{Op, State};
+use crate::transition::{self, Facts, Guard, Reason, Trigger, transition};
+
+/// What the rules ask about a site.
+pub trait OrderState {
+    fn site(&self) -> &SiteName;
+    fn deployment(&self, id: &DeploymentId) -> Option<DeploymentState>;
+    fn has_node(&self, node: &NodeName) -> bool;
+    fn is_held(&self, scope: &HoldScope) -> bool;
+    /// A commit that removes too much at once waits for a release.
+    fn holds_removal(&self) -> bool;
+    /// The rewritten history that waits to be accepted.
+    fn held_history(&self) -> Option<&GitRevision>;
+}
+
+/// What the rules ask about a deployment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeploymentState {
+    pub name: DeploymentName,
+    /// Gone from Git.
+    pub withdrawn: bool,
+    /// The revision in Git is quarantined.
+    pub quarantined: bool,
+    /// Every reachable node has run the revision in Git.
+    pub converged: bool,
+    /// A revision is quarantined, was given up by a node, or its rollout stopped.
+    pub releasable: bool,
+    /// A revision is known to go back to.
+    pub has_way_back: bool,
+    pub paused_by: Option<String>,
+    pub step: StepState,
+    pub placements: Vec<(NodeName, State)>,
+}
+
+/// The current step of a rollout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StepState {
+    pub is_last: bool,
+    /// All nodes of the step run the revision and stay healthy.
+    pub is_done: bool,
+    /// Nodes that run it, and nodes of the step, where that is known.
+    pub progress: Option<(usize, usize)>,
+}
+
+/// Why an order is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    site: SiteName,
+    deployment: Option<DeploymentName>,
+    reason: OrderReason,
+}
+
+impl std::error::Error for Refusal {}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum OrderReason {
+    UnknownDeployment(DeploymentId),
+    UnknownNode(NodeName),
+    BeingRemoved,
+    AlreadyRolledBack,
+    NoRollout,
+    NoStepLeft,
+    StepNotDone(Option<(usize, usize)>),
+    Paused { by: String },
+    AlreadyPaused { by: String },
+    NotPaused,
+    NothingFailed(Option<NodeName>),
+    NothingQuarantined,
+    NotHeld,
+    NoRemovalHeld,
+    NoHistoryHeld(GitRevision),
+    NoWayBack,
+    NothingLeaving(Option<NodeName>),
+}
+
+/// Whether the site can execute `action`.
+pub fn check(action: &Action, state: &impl OrderState) -> Result<(), Refusal> {
+    let deployment = deployment_of(action);
+    let found = deployment.and_then(|it| state.deployment(it));
+    let checked = match (deployment, &found) {
+        (Some(id), None) => Err(OrderReason::UnknownDeployment(id.clone())),
+        (Some(_) | None, found) => check_known(action, found.as_ref(), state),
+    };
+    checked.map_err(|reason| Refusal {
+        site: state.site().clone(),
+        deployment: found.map(|it| it.name),
+        reason,
+    })
+}
+
+fn deployment_of(action: &Action) -> Option<&DeploymentId> {
+    match action {
+        Action::Hold { scope, .. } | Action::ReleaseHold { scope } => match scope {
+            HoldScope::Deployment(id) => Some(id),
+            HoldScope::Site => None,
+        },
+        Action::ReleaseQuarantine { deployment }
+        | Action::Retry { deployment, .. }
+        | Action::Rollback { deployment }
+        | Action::Promote { deployment }
+        | Action::Pause { deployment, .. }
+        | Action::Resume { deployment }
+        | Action::Abort { deployment, .. }
+        | Action::Force { deployment, .. } => Some(deployment),
+        Action::ReleaseRemoval
+        | Action::AcceptHistory { .. }
+        | Action::Cordon { .. }
+        | Action::Uncordon { .. }
+        | Action::Retire { .. } => None,
+    }
+}
+
+/// The rules, for an order whose deployment is at the site if it names one.
+fn check_known(
+    action: &Action,
+    found: Option<&DeploymentState>,
+    state: &impl OrderState,
+) -> Result<(), OrderReason> {
+    let Some(it) = found else { return check_site(action, state) };
+    match action {
+        Action::ReleaseHold { scope } => ensure(state.is_held(scope), OrderReason::NotHeld),
+        Action::ReleaseQuarantine { .. } => ensure(it.releasable, OrderReason::NothingQuarantined),
+        Action::Retry { node, .. } => it.check_retry(node.as_ref()),
+        Action::Rollback { .. } => it.check_rollback(),
+        Action::Promote { .. } => it.check_promote(),
+        Action::Pause { .. } => it.check_pause(),
+        Action::Resume { .. } => ensure(it.paused_by.is_some(), OrderReason::NotPaused),
+        Action::Abort { .. } => it.check_rollout(),
+        Action::Force { node, .. } => it.check_force(node.as_ref()),
+        Action::Hold { .. }
+        | Action::ReleaseRemoval
+        | Action::AcceptHistory { .. }
+        | Action::Cordon { .. }
+        | Action::Uncordon { .. }
+        | Action::Retire { .. } => Ok(()),
+    }
+}
+
+fn check_site(action: &Action, state: &impl OrderState) -> Result<(), OrderReason> {
+    match action {
+        Action::ReleaseHold { scope } => ensure(state.is_held(scope), OrderReason::NotHeld),
+        Action::ReleaseRemoval => ensure(state.holds_removal(), OrderReason::NoRemovalHeld),
+        Action::AcceptHistory { commit } => {
+            let held = state.held_history() == Some(commit);
+            ensure(held, OrderReason::NoHistoryHeld(commit.clone()))
+        }
+        Action::Cordon { node } | Action::Uncordon { node } | Action::Retire { node } => {
+            ensure(state.has_node(node), OrderReason::UnknownNode(node.clone()))
+        }
+        Action::Hold { .. }
+        | Action::ReleaseQuarantine { .. }
+        | Action::Retry { .. }
+        | Action::Rollback { .. }
+        | Action::Promote { .. }
+        | Action::Pause { .. }
+        | Action::Resume { .. }
+        | Action::Abort { .. }
+        | Action::Force { .. } => Ok(()),
+    }
+}
+
+fn ensure(holds: bool, reason: OrderReason) -> Result<(), OrderReason> {
+    if holds { Ok(()) } else { Err(reason) }
+}
+
+impl DeploymentState {
+    fn any(&self, node: Option<&NodeName>, is: impl Fn(State) -> bool) -> bool {
+        let chosen = self.placements.iter().filter(|it| node.is_none_or(|node| *node == it.0));
+        chosen.map(|it| it.1).any(is)
+    }
+
+    fn check_retry(&self, node: Option<&NodeName>) -> Result<(), OrderReason> {
+        let failed = self.any(node, |it| matches!(it, State::Failed(_)));
+        failed.then_some(()).ok_or_else(|| OrderReason::NothingFailed(node.cloned()))
+    }
+
+    fn check_force(&self, node: Option<&NodeName>) -> Result<(), OrderReason> {
+        let leaving = |it| matches!(it, State::Deleting | State::Failed(Op::Delete));
+        let found = self.any(node, leaving);
+        found.then_some(()).ok_or_else(|| OrderReason::NothingLeaving(node.cloned()))
+    }
+
+    fn check_rollback(&self) -> Result<(), OrderReason> {
+        if self.quarantined {
+            return Err(OrderReason::AlreadyRolledBack);
+        }
+        if self.has_way_back { Ok(()) } else { Err(OrderReason::NoWayBack) }
+    }
+
+    /// A revision is being rolled out.
+    fn check_rollout(&self) -> Result<(), OrderReason> {
+        if self.withdrawn {
+            return Err(OrderReason::BeingRemoved);
+        }
+        if self.quarantined {
+            return Err(OrderReason::AlreadyRolledBack);
+        }
+        if self.converged { Err(OrderReason::NoRollout) } else { Ok(()) }
+    }
+
+    fn check_pause(&self) -> Result<(), OrderReason> {
+        self.check_rollout()?;
+        let paused = self.paused_by.clone();
+        paused.map_or(Ok(()), |by| Err(OrderReason::AlreadyPaused { by }))
+    }
+
+    fn check_promote(&self) -> Result<(), OrderReason> {
+        self.check_rollout()?;
+        if self.step.is_last {
+            return Err(OrderReason::NoStepLeft);
+        }
+        if let Some(by) = self.paused_by.clone() {
+            return Err(OrderReason::Paused { by });
+        }
+        match self.step.is_done {
+            true => Ok(()),
+            false => Err(OrderReason::StepNotDone(self.step.progress)),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let site = &self.site;
+        let name = self.deployment.as_ref().map_or("it", |it| it.as_str());
+        let place = |node: &Option<NodeName>| match node {
+            Some(node) => format!("on node {node} of {site}"),
+            None => format!("at {site}"),
+        };
+        match &self.reason {
+            OrderReason::UnknownDeployment(id) => write!(f, "deployment {id} is not at {site}"),
+            OrderReason::UnknownNode(node) => write!(f, "node {node} has not joined {site}"),
+            OrderReason::BeingRemoved => write!(f, "{name} is being removed at {site}"),
+            OrderReason::AlreadyRolledBack => write!(
+                f,
+                "{name} is already rolled back at {site}: the version in Git is quarantined"
+            ),
+            OrderReason::NoRollout => write!(f, "no rollout of {name} is in progress at {site}"),
+            OrderReason::NoStepLeft => {
+                write!(f, "nothing to promote: the last step of {name} at {site} is already open")
+            }
+            OrderReason::StepNotDone(None) => {
+                write!(f, "the current step of {name} at {site} is not done yet")
+            }
+            OrderReason::StepNotDone(Some((done, of))) => write!(
+                f,
+                "the current step of {name} at {site} is not done: {done} of {of} nodes run it"
+            ),
+            OrderReason::Paused { by } => {
+                write!(f, "{by} paused the rollout of {name} at {site}; resume it first")
+            }
+            OrderReason::AlreadyPaused { by } => {
+                write!(f, "{by} already paused the rollout of {name} at {site}")
+            }
+            OrderReason::NotPaused => write!(f, "the rollout of {name} at {site} is not paused"),
+            OrderReason::NothingFailed(node) => {
+                write!(f, "nothing to retry: {name} has not failed {}", place(node))
+            }
+            OrderReason::NothingQuarantined => {
+                write!(f, "nothing to release: no version of {name} is quarantined at {site}")
+            }
+            OrderReason::NotHeld if self.deployment.is_none() => {
+                write!(f, "nothing to release: {site} is not on hold")
+            }
+            OrderReason::NotHeld => {
+                write!(f, "nothing to release: {name} is not on hold at {site}")
+            }
+            OrderReason::NoRemovalHeld => {
+                write!(f, "nothing to release: no removal is held at {site}")
+            }
+            OrderReason::NoHistoryHeld(commit) => write!(
+                f,
+                "nothing to accept: no rewritten history at {} is held at {site}",
+                commit.short()
+            ),
+            OrderReason::NoWayBack => {
+                write!(f, "no earlier revision of {name} is known at {site}")
+            }
+            OrderReason::NothingLeaving(node) => {
+                write!(f, "nothing of {name} is being removed {}", place(node))
+            }
+        }
+    }
+}
+
+/// Whether an operator may delete a placement in `state`. A placement that is
+/// already leaving may always go.
+pub fn check_delete(state: State, force: bool) -> Result<(), transition::Refusal> {
+    if state == State::Deleting {
+        return Ok(());
+    }
+    transition(Some(state), Trigger::Remove, &DeleteFacts { state, force }).map(|_| ())
+}
+
+/// What is known of a placement apart from its site. A hold delays the removal
+/// at the site, it does not forbid the order.
+struct DeleteFacts {
+    state: State,
+    force: bool,
+}
+
+impl Facts for DeleteFacts {
+    fn check(&self, guard: Guard) -> Result<(), Reason> {
+        let unknown = matches!(self.state, State::Unknown(_));
+        if guard == Guard::ForcedIfUnknown && unknown && !self.force {
+            return Err(Reason::UnknownNeedsForce);
+        }
+        Ok(())
+    }
+}

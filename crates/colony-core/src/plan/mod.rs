@@ -1,0 +1,178 @@
+//! What a change of a deployment's files means, before anything is written.
+//!
+//! `plan` is a pure function of a request and one look at the fleet: for every
+//! node what happens there, what waits, what is refused, which parameters and
+//! settings change where. The nodes are those `choice` gives, the rule by which
+//! the site decides. Left out on purpose: how the files come to be (catalog and
+//! parameters are resolved before), and the commit.
+
+mod difference;
+mod nodes;
+mod profile;
+mod rollback;
+mod site;
+mod steps;
+mod wait;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use colony_margo::Json;
+
+use crate::fleet::SiteView;
+use crate::id::{BlobId, DeploymentName, NodeName, SiteName};
+use crate::site::SiteSettings;
+use crate::time::Wall;
+
+pub use difference::{values, versions_named};
+pub use profile::{ProfileChoice, choose_profile};
+pub use rollback::{RollbackPlan, plan_rollback};
+
+/// The files one deployment is to have.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    pub name: DeploymentName,
+    pub files: Vec<NextFile>,
+}
+
+/// The file of one site.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NextFile {
+    pub site: SiteName,
+    /// `None`: the deployment is deleted there.
+    pub text: Option<String>,
+    /// Parameters of a new site whose values come from the other sites.
+    pub carried: BTreeSet<String>,
+}
+
+/// Everything a plan depends on, as of one moment.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot {
+    pub sites: BTreeMap<SiteName, SiteSnapshot>,
+    /// The application's version in a file, by its blob.
+    pub versions: BTreeMap<BlobId, String>,
+    pub now: Wall,
+}
+
+/// One site in a snapshot.
+#[derive(Debug, Clone, Default)]
+pub struct SiteSnapshot {
+    pub view: SiteView,
+    /// `sites/<site>.yaml` in Git.
+    pub settings: SiteSettings,
+    /// The deployment's file in Git.
+    pub before: Option<String>,
+}
+
+/// What a request means.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Plan {
+    pub targets: Vec<PlanTarget>,
+    pub parameters: Vec<ValueChange>,
+    pub settings: Vec<ValueChange>,
+    /// How the new revision spreads, where that is in steps.
+    pub steps: Vec<PlanStep>,
+    /// Packages that nodes have to pull, as far as files name them.
+    pub pulls: Vec<PlanPull>,
+    pub warnings: Vec<String>,
+    /// Why the plan can run nowhere.
+    pub refusal: Option<String>,
+}
+
+/// What happens at one node, or at a site whose nodes are not known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanTarget {
+    pub site: SiteName,
+    pub node: Option<NodeName>,
+    pub action: PlanAction,
+    pub from_version: Option<String>,
+    pub to_version: Option<String>,
+    /// As a clause.
+    pub reason: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PlanAction {
+    Create,
+    /// Another version takes the place of the one that runs.
+    Update,
+    /// The same version starts again with other parameters.
+    Restart,
+    Remove,
+    /// Nothing restarts; the policy in the file may change.
+    Unchanged,
+    /// It happens when the node or the site is back.
+    Deferred(Later),
+    /// It cannot be there; the reason says why.
+    Refused,
+}
+
+/// What is deferred.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Later {
+    Create,
+    Update,
+    Restart,
+    Remove,
+}
+
+/// A parameter or a setting that gets another value at a site.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ValueChange {
+    pub site: SiteName,
+    pub name: String,
+    pub from: Option<Json>,
+    pub to: Option<Json>,
+}
+
+/// One step of a rollout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanStep {
+    pub site: SiteName,
+    /// From 1.
+    pub step: u32,
+    /// The nodes that get the revision in this step.
+    pub nodes: Vec<NodeName>,
+    /// What the step does and what opens the next one.
+    pub text: String,
+}
+
+/// A package and the nodes that have to pull it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanPull {
+    /// `<repository>:<revision>`
+    pub package: String,
+    pub targets: Vec<(SiteName, NodeName)>,
+}
+
+/// How many reasons of a refusal are listed.
+const REASONS_LISTED: usize = 5;
+
+/// Plans `request`.
+pub fn plan(request: &Request, snapshot: &Snapshot) -> Plan {
+    let mut plan = Plan::default();
+    let mut places = 0;
+    for file in &request.files {
+        let Some(site) = snapshot.sites.get(&file.site) else { continue };
+        let planner = site::SitePlanner::new(request, file, site, snapshot);
+        places += planner.add_to(&mut plan);
+        difference::add_to(&mut plan, file, site);
+    }
+    let wants_some = request.files.iter().any(|it| it.text.is_some());
+    plan.refusal = (wants_some && places == 0).then(|| refusal(&request.name, &plan));
+    plan
+}
+
+/// Why nothing runs anywhere.
+fn refusal(name: &DeploymentName, plan: &Plan) -> String {
+    let refused = || plan.targets.iter().filter(|it| it.action == PlanAction::Refused);
+    let line = |it: &PlanTarget| {
+        let place = it.node.as_ref().map_or(String::new(), |node| format!("/{node}"));
+        format!("{}{place}: {}", it.site, it.reason.as_deref().unwrap_or("refused"))
+    };
+    let mut lines: Vec<String> = refused().take(REASONS_LISTED).map(line).collect();
+    let more = refused().count().saturating_sub(REASONS_LISTED);
+    if more > 0 {
+        lines.push(format!("and {more} more"));
+    }
+    format!("no node can run {name}, so nothing was changed: {}", lines.join("; "))
+}

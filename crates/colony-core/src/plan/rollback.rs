@@ -1,0 +1,77 @@
+//! The way back to the last good revision, as every site would take it.
+
+use super::site::SitePlanner;
+use super::{PlanAction, PlanTarget, Request, Snapshot};
+use crate::attempt::Revision;
+use crate::fleet::{DeploymentView, ReportedSite, SiteView};
+use crate::id::{DeploymentId, DeploymentName, SiteName};
+use crate::orders::{self, Refusal};
+use crate::plan::NextFile;
+use crate::site::Action;
+
+/// What an order to roll back means.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RollbackPlan {
+    pub targets: Vec<PlanTarget>,
+    /// By site: the deployment, and the revision Git holds afterwards.
+    pub orders: Vec<(SiteName, DeploymentId, Revision)>,
+    /// Why the other sites stay as they are.
+    pub refusals: Vec<Refusal>,
+}
+
+/// Plans the way back of a deployment at these sites.
+pub fn plan_rollback(
+    name: &DeploymentName,
+    sites: &[SiteName],
+    snapshot: &Snapshot,
+) -> RollbackPlan {
+    let mut plan = RollbackPlan::default();
+    for site in sites {
+        let Some(known) = snapshot.sites.get(site) else { continue };
+        let found = known.view.deployment_named(name).filter(|it| !it.withdrawn);
+        let Some(deployment) = found else { continue };
+        let order = Action::Rollback { deployment: deployment.id.clone() };
+        let reported = ReportedSite { name: site, view: &known.view };
+        if let Err(refusal) = orders::check(&order, &reported) {
+            plan.refusals.push(refusal);
+            continue;
+        }
+        let Some(good) = good(&known.view, deployment) else { continue };
+        let targets = targets(name, site, deployment, good, snapshot);
+        plan.targets.extend(targets);
+        plan.orders.push((site.clone(), deployment.id.clone(), good.clone()));
+    }
+    plan
+}
+
+/// What the site goes back to: the last good revision, or that of its first node
+/// that has an earlier one.
+fn good<'a>(view: &'a SiteView, deployment: &'a DeploymentView) -> Option<&'a Revision> {
+    let bad = deployment.accepted.workload;
+    let good = deployment.good.as_ref().filter(|it| it.workload != bad);
+    good.or_else(|| view.placements_of(&deployment.id).find_map(|it| it.revisions.way_back()))
+}
+
+fn targets(
+    name: &DeploymentName,
+    site: &SiteName,
+    deployment: &DeploymentView,
+    good: &Revision,
+    snapshot: &Snapshot,
+) -> Vec<PlanTarget> {
+    let Some(known) = snapshot.sites.get(site) else { return Vec::new() };
+    let file = NextFile { site: site.clone(), text: None, carried: Default::default() };
+    let request = Request { name: name.clone(), files: Vec::new() };
+    let planner = SitePlanner::new(&request, &file, known, snapshot);
+    let placed = known.view.placements_of(&deployment.id);
+    let target = |it: &crate::fleet::PlacementView| {
+        let same = it.revisions.target.as_ref().is_some_and(|it| it.workload == good.workload);
+        let action = if same { PlanAction::Unchanged } else { PlanAction::Update };
+        PlanTarget {
+            from_version: planner.version(it),
+            to_version: snapshot.versions.get(&good.blob).cloned(),
+            ..planner.target(Some(&it.id.node), action, None)
+        }
+    };
+    placed.filter(|it| !super::nodes::is_leaving(it)).map(target).collect()
+}

@@ -1,0 +1,393 @@
+//! What a request means at one site, node by node.
+
+use std::collections::BTreeSet;
+
+use colony_margo::{Digest, Finding};
+
+use super::nodes::{self, ReportedNodes};
+use super::{
+    Later, NextFile, Plan, PlanAction, PlanTarget, Request, SiteSnapshot, Snapshot, difference,
+    steps, wait,
+};
+use crate::choice::{self, Candidate, Candidates, Choice, Unfit};
+use crate::document::{Document, Strategy, Target};
+use crate::fleet::{DeploymentView, PlacementView};
+use crate::id::{DeploymentName, NodeName, SiteName};
+use crate::site::is_ours;
+use crate::state::State;
+use crate::time::Spoken;
+
+/// How many misfits a warning names.
+const MISFITS_NAMED: usize = 5;
+
+pub(super) struct SitePlanner<'a> {
+    pub site: &'a SiteName,
+    pub name: &'a DeploymentName,
+    pub snapshot: &'a SiteSnapshot,
+    pub fleet: &'a Snapshot,
+    /// `None`: no file.
+    document: Option<Result<Document, Vec<Finding>>>,
+}
+
+impl<'a> SitePlanner<'a> {
+    pub(super) fn new(
+        request: &'a Request,
+        file: &'a NextFile,
+        snapshot: &'a SiteSnapshot,
+        fleet: &'a Snapshot,
+    ) -> SitePlanner<'a> {
+        let (site, name) = (&file.site, &request.name);
+        let read = |it: &String| Document::parse(site, name, &difference::no_blob(), it.as_bytes());
+        let document = file.text.as_ref().map(read);
+        SitePlanner { site, name, snapshot, fleet, document }
+    }
+
+    /// Adds the site's part; the number of nodes that run it, now or later.
+    pub(super) fn add_to(&self, plan: &mut Plan) -> usize {
+        let targets = match &self.document {
+            None => self.removals(None),
+            Some(Err(findings)) => vec![self.invalid(findings)],
+            Some(Ok(document)) => SitePlan::new(self, document).add_to(plan),
+        };
+        let runs = |it: &&PlanTarget| {
+            !matches!(
+                it.action,
+                PlanAction::Remove | PlanAction::Refused | PlanAction::Deferred(Later::Remove)
+            )
+        };
+        let places = targets.iter().filter(runs).count();
+        plan.targets.extend(targets);
+        places
+    }
+
+    /// What runs under the name and is not `keep`.
+    fn removals(&self, keep: Option<&Document>) -> Vec<PlanTarget> {
+        let view = &self.snapshot.view;
+        let others = view.deployments_named(self.name).filter(|it| {
+            let kept = keep.is_some_and(|keep| *keep.id() == it.id);
+            !kept && !(keep.is_some() && it.withdrawn)
+        });
+        let placed = others.flat_map(|it| view.placements_of(&it.id).map(move |p| (it, p)));
+        placed.map(|(it, placement)| self.removed(it, placement)).collect()
+    }
+
+    pub(super) fn removed(&self, it: &DeploymentView, placement: &PlacementView) -> PlanTarget {
+        let reason = wait::hold(&self.snapshot.view, Some(it)).map(|it| waits(&it));
+        let target = self.target(Some(&placement.id.node), PlanAction::Remove, None);
+        let reason = target.reason.or(reason);
+        PlanTarget { from_version: self.version(placement), reason, ..target }
+    }
+
+    fn invalid(&self, findings: &[Finding]) -> PlanTarget {
+        let first = findings.first().map(ToString::to_string).unwrap_or_default();
+        let target = self.target(None, PlanAction::Refused, None);
+        PlanTarget { reason: Some(format!("the file is not valid: {first}")), ..target }
+    }
+
+    /// A target; what cannot happen now is deferred.
+    pub(super) fn target(
+        &self,
+        node: Option<&NodeName>,
+        action: PlanAction,
+        document: Option<&Document>,
+    ) -> PlanTarget {
+        let later = later(action);
+        let offline = wait::offline(&self.snapshot.view, node, self.fleet.now);
+        let (action, reason) = match (later, offline) {
+            (Some(later), Some(reason)) => (PlanAction::Deferred(later), Some(reason)),
+            (_, _) => (action, None),
+        };
+        PlanTarget {
+            site: self.site.clone(),
+            node: node.cloned(),
+            action,
+            from_version: None,
+            to_version: document.map(|it| crate::document::version(&it.spec)),
+            reason,
+        }
+    }
+
+    pub(super) fn version(&self, placement: &PlacementView) -> Option<String> {
+        let blob = &placement.revisions.target.as_ref()?.blob;
+        self.fleet.versions.get(blob).cloned()
+    }
+}
+
+fn later(action: PlanAction) -> Option<Later> {
+    match action {
+        PlanAction::Create => Some(Later::Create),
+        PlanAction::Update => Some(Later::Update),
+        PlanAction::Restart => Some(Later::Restart),
+        PlanAction::Remove => Some(Later::Remove),
+        PlanAction::Unchanged | PlanAction::Deferred(_) | PlanAction::Refused => None,
+    }
+}
+
+fn waits(what: &str) -> String {
+    format!("will wait: {what}")
+}
+
+/// A site whose next file is valid.
+pub(super) struct SitePlan<'a> {
+    pub planner: &'a SitePlanner<'a>,
+    pub document: &'a Document,
+    /// What the site has under the document's id.
+    pub deployment: Option<&'a DeploymentView>,
+}
+
+impl<'a> SitePlan<'a> {
+    fn new(planner: &'a SitePlanner<'a>, document: &'a Document) -> SitePlan<'a> {
+        let deployment = planner.snapshot.view.deployments.get(document.id());
+        SitePlan { planner, document, deployment }
+    }
+
+    fn add_to(&self, plan: &mut Plan) -> Vec<PlanTarget> {
+        let view = &self.planner.snapshot.view;
+        let current = self.deployment.map(|it| nodes::current(view, it)).unwrap_or_default();
+        let nodes = ReportedNodes::new(view, self.deployment);
+        let choice = choice::choose(self.document, &current, &nodes);
+        let mut targets = self.planner.removals(Some(self.document));
+        targets.extend(choice.remove.iter().filter_map(|it| self.leaves(it)));
+        let mut stay: Vec<&NodeName> = choice.keep.iter().chain(&choice.add).copied().collect();
+        stay.sort();
+        targets.extend(stay.iter().map(|it| self.stays(it)));
+        let chosen: BTreeSet<&NodeName> = stay.into_iter().chain(current.iter()).collect();
+        targets.extend(self.misfit_targets(&nodes, &choice, &chosen));
+        plan.warnings.extend(self.shortage(&nodes, &choice, &chosen));
+        plan.warnings.extend(self.shortage_for_two(&targets));
+        steps::add_to(plan, self, &targets);
+        targets
+    }
+
+    fn placement(&self, node: &NodeName) -> Option<&'a PlacementView> {
+        nodes::placement(&self.planner.snapshot.view, self.deployment?, node)
+    }
+
+    fn leaves(&self, node: &NodeName) -> Option<PlanTarget> {
+        let placement = self.placement(node)?;
+        Some(self.planner.removed(self.deployment?, placement))
+    }
+
+    /// A node that is chosen.
+    fn stays(&self, node: &NodeName) -> PlanTarget {
+        let workload = self.document.revision.workload;
+        let Some(placement) = self.placement(node) else {
+            let effective =
+                self.deployment.map_or(Some(workload), |it| it.workload_effective(workload));
+            return self.created(node, effective);
+        };
+        let wanted = self.deployment.and_then(|it| it.workload_wanted(workload, placement));
+        let runs = nodes::target(placement).filter(|_| !nodes::is_leaving(placement));
+        let target = match (wanted, runs) {
+            (None, Some(_)) if placement.state == State::Pending => self.refused(node),
+            (None, Some(_)) => self.planner.target(Some(node), PlanAction::Remove, None),
+            (wanted, None) => self.created(node, wanted),
+            (Some(wanted), Some(runs)) if wanted == runs => self.unchanged(node, wanted),
+            (Some(wanted), Some(_)) => self.changed(node, wanted, placement),
+        };
+        PlanTarget { from_version: self.planner.version(placement), ..target }
+    }
+
+    fn created(&self, node: &NodeName, wanted: Option<Digest>) -> PlanTarget {
+        let workload = self.document.revision.workload;
+        if wanted != Some(workload) && self.withheld(node).is_some() {
+            return self.refused(node);
+        }
+        match self.bar(node) {
+            Some(reason) => self.refused_for(node, reason),
+            None => self.waiting(node, PlanAction::Create),
+        }
+    }
+
+    fn unchanged(&self, node: &NodeName, wanted: Digest) -> PlanTarget {
+        let workload = self.document.revision.workload;
+        if wanted == workload {
+            return self.planner.target(Some(node), PlanAction::Unchanged, Some(self.document));
+        }
+        // A file that only changes the policy of a withheld revision may be written.
+        let known = self.deployment.is_some_and(|it| it.accepted.workload == workload);
+        let refused = self.refused(node);
+        match known {
+            true => PlanTarget { action: PlanAction::Unchanged, ..refused },
+            false => refused,
+        }
+    }
+
+    fn changed(&self, node: &NodeName, wanted: Digest, placement: &PlacementView) -> PlanTarget {
+        if wanted != self.document.revision.workload {
+            let target = self.planner.target(Some(node), PlanAction::Update, None);
+            let reason = target.reason.clone().or_else(|| self.withheld(node));
+            return PlanTarget { to_version: self.version_good(), reason, ..target };
+        }
+        if let Some(reason) = self.bar(node) {
+            return self.refused_for(node, reason);
+        }
+        let version = crate::document::version(&self.document.spec);
+        let same = self.planner.version(placement).as_ref() == Some(&version);
+        self.waiting(node, if same { PlanAction::Restart } else { PlanAction::Update })
+    }
+
+    fn version_good(&self) -> Option<String> {
+        let good = self.deployment?.good.as_ref()?;
+        self.planner.fleet.versions.get(&good.blob).cloned()
+    }
+
+    /// A target that may have to wait for a hold or a window.
+    fn waiting(&self, node: &NodeName, action: PlanAction) -> PlanTarget {
+        let (planner, now) = (self.planner, self.planner.fleet.now);
+        let target = planner.target(Some(node), action, Some(self.document));
+        let wait = || {
+            let hold = wait::hold(&planner.snapshot.view, self.deployment);
+            let start = || wait::start(planner.snapshot, self.deployment, self.document, now);
+            hold.or_else(start).map(|it| waits(&it))
+        };
+        let reason = target.reason.clone().or_else(wait);
+        PlanTarget { reason, ..target }
+    }
+
+    fn refused(&self, node: &NodeName) -> PlanTarget {
+        let reason = self.withheld(node).unwrap_or_else(|| "refused by the site".to_owned());
+        self.refused_for(node, reason)
+    }
+
+    fn refused_for(&self, node: &NodeName, reason: String) -> PlanTarget {
+        let target = self.planner.target(Some(node), PlanAction::Refused, Some(self.document));
+        PlanTarget { reason: Some(reason), ..target }
+    }
+
+    /// Why the site does not run the document's revision on a node.
+    fn withheld(&self, node: &NodeName) -> Option<String> {
+        let (deployment, now) = (self.deployment?, self.planner.fleet.now);
+        let (site, name) = (self.planner.site, self.planner.name);
+        let workload = self.document.revision.workload;
+        let version = crate::document::version(&self.document.spec);
+        let release = format!("release it with `colony quarantine release {name} --site {site}`");
+        if let Some(it) = deployment.quarantine.get(&workload) {
+            let (code, since) = (&it.failure.code, Spoken(now.since(it.since)));
+            return Some(format!(
+                "{version} is quarantined at {site} ({code}, {since} ago); {release}"
+            ));
+        }
+        let rejected = deployment.rejected.get(node).filter(|it| it.workload == workload)?;
+        let code = &rejected.failure.code;
+        Some(format!("node {node} gave {version} up ({code}); {release}"))
+    }
+
+    /// Why a chosen node cannot run it.
+    fn bar(&self, node: &NodeName) -> Option<String> {
+        let capabilities = self.planner.snapshot.view.nodes.get(node)?.capabilities.as_ref()?;
+        if is_blue_green(self.document) && !is_ours(capabilities) {
+            return Some(
+                "not a node of colony's own: it cannot run two versions at once".to_owned(),
+            );
+        }
+        self.document.spec.spec.profile.accepted_by(capabilities).err()
+    }
+
+    /// Nodes that were not chosen although the file allows them, and the site as
+    /// a whole where nothing is left.
+    fn misfit_targets(
+        &self,
+        nodes: &ReportedNodes<'_>,
+        choice: &Choice<'_>,
+        chosen: &BTreeSet<&NodeName>,
+    ) -> Vec<PlanTarget> {
+        let mut targets = Vec::new();
+        if self.document.settings.replicas.is_none() || choice.missing > 0 {
+            let others = nodes.candidates().filter(|it| !chosen.contains(it.name));
+            targets.extend(others.filter_map(|it| self.misfit_target(&it)));
+        }
+        if choice.keep.is_empty() && choice.add.is_empty() && targets.is_empty() {
+            targets.push(self.whole_site(nodes));
+        }
+        targets
+    }
+
+    fn misfit_target(&self, node: &Candidate<'_>) -> Option<PlanTarget> {
+        let unfit = choice::fitness(self.document, node).err().filter(|it| !it.is_choice())?;
+        let reason = unfit.text(node.capabilities)?;
+        if unfit == Unfit::NoCapabilities {
+            let deferred = PlanAction::Deferred(Later::Create);
+            let target = self.planner.target(Some(node.name), deferred, Some(self.document));
+            return Some(PlanTarget { reason: Some(reason), ..target });
+        }
+        Some(self.refused_for(node.name, reason))
+    }
+
+    /// The site as a whole, where no node can have it.
+    fn whole_site(&self, nodes: &ReportedNodes<'_>) -> PlanTarget {
+        let (named, known) = match &self.document.target {
+            Target::Node(node) => (Some(node), nodes.candidate(node).is_some()),
+            Target::Any => (None, nodes.candidates().next().is_some()),
+        };
+        let target = self.planner.target(named, PlanAction::Create, Some(self.document));
+        if !known {
+            let reason = target.reason.unwrap_or_else(|| match named {
+                Some(node) => format!("node {node} has not joined the site yet"),
+                None => "no node has joined the site yet".to_owned(),
+            });
+            let action = PlanAction::Deferred(Later::Create);
+            return PlanTarget { action, reason: Some(reason), ..target };
+        }
+        let reason = format!("no node fits: {}", self.misfits(nodes, &BTreeSet::new()));
+        PlanTarget { action: PlanAction::Refused, reason: Some(reason), ..target }
+    }
+
+    /// A warning where too few nodes fit.
+    fn shortage(
+        &self,
+        nodes: &ReportedNodes<'_>,
+        choice: &Choice<'_>,
+        chosen: &BTreeSet<&NodeName>,
+    ) -> Option<String> {
+        let found = choice.keep.len() + choice.add.len();
+        if choice.missing == 0 || found == 0 {
+            return None;
+        }
+        let wanted = found + choice.missing;
+        let misfits = self.misfits(nodes, chosen);
+        let misfits = if misfits.is_empty() { "no other node".to_owned() } else { misfits };
+        let site = self.planner.site;
+        Some(format!("{site}: only {found} of {wanted} replicas have a node: {misfits}"))
+    }
+
+    /// `b needs label line=press, device has no such label; c would fit but is cordoned`
+    fn misfits(&self, nodes: &ReportedNodes<'_>, except: &BTreeSet<&NodeName>) -> String {
+        let others = || nodes.candidates().filter(|it| !except.contains(it.name));
+        let text = |it: Candidate<'_>| {
+            let unfit = choice::fitness(self.document, &it).err()?;
+            Some(format!("{} {}", it.name, unfit.text(it.capabilities)?))
+        };
+        let mut texts: Vec<String> = others().filter_map(text).collect();
+        let more = texts.len().saturating_sub(MISFITS_NAMED);
+        texts.truncate(MISFITS_NAMED);
+        if more > 0 {
+            texts.push(format!("and {more} more"));
+        }
+        texts.join("; ")
+    }
+
+    /// Nodes that lack what they need to run two versions for a while.
+    fn shortage_for_two(&self, targets: &[PlanTarget]) -> Vec<String> {
+        let constraints = self.document.spec.spec.profile.constraints.as_ref();
+        let Some(constraints) = constraints.filter(|_| is_blue_green(self.document)) else {
+            return Vec::new();
+        };
+        let changed = targets
+            .iter()
+            .filter(|it| matches!(it.action, PlanAction::Update | PlanAction::Restart));
+        let lacks = changed.filter_map(|it| {
+            let node = it.node.as_ref()?;
+            let device = self.planner.snapshot.view.nodes.get(node)?.capabilities.as_ref()?;
+            let lacks = constraints.lacks_for_two(device);
+            let lacks: Vec<String> = lacks.iter().map(ToString::to_string).collect();
+            let text = format!("{}/{node} runs both versions for a while", it.site);
+            (!lacks.is_empty()).then(|| format!("{text}: {}", lacks.join("; ")))
+        });
+        lacks.collect()
+    }
+}
+
+pub(super) fn is_blue_green(document: &Document) -> bool {
+    matches!(document.settings.strategy, Strategy::BlueGreen(_))
+}

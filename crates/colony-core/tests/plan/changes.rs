@@ -1,0 +1,70 @@
+//! Parameters, settings and packages that change, and the way back.
+
+use colony_core::plan::{ValueChange, plan_rollback};
+
+use crate::kit::{World, app, hello, home, texts};
+
+#[test]
+fn settings_that_change_are_listed_by_site() {
+    let world = World::installed("a b", "replicas: 2");
+    let plan = world.plan(&app("1.0.0", "replicas: 1\nonFailure: stop").on("a"));
+    assert_eq!(
+        said(&plan.settings),
+        r#"home node "home/*"→"home/a", home onFailure -→"stop", home replicas 2→1"#
+    );
+}
+
+#[test]
+fn parameters_that_change_are_listed_by_site() {
+    let with = |value: &str| {
+        let value = format!("{{value: {value}, targets: [{{pointer: G, components: [web]}}]}}");
+        let text = app("1.0.0", "").text(&home());
+        text.replace("parameters: {}", &format!("parameters: {{greeting: {value}}}"))
+    };
+    let mut world = World::installed("a", "");
+    let plan = world.plan_text(Some(with("hi")));
+    assert_eq!(said(&plan.parameters), r#"home greeting -→"hi""#);
+    // Of a first deployment everything is new.
+    world = World::new("a");
+    assert_eq!(said(&world.plan_text(Some(with("hi"))).parameters), "");
+}
+
+#[test]
+fn packages_are_pulled_where_they_are_new() {
+    let world = World::installed("a b", "replicas: 1");
+    let pulls = |version: &str, settings: &str| {
+        let plan = world.plan(&app(version, settings));
+        let text = |it: &colony_core::plan::PlanPull| {
+            let nodes: Vec<String> = it.targets.iter().map(|it| it.1.to_string()).collect();
+            format!("{} on {}", it.package, nodes.join(" "))
+        };
+        plan.pulls.iter().map(text).collect::<Vec<_>>().join(", ")
+    };
+    assert_eq!(pulls("1.0.0", "replicas: 1"), "");
+    assert_eq!(pulls("1.0.0", "replicas: 2"), "oci://registry.test/hello:1.0.0 on b");
+    assert_eq!(pulls("2.0.0", "replicas: 2"), "oci://registry.test/hello:2.0.0 on a b");
+}
+
+#[test]
+fn way_back_names_nodes_and_versions() {
+    let mut world = World::installed("a b", "");
+    let first = plan_rollback(&hello(), &[home()], &world.snapshot());
+    assert_eq!((first.targets.len(), first.orders.len()), (0, 0));
+    let refusals: Vec<String> = first.refusals.iter().map(ToString::to_string).collect();
+    assert_eq!(refusals, ["no earlier revision of hello is known at home"]);
+
+    world.deploy(&app("2.0.0", ""));
+    world.plant.report("a", "hello", "installed");
+    world.sync();
+    let plan = plan_rollback(&hello(), &[home()], &world.snapshot());
+    assert_eq!(texts(&plan.targets), "a update 2>1, b update 2>1");
+    assert_eq!(plan.orders.len(), 1);
+}
+
+fn said(changes: &[ValueChange]) -> String {
+    let text =
+        |it: &Option<colony_margo::Json>| it.as_ref().map_or("-".to_owned(), |it| it.to_string());
+    let change =
+        |it: &ValueChange| format!("{} {} {}→{}", it.site, it.name, text(&it.from), text(&it.to));
+    changes.iter().map(change).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,64 @@
+//! What a plan says of changes that wait.
+
+use colony_core::event::HoldScope;
+use colony_core::site::{Action, SiteSettings};
+use colony_testkit::deployment_id;
+
+use crate::kit::{World, app, texts};
+
+const CANARY: &str = "strategy: {type: canary, soak: 5m}";
+
+#[test]
+fn hold_is_named() {
+    for (scope, what) in
+        [(HoldScope::Site, "the site"), (HoldScope::Deployment(deployment_id("hello")), "hello")]
+    {
+        let mut world = World::installed("a", "");
+        let hold = Action::Hold { scope, note: "audit".to_owned() };
+        world.plant.command(hold).expect("held");
+        world.sync();
+        let reason = format!("will wait: ana holds {what} (audit)");
+        check(&world, "2.0.0", "", &format!("a update 1>2 ({reason})"));
+        let removal = world.plan_text(None);
+        assert_eq!(texts(&removal.targets), format!("a remove 1>- ({reason})"));
+    }
+}
+
+#[test]
+fn closed_maintenance_window_is_named() {
+    let mut world = World::installed("a", "");
+    let text = "maintenanceWindows: [{from: '22:00', to: '23:00'}]";
+    world.settings = SiteSettings::parse(text.as_bytes()).expect("valid");
+    let reason = "will wait: the maintenance window opens in 9 h";
+    check(&world, "2.0.0", "", &format!("a update 1>2 ({reason})"));
+    assert_eq!(texts(&world.plan_text(None).targets), "a remove 1>-");
+}
+
+#[test]
+fn pause_holds_the_same_version_up_and_no_other() {
+    let mut world = World::installed("a b", "");
+    world.deploy(&app("2.0.0", CANARY));
+    let pause = Action::Pause { deployment: deployment_id("hello"), note: String::new() };
+    world.plant.command(pause).expect("paused");
+    world.converge();
+    check(
+        &world,
+        "2.0.0",
+        "strategy: {type: canary, soak: 9m}",
+        "a unchanged 2>2, b update 1>2 (will wait: ana paused the rollout)",
+    );
+    check(&world, "3.0.0", CANARY, "a update 2>3, b update 1>3");
+}
+
+#[test]
+fn offline_site_defers_everything() {
+    let mut world = World::installed("a", "");
+    let now = world.plant.now.wall.after(std::time::Duration::from_secs(7200));
+    world.plant.now.wall = now;
+    check(&world, "2.0.0", "", "a deferred update 1>2 (the site has been offline for 2 h)");
+}
+
+#[track_caller]
+fn check(world: &World, version: &str, settings: &str, expected: &str) {
+    assert_eq!(texts(&world.plan(&app(version, settings)).targets), expected);
+}

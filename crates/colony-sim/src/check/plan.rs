@@ -1,0 +1,123 @@
+//! Every plan is compared with the choice of the site that follows.
+//!
+//! The plan is made from what the central orchestrator knows at the moment the
+//! site takes the commit, provided that it knows all of the site's log. Only a
+//! commit of one deployment is compared: of several, each choice depends on the
+//! one before. Left out: deployments with chosen nodes that have no placement
+//! (a quarantined first install, a file that comes back during its removal),
+//! because a site does not report these nodes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use colony_core::event::Body;
+use colony_core::fleet::SiteView;
+use colony_core::id::{DeploymentId, NodeName, SiteName};
+use colony_core::plan::{Later, NextFile, Plan, PlanAction, Request, SiteSnapshot, Snapshot, plan};
+use colony_core::site::{Commit, Content, Site, Step};
+use colony_core::state::{Op, State};
+use colony_core::time::Wall;
+
+use crate::coverage::Trial;
+use crate::world::World;
+
+/// A plan, and the site as it was.
+pub(crate) struct ExpectedPlan {
+    deployment: DeploymentId,
+    plan: Plan,
+    placements: BTreeMap<NodeName, (State, u32)>,
+}
+
+impl World {
+    /// The plan of a commit, if it can be compared.
+    pub(crate) fn expect_plan(&self, site: usize, commit: &Commit) -> Option<ExpectedPlan> {
+        let local = &self.sites[site];
+        let view = self.central.core.site(&local.name)?;
+        if !local.core.is_ready() || view.head.log.as_ref() != Some(local.core.log()) {
+            return None;
+        }
+        let [file] = commit.files.as_slice() else { return None };
+        let Content::Deployment(document) = &file.content else { return None };
+        let placements = placements(&local.core, document.id());
+        let leaving = |it: &State| matches!(it, State::Deleting | State::Failed(Op::Delete));
+        let placed: BTreeSet<&NodeName> =
+            placements.iter().filter(|it| !leaving(&it.1.0)).map(|it| it.0).collect();
+        let known = local.core.deployment(document.id());
+        if known.is_some_and(|it| it.nodes().iter().collect::<BTreeSet<_>>() != placed) {
+            return None;
+        }
+        let file = NextFile {
+            site: local.name.clone(),
+            text: Some(document.text.clone()),
+            carried: BTreeSet::new(),
+        };
+        let request = Request { name: document.name.clone(), files: vec![file] };
+        let plan = plan(&request, &snapshot(&local.name, view));
+        Some(ExpectedPlan { deployment: document.id().clone(), plan, placements })
+    }
+
+    /// Nothing was chosen, removed or restarted that the plan did not list.
+    pub(crate) fn check_plan(&mut self, site: usize, expected: &ExpectedPlan, step: &Step) {
+        // A timer that was due moved the site before it took the commit.
+        let accepted = |it: &Body| matches!(it, Body::DeploymentAccepted { .. });
+        if !step.events.first().is_some_and(|it| accepted(&it.body)) {
+            return;
+        }
+        let core = &self.sites[site].core;
+        let Some(deployment) = core.deployment(&expected.deployment) else { return };
+        self.coverage.trial(Trial::PlanCompared);
+        let problem = differences(core, deployment.nodes(), expected);
+        if let Some(problem) = problem {
+            let (name, plan) = (deployment.name.clone(), &expected.plan);
+            self.violate(format!("{name}: {problem}, which is not in the plan {plan:?}"));
+        }
+    }
+}
+
+fn snapshot(site: &SiteName, view: &SiteView) -> Snapshot {
+    let now = view.head.last_heard.unwrap_or(Wall(0));
+    let known = SiteSnapshot { view: view.clone(), ..SiteSnapshot::default() };
+    Snapshot { sites: BTreeMap::from([(site.clone(), known)]), versions: BTreeMap::new(), now }
+}
+
+fn placements(core: &Site, deployment: &DeploymentId) -> BTreeMap<NodeName, (State, u32)> {
+    let own = core.placements().filter(|it| it.id.deployment == *deployment);
+    own.map(|it| (it.id.node.clone(), (it.state(), it.attempt_number()))).collect()
+}
+
+/// The first thing that differs.
+fn differences(
+    core: &Site,
+    chosen: &BTreeSet<NodeName>,
+    expected: &ExpectedPlan,
+) -> Option<String> {
+    let nodes = |is: &dyn Fn(PlanAction) -> bool| -> BTreeSet<&NodeName> {
+        let targets = expected.plan.targets.iter().filter(|it| is(it.action));
+        targets.filter_map(|it| it.node.as_ref()).collect()
+    };
+    let removed = nodes(&is_removal);
+    let stays = nodes(&|it| !is_removal(it));
+    if let Some(node) = chosen.iter().find(|it| !stays.contains(it)) {
+        return Some(format!("{node} was chosen"));
+    }
+    let described = |it: &&&NodeName| core.member(it).is_some_and(|it| it.capabilities().is_some());
+    let runs = nodes(&|it| !is_removal(it) && it != PlanAction::Refused);
+    if let Some(node) = runs.iter().filter(described).find(|it| !chosen.contains(**it)) {
+        return Some(format!("{node} was not chosen"));
+    }
+    let after = placements(core, &expected.deployment);
+    let left = |(node, (state, attempt)): (&NodeName, &(State, u32))| {
+        let now = after.get(node);
+        let leaves = now.is_none_or(|it| it.0 == State::Deleting) && *state != State::Deleting;
+        if leaves && !removed.contains(node) && *state != State::Failed(Op::Delete) {
+            return Some(format!("{node} was removed"));
+        }
+        let unchanged = nodes(&|it| it == PlanAction::Unchanged).contains(node);
+        let again = now.is_some_and(|it| it.1 != *attempt);
+        (unchanged && again && *state == State::Installed).then(|| format!("{node} was restarted"))
+    };
+    expected.placements.iter().find_map(left)
+}
+
+fn is_removal(action: PlanAction) -> bool {
+    matches!(action, PlanAction::Remove | PlanAction::Deferred(Later::Remove))
+}

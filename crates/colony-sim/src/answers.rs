@@ -154,7 +154,7 @@ impl World {
             return;
         }
         let Some(view) = central.core.site(&local.name) else { return };
-        if view.answers != *local.answers.outbox.current() {
+        if *view.answers != *local.answers.outbox.current() {
             let name = local.name.clone();
             self.violate(format!("CO has other answers of {name} than it sent"));
         }

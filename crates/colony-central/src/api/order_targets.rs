@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::http::StatusCode;
 use colony_api::view::Accepted;
-use colony_core::fleet::{DeploymentView, ReportedSite};
+use colony_core::fleet::{DeploymentView, ReportedSite, SitePresence};
 use colony_core::id::{DeploymentName, SiteName};
 use colony_core::orders;
 use colony_core::site::Action;

@@ -37,7 +37,7 @@ async fn a_change_that_git_refuses_fails_alone() {
     let reason = why.reasons.iter().find(|it| it.sentence.contains("no bad files here"));
     assert_eq!(reason.map(|it| it.owner.as_str()), Some("operator"), "{why:?}");
     let view = hub.client.deployment_show("bad").await.expect("it is known");
-    assert_eq!((view.outcome, view.sites[0].standing.as_str()), (Outcome::Failed, "REFUSED"));
+    assert_eq!((view.outcome, view.sites[0].status.as_str()), (Outcome::Failed, "REFUSED"));
     assert_eq!(hub.send(Method::GET, "/readyz", "").await.status, 200, "Git itself works");
 
     std::fs::remove_file(git.join("hooks/pre-receive")).expect("the rule is gone");

@@ -75,10 +75,8 @@ impl World {
     pub(crate) fn local_git_answers(&mut self, site: usize, answers: bool) {
         let since = self.sites[site].process.now(self.now, &mut self.rng).wall;
         let outage = &mut self.sites[site].answers.outside.git;
-        match answers {
-            true => *outage = None,
-            false => drop(outage.get_or_insert_with(|| gone(since, "connection timed out"))),
-        }
+        let known = outage.take().filter(|_| !answers);
+        *outage = known.or((!answers).then(|| gone(since, "connection timed out")));
     }
 
     /// The update to send, with all answers as they are at this moment.
@@ -86,10 +84,8 @@ impl World {
         let now = self.sites[site].process.now(self.now, &mut self.rng);
         let reachable = self.central.process.up && self.now >= self.sites[site].wan_until;
         let outage = &mut self.sites[site].answers.outside.central;
-        match reachable {
-            true => *outage = None,
-            false => drop(outage.get_or_insert_with(|| gone(now.wall, "connection refused"))),
-        }
+        let known = outage.take().filter(|_| !reachable);
+        *outage = known.or((!reachable).then(|| gone(now.wall, "connection refused")));
         self.local_answers(site, &Changed::default(), now);
         let life = self.central.process.life;
         let local = &mut self.sites[site];

@@ -35,7 +35,7 @@ impl Deployment {
         told.then(|| RolloutView {
             step: self.rollout().step + 1,
             of: self.steps(),
-            nodes: self.step_size(),
+            nodes: self.rollout().nodes,
             staged: self.is_staging(),
             standing: self.rollout().standing(gate.map(|it| it.soak).unwrap_or_default(), now),
             paused,
@@ -47,7 +47,7 @@ impl RolloutView {
     /// What an LO that takes the site over has to know.
     pub(super) fn seed(&self) -> Rollout {
         let step = self.step.saturating_sub(1);
-        Rollout { step, paused: self.paused.clone(), ..Rollout::default() }
+        Rollout { step, nodes: self.nodes, paused: self.paused.clone(), ..Rollout::default() }
     }
 
     /// A rollout of one step of which only a pause is known.

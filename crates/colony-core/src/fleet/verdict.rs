@@ -69,7 +69,8 @@ impl Pen<'_> {
             it.forget_oldest_quarantine();
             it.rolled_back = None;
             it.rollout = None;
-            it.good = good.clone().or(it.good.take());
+            let known = it.good.take().filter(|it| it.workload != bad.workload);
+            it.good = good.clone().or(known);
         });
     }
 

@@ -131,7 +131,10 @@ impl Turn<'_> {
             since,
         };
         if deployment.good.as_ref().is_some_and(|it| it.workload == bad.workload) {
-            deployment.good = deployment.good_before.take().or(earlier);
+            let refused = &deployment.quarantine;
+            let before = deployment.good_before.take();
+            let usable = before.filter(|it| !refused.contains_key(&it.workload));
+            deployment.good = usable.or(earlier);
         }
         deployment.quarantine.insert(bad.workload, entry);
         deployment.forget_oldest_quarantine(QUARANTINE_LIMIT);

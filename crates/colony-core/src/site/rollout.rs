@@ -24,6 +24,9 @@ use crate::time::{Mono, Wall};
 pub struct Rollout {
     /// The step that is open, from 0.
     pub step: u32,
+    /// How many nodes may have the revision, as it was reported with the step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<u32>,
     /// Since when all of the step are well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub soaking: Option<Mono>,
@@ -244,15 +247,17 @@ impl Turn<'_> {
 
     /// Tells where the rollout stands, if it has more than one step.
     pub(super) fn tell_step(&mut self, id: &DeploymentId, actor: Actor) {
-        let Some(deployment) = self.site.deployments.get(id) else { return };
+        let Some(deployment) = self.site.deployments.get_mut(id) else { return };
         let Some(gate) = deployment.gate().filter(|_| deployment.is_under_way()) else { return };
+        deployment.rollout.nodes = deployment.step_size();
+        self.out.changed.deployments.insert(id.clone());
         let rollout = &deployment.rollout;
         let body = Body::RolloutStep {
             deployment: id.clone(),
             workload: deployment.wanted.workload,
             step: rollout.step + 1,
             of: deployment.steps(),
-            nodes: deployment.step_size(),
+            nodes: rollout.nodes,
             staged: deployment.is_blue_green() && !deployment.is_open(),
             standing: rollout.standing(gate.soak, self.now),
         };

@@ -113,6 +113,31 @@ fn other_steps_for_the_same_revision_are_told() {
     }
 }
 
+/// A step is reported with its size; a node that joins later changes no event.
+#[test]
+fn node_that_joins_during_a_step_changes_no_report() {
+    let half = "strategy: {type: canary, canary: 50%, soak: 1m, promote: manual}";
+    let (mut central, mut plant) = (Central::new(), Plant::new());
+    ["a", "b"].iter().for_each(|it| plant.join(it));
+    plant.deploy(&app("1.0.0"));
+    plant.converge();
+    plant.deploy(&app("2.0.0").with(half));
+    central.sync(&plant);
+    ["c", "d", "e"].iter().for_each(|it| plant.join(it));
+    central.sync(&plant);
+}
+
+/// The way back of a revision that was good before is lost with it.
+#[test]
+fn good_revision_that_is_condemned_is_good_no_more() {
+    let bad: Step = |it| it.report("a", "hello", "failed:exited");
+    let next: Step = |it| it.deploy(&app("2.0.0"));
+    let first: Step = |it| it.deploy(&app("1.0.0").with("soak: 1h"));
+    let one: Step = |it| it.join("a");
+    check(&[one, first, Plant::converge, bad, |it| it.pass(60), bad, |it| it.pass(60), bad]);
+    check(&[one, first, Plant::converge, next, bad, Plant::converge, bad, Plant::converge]);
+}
+
 #[test]
 fn pause_of_a_rollout_without_steps_is_told() {
     let story: &[Step] = &[

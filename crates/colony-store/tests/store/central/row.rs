@@ -56,5 +56,5 @@ fn key(path: &str) -> RowKey {
 }
 
 fn row(path: &str) -> Row {
-    Row { site: sample::home(), body: RowBody::File(path.to_owned(), vec![]) }
+    Row { site: sample::home(), body: RowBody::File(path.to_owned(), Default::default()) }
 }

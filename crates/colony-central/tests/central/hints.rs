@@ -21,8 +21,9 @@ async fn a_commit_wakes_only_the_sites_whose_part_it_changes() {
 
     let (waiting, asked) = (plant.link.clone(), start.clone());
     let path = format!("/api/v1/sites/plant/hints?head={asked}");
+    let incarnation = plant.joined.incarnation.to_string();
     let poll = tokio::spawn(async move {
-        let headers = [("colony-incarnation", "0"), ("prefer", "wait=20")];
+        let headers = [("colony-incarnation", incarnation.as_str()), ("prefer", "wait=20")];
         let time = std::time::Duration::from_secs(30);
         waiting.send(Method::GET, &path, &headers, bytes::Bytes::new(), 1 << 20, time).await
     });
@@ -131,7 +132,9 @@ async fn said(lo: &Lo, have: &str) -> (Option<String>, bool) {
 
 async fn ask(lo: &Lo, query: &str) -> Answer {
     let path = format!("/api/v1/sites/{}/hints{query}", lo.joined.site);
-    lo.send(Method::GET, &path, &[("colony-incarnation", "0"), ("prefer", "wait=0")], "").await
+    let incarnation = lo.joined.incarnation.to_string();
+    let headers = [("colony-incarnation", incarnation.as_str()), ("prefer", "wait=0")];
+    lo.send(Method::GET, &path, &headers, "").await
 }
 
 fn new_head(answer: &Answer) -> Option<String> {

@@ -174,6 +174,7 @@ fn help_teaches_the_commands() {
       quarantine  Versions that a site refuses after they failed
       hold        Stop new attempts of a deployment, or of a whole site
       release     Let go what waits for a person's word
+      change      Changes that are accepted and not yet in Git [alias: changes]
       repo        The Git repository that holds the desired state
       token       Who may ask the central orchestrator [alias: tokens]
       context     Which server is asked

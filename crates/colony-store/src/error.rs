@@ -37,6 +37,12 @@ pub enum Error {
     /// Somebody else stored one of these events; nothing of the write was stored.
     #[error("an event of this write is stored already")]
     EventStored,
+    /// Another process holds the claim; nothing was opened.
+    #[error("the database is in use by {by}; one central orchestrator at a time may use it")]
+    Claimed { by: String },
+    /// Another process has claimed the database since; nothing of the write was stored.
+    #[error("another process has claimed the database; this one has to stop")]
+    Fenced,
 }
 
 impl Error {

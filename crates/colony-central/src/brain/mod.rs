@@ -126,6 +126,10 @@ impl Brain {
     }
 
     async fn heal(&self, state: &mut State) -> Result<(), colony_store::Error> {
+        if !state.ahead.is_empty() {
+            // A commit that was given up may still be on its way to the disk.
+            self.store.settle().await?;
+        }
         while let Some(site) = state.ahead.first().cloned() {
             let rows = self.store.fleet_rows_of(&site).await?;
             state.fleet.reload(&site, rows);

@@ -18,6 +18,7 @@ use crate::brain::Brain;
 use crate::fault::Fault;
 use crate::force::Forces;
 use crate::identity::Identity;
+use crate::link::authority::Authorities;
 use crate::metrics::Metrics;
 use crate::relay::Relay;
 use crate::repo::Repo;
@@ -36,6 +37,7 @@ pub(crate) struct Shared {
     pub repo: Repo,
     pub identity: Identity,
     pub keys: Keys,
+    pub authorities: Authorities,
     pub metrics: Arc<Metrics>,
     pub relay: Relay<SiteLogRequest, LogAnswer>,
     pub reports: Reports,

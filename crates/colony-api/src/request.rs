@@ -143,6 +143,14 @@ pub struct SiteAdd {
     pub lifetime_seconds: Option<u64>,
 }
 
+/// `POST /api/v1/sites/{site}/trust`: the authority of a site's own domain.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SiteTrust {
+    /// `sha256:<hex>`, as the site reports it.
+    pub fingerprint: String,
+}
+
 /// `POST /api/v1/sites/{site}/invite` and `…/nodes/invite`: a join token.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

@@ -19,6 +19,7 @@ use crate::catalog::Registries;
 use crate::fault::Fault;
 use crate::force::Forces;
 use crate::identity::Identity;
+use crate::link::authority::Authorities;
 use crate::metrics::Metrics;
 use crate::relay::Relay;
 use crate::repo::Repo;
@@ -39,6 +40,7 @@ pub(crate) struct Shared {
     pub hosted: Option<colony_git::serve::Server>,
     pub identity: Identity,
     pub keys: Keys,
+    pub authorities: Authorities,
     pub metrics: Arc<Metrics>,
     pub relay: Relay<SiteLogRequest, LogAnswer>,
     pub reports: Reports,

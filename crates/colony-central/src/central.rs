@@ -9,8 +9,8 @@ use anyhow::Context;
 use colony_core::event::CentralEvent;
 use colony_git::Deployments;
 use colony_git::serve::Server;
-use colony_store::{CentralStore, OperatorToken, Write};
-use colony_task::{Signal, Tasks};
+use colony_store::{CentralStore, Claim, OperatorToken, Write};
+use colony_task::{Access, RoleFolder, Signal, Tasks};
 use colony_wfm::{ClientAuth, Peer, Reloader, TlsListener, tls};
 use tokio_util::sync::CancellationToken;
 
@@ -20,6 +20,7 @@ use crate::catalog::Registries;
 use crate::config::Config;
 use crate::force::Forces;
 use crate::identity::Identity;
+use crate::link::authority::Authorities;
 use crate::link::{join, nodes};
 use crate::metrics::Metrics;
 use crate::relay::Relay;
@@ -33,6 +34,8 @@ const HOSTED_PERIOD: Duration = Duration::from_secs(60);
 const KEEP_PERIOD: Duration = Duration::from_secs(30);
 /// In how many of these the repository is tidied up once.
 const TIDY: u64 = 120;
+/// How long the process before this one has to give the database back.
+const CLAIM: Duration = Duration::from_secs(5);
 /// How long open requests get to end.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -43,17 +46,25 @@ pub struct Central {
     listener: TlsListener,
     addr: SocketAddr,
     period: Duration,
+    held: Held,
+}
+
+/// What one process at a time has: its folder and its database.
+#[derive(Debug)]
+struct Held {
+    _claim: Claim,
+    _folder: RoleFolder,
 }
 
 /// Opens the data directory, the database, Git and the port.
 pub async fn start(config: Config) -> anyhow::Result<Central> {
     colony_wfm::open_files_raise();
-    std::fs::create_dir_all(&config.data)
-        .with_context(|| format!("could not make {}", config.data.display()))?;
+    place::check_git(&config)?;
+    let folder = RoleFolder::open(&config.data, Access::Owner).await?;
     let now = clock::unix(clock::wall());
     let identity = Identity::open(&config.data, place::hosts(&config), now)?;
-    let store = CentralStore::open(&config.database_url()).await;
-    let store = store.context("could not open the database")?;
+    let opened = CentralStore::open_claimed(&config.database_url(), CLAIM).await;
+    let (store, claim) = opened.context("could not open the database")?;
     admin_token(&config.data, &store).await?;
     catalog::add_builtin(&store, clock::wall()).await.context("could not fill the catalog")?;
     let server = tls::server_config(&identity.server(now)?, ClientAuth::Optional)?;
@@ -74,6 +85,7 @@ pub async fn start(config: Config) -> anyhow::Result<Central> {
         writing: Arc::default(),
         identity,
         keys: join::restore(&store).await?,
+        authorities: Authorities::restore(&store).await?,
         metrics: Arc::new(Metrics::new()),
         relay: Relay::default(),
         reports: nodes::restore(&store).await?,
@@ -85,7 +97,8 @@ pub async fn start(config: Config) -> anyhow::Result<Central> {
         stop: CancellationToken::new(),
         planning: tokio::sync::Mutex::default(),
     });
-    Ok(Central { app, listener, addr, period })
+    let held = Held { _claim: claim, _folder: folder };
+    Ok(Central { app, listener, addr, period, held })
 }
 
 impl Central {
@@ -115,7 +128,7 @@ impl Central {
 
     /// Serves until `stop`; every task has ended when this returns.
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
-        let Central { app, listener, period, .. } = self;
+        let Central { app, listener, period, held, .. } = self;
         let mut tasks = Tasks::new(stop);
         let ended = tasks.stop();
         let reloader = listener.reloader();
@@ -123,11 +136,23 @@ impl Central {
         tasks.spawn("the Git writer", write(app.clone(), period, ended.clone()));
         tasks.spawn("the catalog", app.registries.clone().run(ended.clone()));
         tasks.spawn("the database writer", watch(app.clone(), ended.clone()));
+        tasks.spawn("the claim on the database", fenced(app.clone(), ended.clone()));
         tasks.spawn("signs of life", listen(app.clone(), ended.clone()));
         tasks.spawn("housekeeping", keep(app.clone(), reloader, ended));
         let answer = tasks.join().await;
         app.brain.close().await;
+        // Whatever is left of this process writes nothing any more.
+        drop(held);
         answer
+    }
+}
+
+/// Ends the role when another process has claimed the database: what this one
+/// has in memory is not what is stored any more.
+async fn fenced(app: App, stop: CancellationToken) -> anyhow::Result<()> {
+    tokio::select! {
+        () = stop.cancelled() => Ok(()),
+        () = app.brain.store().fenced() => Err(colony_store::Error::Fenced.into()),
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::str::FromStr;
 
+use axum::RequestExt as _;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::request::Parts;
 use bytes::Bytes;
-use colony_margo::Problem;
 use serde::de::DeserializeOwned;
 
 use crate::fault::Fault;
@@ -21,11 +21,21 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Sent<T> {
     type Rejection = Fault;
 
     async fn from_request(request: Request, state: &S) -> Result<Sent<T>, Fault> {
-        let body = Bytes::from_request(request, state).await.map_err(|it| {
-            let status = it.status().as_u16();
-            Fault::from(Problem::about_blank(status).detail(it.body_text()))
-        })?;
+        let Whole(body) = Whole::from_request(request, state).await?;
         read(&body).map(Sent).map_err(Fault::invalid)
+    }
+}
+
+/// The bytes of a body, within the limit of its route and the time its size allows.
+#[derive(Debug)]
+pub(crate) struct Whole(pub Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for Whole {
+    type Rejection = Fault;
+
+    async fn from_request(request: Request, _: &S) -> Result<Whole, Fault> {
+        let body = request.with_limited_body().into_body();
+        Ok(colony_wfm::read_body(body, usize::MAX).await.map(Whole)?)
     }
 }
 

@@ -83,7 +83,9 @@ impl From<colony_store::Error> for Fault {
             | colony_store::Error::Corrupt { .. }
             | colony_store::Error::Unwritable { .. }
             | colony_store::Error::EventStored
-            | colony_store::Error::Uncommitted { .. } => {}
+            | colony_store::Error::Uncommitted { .. }
+            | colony_store::Error::Claimed { .. }
+            | colony_store::Error::Fenced => {}
         }
         let error = anyhow::Error::from(error);
         tracing::warn!("the database failed a request: {error:#}");

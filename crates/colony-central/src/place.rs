@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use colony_api::site::{GitAccess, GitAuth};
 use colony_git::{Deployments, Remote};
-use colony_wfm::host_of;
+use colony_wfm::{host_of, login};
 
 use crate::config::{Config, GitCredentials};
 use crate::repo::Repo;
@@ -33,6 +33,28 @@ pub(crate) async fn open_repo(config: &Config) -> anyhow::Result<Repo> {
     Ok(repo)
 }
 
+/// Refuses a password in the address: sites and everybody with a token see it.
+pub(crate) fn check_git(config: &Config) -> anyhow::Result<()> {
+    let Some(git) = &config.git else { return Ok(()) };
+    if login::password(&git.url).is_some() {
+        let shown = login::without_login(&git.url);
+        bail!(
+            "`git.url` holds a password; put it into a file that `git.token-file` names, \
+             and use {shown}"
+        );
+    }
+    Ok(())
+}
+
+/// The address as it leaves this process. The user of an HTTP address may be a
+/// token; that of SSH is part of the address.
+fn public_url(url: &str) -> String {
+    match url.split_once("://") {
+        Some(("http" | "https", _)) => login::without_login(url),
+        Some(_) | None => url.to_owned(),
+    }
+}
+
 /// How sites get at the repository.
 pub(crate) fn git_access(config: &Config, urls: &[String]) -> GitAccess {
     let own = urls.first().map_or("", String::as_str);
@@ -43,7 +65,7 @@ pub(crate) fn git_access(config: &Config, urls: &[String]) -> GitAccess {
             auth: GitAuth::Mtls,
         },
         Some(git) => GitAccess {
-            url: git.url.clone(),
+            url: public_url(&git.url),
             branch: git.branch.clone(),
             auth: match git.credentials {
                 GitCredentials::None => GitAuth::None,
@@ -86,7 +108,35 @@ fn host(url: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
+    use crate::config::GitConfig;
+
+    #[test]
+    fn no_login_of_the_repository_leaves_the_process() {
+        check_shown("https://h/r.git", Some("https://h/r.git"));
+        check_shown("https://ghp_secret@h/r.git", Some("https://h/r.git"));
+        check_shown("ssh://git@h/r.git", Some("ssh://git@h/r.git"));
+        check_shown("git@h:r.git", Some("git@h:r.git"));
+        check_shown("https://ana:hunter2@h/r.git", None);
+        check_shown("ssh://ana:hunter2@h/r.git", None);
+    }
+
+    /// `None` for an address that is refused.
+    #[track_caller]
+    fn check_shown(url: &str, expected: Option<&str>) {
+        let mut config = Config::new(PathBuf::new(), "127.0.0.1:0".parse().expect("an address"));
+        config.git = Some(GitConfig::new(url));
+        let refused = check_git(&config).err().map(|it| it.to_string());
+        match (&refused, expected) {
+            (None, Some(expected)) => assert_eq!(git_access(&config, &[]).url, expected),
+            (Some(text), None) => {
+                assert!(text.contains("git.token-file") && !text.contains("hunter2"), "{text}");
+            }
+            (_, _) => panic!("{url}: {refused:?}"),
+        }
+    }
 
     #[test]
     fn the_host_of_a_url_is_found_however_it_is_written() {

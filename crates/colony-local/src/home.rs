@@ -10,7 +10,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -45,11 +45,9 @@ pub(crate) struct Membership {
 pub(crate) struct Home(PathBuf);
 
 impl Home {
-    pub(crate) fn open(dir: &Path) -> anyhow::Result<Home> {
-        let mut builder = fs::DirBuilder::new();
-        let made = builder.recursive(true).mode(0o750).create(dir);
-        made.with_context(|| format!("could not create {}", dir.display()))?;
-        Ok(Home(dir.to_owned()))
+    /// A folder that is there, and this process's own.
+    pub(crate) fn open(dir: &Path) -> Home {
+        Home(dir.to_owned())
     }
 
     pub(crate) fn database(&self) -> PathBuf {

@@ -12,8 +12,8 @@ use colony_api::site::GitAuth;
 use colony_core::id::SiteName;
 use colony_git::{Auth, Remote};
 use colony_store::LocalStore;
-use colony_task::{Reconcile, Signal, Tasks};
-use colony_wfm::{Authority, Peer, TlsListener};
+use colony_task::{Access, Reconcile, RoleFolder, Signal, Tasks};
+use colony_wfm::{Authority, Peer, TlsListener, login};
 
 use crate::brain::{Brain, Origin, Writer};
 use crate::central::Central;
@@ -39,6 +39,8 @@ pub struct Local {
     urls: Vec<String>,
     socket: PathBuf,
     parts: Parts,
+    /// Of this process alone.
+    folder: RoleFolder,
 }
 
 /// What the tasks are made of.
@@ -61,7 +63,8 @@ struct Parts {
 /// orchestrator only if the site has never joined.
 pub async fn start(config: Config) -> anyhow::Result<Local> {
     colony_wfm::open_files_raise();
-    let home = Home::open(&config.data)?;
+    let folder = RoleFolder::open(&config.data, Access::Group).await?;
+    let home = Home::open(&config.data);
     let member = join::membership(&home, &config).await?;
     let credentials = home.credentials()?;
     let authority = home.authority(&member.site)?;
@@ -92,7 +95,7 @@ pub async fn start(config: Config) -> anyhow::Result<Local> {
         listener,
         operators,
     };
-    Ok(Local { member, addr, urls, socket, parts })
+    Ok(Local { member, addr, urls, socket, parts, folder })
 }
 
 /// The port is taken before the certificate is made: it may name the port's host.
@@ -116,6 +119,7 @@ fn source(
 ) -> anyhow::Result<Source> {
     let (dir, limits) = (home.clone_dir(), config.fetch);
     if let Some(git) = &config.git {
+        check_git(&git.remote)?;
         let (remote, branch) = (git.remote.clone(), git.branch.clone());
         return Ok(Source { dir, remote, branch, tls: None, limits });
     }
@@ -134,6 +138,18 @@ fn source(
     };
     let remote = Remote { url: member.git.url.clone(), auth };
     Ok(Source { dir, remote, branch: member.git.branch.clone(), tls, limits })
+}
+
+/// As central does: a password belongs into a file, not into a setting.
+fn check_git(remote: &Remote) -> anyhow::Result<()> {
+    if login::password(&remote.url).is_some() {
+        anyhow::bail!(
+            "`git.url` holds a password; put it into a file that `git.token-file` names, \
+             and use {}",
+            login::without_login(&remote.url)
+        );
+    }
+    Ok(())
 }
 
 impl Local {
@@ -158,13 +174,14 @@ impl Local {
 
     /// Works until `stop`, then ends every task.
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
-        let Local { member, urls, socket, parts, .. } = self;
+        let Local { member, urls, socket, parts, folder, .. } = self;
         let stop = stop.child_token();
         let store = parts.store.clone();
         let ended = parts.spawn(member, urls, &stop).join().await;
         store.close().await;
         // A socket nobody listens on would only be in the way.
         let _ = std::fs::remove_file(socket);
+        drop(folder);
         ended
     }
 }
@@ -255,4 +272,27 @@ async fn ended(brain: &Brain, stop: &CancellationToken) {
     stop.cancelled().await;
     brain.wakes().all_nodes();
     server::after(stop, GRACE).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_second_process_is_refused() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let data = dir.path().join("local");
+        let _first = RoleFolder::open(&data, Access::Group).await.expect("it is free");
+        let second = start(Config::new(data)).await.expect_err("it is in use");
+        let process = format!("in use by process {}", std::process::id());
+        assert!(second.to_string().contains(&process), "{second}");
+    }
+
+    #[test]
+    fn a_password_belongs_into_a_file() {
+        check_git(&Remote::new("https://ana@h/r.git")).expect("a user is no secret");
+        let refused = check_git(&Remote::new("https://ana:hunter2@h/r.git"));
+        let text = refused.expect_err("a password is").to_string();
+        assert!(text.contains("git.token-file") && !text.contains("hunter2"), "{text}");
+    }
 }

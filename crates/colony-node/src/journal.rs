@@ -4,11 +4,13 @@
 //! synced before the step counts, so a step is on disk whole or not at all. A
 //! torn last line is what a power cut leaves and is dropped. When the journal
 //! has grown well beyond what is alive in it, it is written anew beside the
-//! old one and takes its place. What a line is, and which bytes count, is told
+//! old one and takes its place. Rows hold values of parameters, so the files
+//! are for their owner only. What a line is, and which bytes count, is told
 //! in `colony_core::node::journal`.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use colony_core::node::Row;
@@ -19,6 +21,7 @@ use tracing::warn;
 const SMALL: u64 = 64 * 1024;
 /// Written anew when it is so many times larger than after the last time.
 const GROWTH: u64 = 4;
+const OWNER: u32 = 0o600;
 
 /// The journal of one node.
 #[derive(Debug)]
@@ -43,7 +46,9 @@ impl Journal {
         if good < bytes.len() {
             set_aside(&path, &bytes[good..]);
         }
-        let file = OpenOptions::new().create(true).append(true).open(&path)?;
+        let file = OpenOptions::new().create(true).append(true).mode(OWNER).open(&path)?;
+        // An earlier version, or a copy, may have left it open to others.
+        file.set_permissions(fs::Permissions::from_mode(OWNER))?;
         file.set_len(good as u64)?;
         file.sync_all()?;
         sync_dir(dir)?;
@@ -101,7 +106,7 @@ impl Journal {
         let rows = self.rows.iter();
         let entries = rows.map(|(key, row)| Entry { key: key.clone(), row: Some(row.clone()) });
         let line = line(&entries.collect::<Vec<_>>())?;
-        let mut file = File::create(fresh)?;
+        let mut file = create(fresh)?;
         file.write_all(&line)?;
         file.sync_all()?;
         colony_fail::hit(colony_fail::Point::NodeJournalRewritten);
@@ -122,9 +127,18 @@ impl Journal {
 fn set_aside(path: &Path, rest: &[u8]) {
     let broken = path.with_extension("broken");
     warn!(file = %broken.display(), bytes = rest.len(), "the end of the journal is torn; set aside");
-    if let Err(error) = fs::write(broken, rest) {
+    if let Err(error) = create(&broken).and_then(|mut it| it.write_all(rest)) {
         warn!(%error, "the torn end of the journal is not kept");
     }
+}
+
+/// An empty file for its owner only, in place of whatever file was there.
+fn create(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    OpenOptions::new().write(true).create_new(true).mode(OWNER).open(path)
 }
 
 fn sync_dir(dir: &Path) -> io::Result<()> {
@@ -193,6 +207,30 @@ mod tests {
             .and_then(|mut it| it.write_all(b"torn"))
             .expect("writable");
         assert_eq!(numbers(&Journal::open(dir.path()).expect("it opens")), [1_999]);
+    }
+
+    #[test]
+    fn every_file_of_the_journal_is_for_its_owner_only() {
+        let dir = tempfile::tempdir().expect("a directory");
+        for name in ["journal", "journal.new", "journal.broken"] {
+            fs::write(dir.path().join(name), "torn").expect("writable");
+            let open = fs::Permissions::from_mode(0o644);
+            fs::set_permissions(dir.path().join(name), open).expect("it is ours");
+        }
+        let mut journal = Journal::open(dir.path()).expect("it opens");
+        check_modes(dir.path(), &["journal", "journal.broken"]);
+        for number in 0..2_000 {
+            journal.write(vec![row("a", number)]).expect("it is written");
+        }
+        check_modes(dir.path(), &["journal", "journal.broken"]);
+    }
+
+    #[track_caller]
+    fn check_modes(dir: &Path, names: &[&str]) {
+        for name in names {
+            let mode = fs::metadata(dir.join(name)).expect("it is there").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{name}");
+        }
     }
 
     fn row(key: &str, number: u64) -> (String, Option<Row>) {

@@ -37,7 +37,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use colony_runtime::Runtime;
-use colony_task::Tasks;
+use colony_task::{Access, RoleFolder, Tasks};
 
 pub use colony_core::node::Policy;
 pub use colony_runtime::Choice;
@@ -77,12 +77,15 @@ pub struct Node {
     health: Option<health::Listener>,
     /// The engine's service, if this node had to start it.
     service: Option<service::Service>,
+    /// Of this process alone.
+    folder: RoleFolder,
 }
 
 impl Node {
     /// Joins if it has to, finds the engine and reads what it knew.
     pub async fn start(config: Config) -> anyhow::Result<Node> {
         // Before anything that cannot be done twice, such as joining.
+        let folder = RoleFolder::open(&config.data, Access::Owner).await?;
         let health = match config.health {
             Some(address) => Some(health::Listener::bind(address).await?),
             None => None,
@@ -92,7 +95,7 @@ impl Node {
         let manager = Arc::new(Manager::new(&identity)?);
         let (runtime, service) = engine::find(&config, &identity, &manager, returning).await?;
         let brain = Arc::new(Brain::open(&config, &identity)?);
-        Ok(Node { brain, manager, runtime, identity, config, health, service })
+        Ok(Node { brain, manager, runtime, identity, config, health, service, folder })
     }
 
     pub fn name(&self) -> &str {
@@ -115,7 +118,7 @@ impl Node {
 
     /// Works until `stop`; what runs is left running.
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
-        let Node { brain, manager, runtime, identity, config, health, service } = self;
+        let Node { brain, manager, runtime, identity, config, health, service, folder } = self;
         info!(node = identity.name, site = identity.site, "node works");
         let own = capabilities::detect(&config, &identity, &runtime).await?;
         let mut tasks = Tasks::new(stop.clone());
@@ -135,10 +138,40 @@ impl Node {
         if let Some(listener) = health {
             tasks.spawn("health", health::run(listener, vitals, manager, stop));
         }
-        let Some(mut service) = service else { return tasks.join().await };
-        tokio::select! {
-            never = service.keep() => match never {},
-            ended = tasks.join() => ended,
-        }
+        let ended = match service {
+            None => tasks.join().await,
+            Some(mut service) => tokio::select! {
+                never = service.keep() => match never {},
+                ended = tasks.join() => ended,
+            },
+        };
+        drop(folder);
+        ended
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_second_process_is_refused() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let data = dir.path().join("node");
+        let _first = RoleFolder::open(&data, Access::Owner).await.expect("it is free");
+        let config = Config {
+            data,
+            join: None,
+            name: None,
+            engine: Choice::Auto,
+            labels: BTreeMap::new(),
+            health: None,
+            insecure_registries: BTreeSet::new(),
+            environment: BTreeMap::new(),
+            policy: Policy::default(),
+        };
+        let second = Node::start(config).await.expect_err("it is in use");
+        let process = format!("in use by process {}", std::process::id());
+        assert!(second.to_string().contains(&process), "{second}");
     }
 }

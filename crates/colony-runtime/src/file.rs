@@ -10,6 +10,24 @@ pub(crate) async fn replace(path: &Path, bytes: Vec<u8>, mode: u32) -> io::Resul
     apart(move || replace_now(&path, &bytes, mode)).await
 }
 
+/// Makes a folder that only its owner may open, or closes one to others. The
+/// files below hold values of parameters and have the permissions that their
+/// containers need; containers get at them through mounts.
+pub(crate) async fn make_private(path: &Path) -> io::Result<()> {
+    let path = path.to_owned();
+    apart(move || make_private_now(&path)).await
+}
+
+fn make_private_now(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    match fs::metadata(path)?.permissions().mode() & 0o077 {
+        0 => Ok(()),
+        _ => fs::set_permissions(path, fs::Permissions::from_mode(0o700)),
+    }
+}
+
 fn replace_now(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 
@@ -61,6 +79,19 @@ pub(crate) async fn apart<T: Send + 'static>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_private_folder_is_closed_to_others() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("node/engine");
+        let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        make_private_now(&path).unwrap();
+        assert_eq!(mode(), 0o700);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        make_private_now(&path).unwrap();
+        assert_eq!(mode(), 0o700);
+    }
 
     #[test]
     fn a_file_is_replaced_whole_with_its_mode() {

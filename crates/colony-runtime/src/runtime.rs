@@ -17,6 +17,7 @@ use crate::config::{Config, EngineInfo, Facts, PullProgress, Subject};
 use crate::connect::{self, Hints};
 use crate::engine::{Engine, Info};
 use crate::error::Error;
+use crate::file;
 use crate::health::Healths;
 use crate::job::Job;
 use crate::label;
@@ -57,7 +58,7 @@ impl Runtime {
     /// Finds the engine and prepares the folder. Nothing on the engine changes.
     pub async fn connect(config: Config) -> Result<Runtime, Error> {
         let folder = |source| Error::Folder { path: config.dir.clone(), source };
-        tokio::fs::create_dir_all(&config.dir).await.map_err(folder)?;
+        file::make_private(&config.dir).await.map_err(folder)?;
         let scope = Scope::open(config.node.clone(), &config.identity, &config.dir).await;
         let scope = scope.map_err(folder)?;
         let (docker, info) = connect::find(&config.engine, &Hints::of_process()).await?;

@@ -10,6 +10,7 @@ use futures_util::TryStreamExt;
 use sqlx::{Connection, PgConnection, PgPool, SqlitePool};
 
 use crate::Error;
+use crate::lease::{Lease, limited};
 use crate::line::Line;
 use crate::query::{Query, bound};
 
@@ -38,10 +39,13 @@ impl Db {
                 }
             }
             Db::Pg(pool) => {
-                let mut rows = bound!(query).fetch(pool);
-                while let Some(row) = self.checked(doing, rows.try_next().await).await? {
+                let mut lease = self.checked(doing, Lease::acquire(pool).await).await?;
+                let mut rows = bound!(query).fetch(failed(doing, lease.work())?);
+                while let Some(row) = failed(doing, limited(rows.try_next()).await)? {
                     found.push(read(&Line::Pg(row))?);
                 }
+                drop(rows);
+                lease.rest();
             }
         }
         Ok(found)
@@ -59,13 +63,20 @@ impl Db {
     /// Returns how many rows were touched.
     pub(crate) async fn execute(&self, query: Query) -> Result<u64, Error> {
         let doing = query.doing;
-        let done = match self {
+        match self {
             Db::Sqlite { write, .. } => {
-                bound!(query).execute(write).await.map(|it| it.rows_affected())
+                let done = bound!(query).execute(write).await.map(|it| it.rows_affected());
+                failed(doing, done)
             }
-            Db::Pg(pool) => bound!(query).execute(pool).await.map(|it| it.rows_affected()),
-        };
-        self.checked(doing, done).await
+            Db::Pg(pool) => {
+                let mut lease = self.checked(doing, Lease::acquire(pool).await).await?;
+                let connection = failed(doing, lease.work())?;
+                let done = limited(bound!(query).execute(connection)).await;
+                let done = failed(doing, done)?;
+                lease.rest();
+                Ok(done.rows_affected())
+            }
+        }
     }
 
     pub(crate) async fn ping(&self) -> Result<(), Error> {
@@ -109,4 +120,8 @@ impl Db {
             (_, error) => error,
         }
     }
+}
+
+pub(crate) fn failed<T>(doing: &'static str, result: Result<T, sqlx::Error>) -> Result<T, Error> {
+    result.map_err(|source| Error::Database { doing, source })
 }

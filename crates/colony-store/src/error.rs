@@ -40,6 +40,12 @@ pub enum Error {
     /// A commit that this write depended on or was part of failed.
     #[error("commit failed; reverted to the last stored state: {problem}")]
     Uncommitted { problem: String },
+    /// Another process holds the claim; nothing was opened.
+    #[error("the database is in use by {by}; one central orchestrator at a time may use it")]
+    Claimed { by: String },
+    /// Another process has claimed the database since; nothing of the write was stored.
+    #[error("another process has claimed the database; this one has to stop")]
+    Fenced,
 }
 
 impl Error {

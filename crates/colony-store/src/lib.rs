@@ -7,9 +7,11 @@
 
 mod bulk;
 mod central;
+mod claim;
 mod db;
 mod document;
 mod error;
+mod lease;
 mod line;
 mod local;
 mod migration;
@@ -23,5 +25,6 @@ pub use central::{
     CentralStore, Change, ChangeEdit, EventFilter, NewEvent, OperatorToken, Package, PackageHead,
     Registry, StoredEvent, Write,
 };
+pub use claim::Claim;
 pub use error::Error;
 pub use local::{LocalStore, NodeIdentity};

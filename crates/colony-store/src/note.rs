@@ -25,11 +25,11 @@ fn row(name: &str, body: &Json) -> Result<Vec<Value>, Error> {
     Ok(vec![name.into(), document::write(&what(name), body)?])
 }
 
-pub(crate) async fn put(db: &Db, name: &str, body: &Json) -> Result<(), Error> {
+pub(crate) fn put(name: &str, body: &Json) -> Result<Query, Error> {
     let text = "INSERT INTO note (name, body) VALUES ($1, $2) \
                 ON CONFLICT (name) DO UPDATE SET body = excluded.body";
     let body = document::write(&what(name), body)?;
-    db.execute(Query::new("store a note", text).bind(name).bind(body)).await.map(drop)
+    Ok(Query::new("store a note", text).bind(name).bind(body))
 }
 
 pub(crate) async fn get(db: &Db, name: &str) -> Result<Option<Json>, Error> {

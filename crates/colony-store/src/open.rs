@@ -2,23 +2,26 @@
 //!
 //! SQLite: every commit is on the disk before it is answered. The file is for
 //! its owner only. Postgres: a session that hangs inside a transaction gives
-//! the positions free again.
+//! the positions free again, and a server that is not on this machine has to
+//! prove who it is unless the address says otherwise.
 
 use std::fs::OpenOptions;
 use std::io;
+use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use sqlx::pool::PoolConnectionMetadata;
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions, PgSslMode};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection, PgConnection, SqliteConnection};
 
 use crate::Error;
-use crate::db::Db;
+use crate::db::{Db, failed};
+use crate::lease;
 
 /// How long a writer waits for another process that writes the same file.
 const BUSY: Duration = Duration::from_secs(10);
@@ -27,6 +30,17 @@ const ACQUIRE: Duration = Duration::from_secs(10);
 /// Connections for reading go when nobody has needed them for so long.
 const IDLE: Duration = Duration::from_secs(60);
 const PG_CONNECTIONS: u32 = 8;
+/// What the server does itself, each within the limit of `lease`. Keepalives
+/// end the session of a machine that is gone, and with it its claim.
+const PG_LIMITS: [(&str, &str); 6] = [
+    ("statement_timeout", "12s"),
+    ("lock_timeout", "10s"),
+    ("idle_in_transaction_session_timeout", "30s"),
+    ("tcp_keepalives_idle", "20"),
+    ("tcp_keepalives_interval", "5"),
+    ("tcp_keepalives_count", "4"),
+];
+const CONNECT: &str = "connect to Postgres";
 
 /// What an open file may take of memory: connections that read, and KiB of
 /// cache for each connection.
@@ -39,16 +53,34 @@ pub(crate) struct Size {
 pub(crate) const CENTRAL: Size = Size { readers: 4, cache: 4_096 };
 pub(crate) const LOCAL: Size = Size { readers: 2, cache: 128 };
 
-pub(crate) async fn url(url: &str) -> Result<Db, Error> {
-    if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-        return postgres(url).await;
+/// An address that was understood.
+#[derive(Debug)]
+pub(crate) enum Address {
+    Sqlite(PathBuf),
+    Pg(Box<PgConnectOptions>),
+}
+
+impl Address {
+    pub(crate) fn parse(url: &str) -> Result<Address, Error> {
+        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            let options = PgConnectOptions::from_str(url).map_err(|_| Error::Address)?;
+            let chosen = chooses_tls(url) || std::env::var_os("PGSSLMODE").is_some();
+            return Ok(Address::Pg(Box::new(prepared(options, chosen))));
+        }
+        let path = url.strip_prefix("sqlite:").ok_or(Error::Address)?;
+        let path = path.strip_prefix("//").unwrap_or(path);
+        if path.is_empty() || path.starts_with(':') {
+            return Err(Error::Address);
+        }
+        Ok(Address::Sqlite(PathBuf::from(path)))
     }
-    let path = url.strip_prefix("sqlite:").ok_or(Error::Address)?;
-    let path = path.strip_prefix("//").unwrap_or(path);
-    if path.is_empty() || path.starts_with(':') {
-        return Err(Error::Address);
+
+    pub(crate) async fn open(&self) -> Result<Db, Error> {
+        match self {
+            Address::Sqlite(path) => sqlite(path, CENTRAL).await,
+            Address::Pg(options) => postgres(options).await,
+        }
     }
-    sqlite(Path::new(path), CENTRAL).await
 }
 
 pub(crate) async fn sqlite(path: &Path, size: Size) -> Result<Db, Error> {
@@ -96,17 +128,77 @@ fn create(path: &Path) -> io::Result<()> {
 
 /// A first connection of its own, for the pool would wait for a server that
 /// is not there.
-async fn postgres(url: &str) -> Result<Db, Error> {
-    let options = PgConnectOptions::from_str(url).map_err(|_| Error::Address)?;
-    let options = options
-        .options([("idle_in_transaction_session_timeout", "60s"), ("lock_timeout", "30s")])
-        .application_name("colony")
-        .disable_statement_logging();
-    let doing = "connect to Postgres";
-    let first = tokio::time::timeout(ACQUIRE, PgConnection::connect_with(&options)).await;
-    let first = first.unwrap_or(Err(sqlx::Error::PoolTimedOut));
-    let first = first.map_err(|source| Error::Database { doing, source })?;
-    first.close().await.map_err(|source| Error::Database { doing, source })?;
-    let pool = PgPoolOptions::new().max_connections(PG_CONNECTIONS).acquire_timeout(ACQUIRE);
-    Ok(Db::Pg(pool.connect_lazy_with(options)))
+async fn postgres(options: &PgConnectOptions) -> Result<Db, Error> {
+    let first = connect(options).await?;
+    failed(CONNECT, first.close().await)?;
+    let pool = PgPoolOptions::new()
+        .max_connections(PG_CONNECTIONS)
+        .acquire_timeout(ACQUIRE)
+        .test_before_acquire(false)
+        .before_acquire(lease::is_alive);
+    Ok(Db::Pg(pool.connect_lazy_with(options.clone())))
+}
+
+pub(crate) async fn connect(options: &PgConnectOptions) -> Result<PgConnection, Error> {
+    let connected = tokio::time::timeout(ACQUIRE, PgConnection::connect_with(options)).await;
+    failed(CONNECT, connected.unwrap_or(Err(sqlx::Error::PoolTimedOut)))
+}
+
+/// A connection whose statements may take their time: changes of tables do.
+pub(crate) async fn patient(pool: &PgPool) -> Result<PgConnection, Error> {
+    let options = PgConnectOptions::clone(&pool.connect_options());
+    connect(&options.options([("statement_timeout", "0")])).await
+}
+
+fn prepared(options: PgConnectOptions, tls_chosen: bool) -> PgConnectOptions {
+    let options = match tls_chosen || is_local(&options) {
+        true => options,
+        false => options.ssl_mode(PgSslMode::VerifyFull),
+    };
+    options.options(PG_LIMITS).application_name(&application_name()).disable_statement_logging()
+}
+
+/// Whether the address says itself how the connection is protected.
+fn chooses_tls(url: &str) -> bool {
+    let query = url.split_once('?').map_or("", |it| it.1);
+    let mut names = query.split('&').filter_map(|it| it.split('=').next());
+    names.any(|it| matches!(it, "sslmode" | "ssl-mode"))
+}
+
+/// A socket of this machine, or an address that never leaves it.
+fn is_local(options: &PgConnectOptions) -> bool {
+    let host = options.get_host();
+    let host = host.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(host);
+    let loopback = host.parse::<IpAddr>().is_ok_and(|it| it.is_loopback());
+    options.get_socket().is_some() || host.starts_with('/') || host == "localhost" || loopback
+}
+
+/// Tells an administrator of the database which process a session belongs to.
+fn application_name() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host: String = host.trim().chars().filter(char::is_ascii_graphic).take(40).collect();
+    format!("colony {host} pid {}", std::process::id())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_on_another_machine_has_to_prove_who_it_is() {
+        check("postgres://colony@db.example/colony", PgSslMode::VerifyFull);
+        check("postgresql://colony@10.0.0.7:5432/colony?x=sslmode", PgSslMode::VerifyFull);
+        check("postgres://colony@db.example/colony?sslmode=require", PgSslMode::Require);
+        check("postgres://colony@db.example/c?a=b&ssl-mode=disable", PgSslMode::Disable);
+        for local in ["localhost", "127.0.0.1:5432", "[::1]:5432", "%2Frun%2Fpostgresql"] {
+            check(&format!("postgres://colony@{local}/colony"), PgSslMode::Prefer);
+        }
+    }
+
+    #[track_caller]
+    fn check(url: &str, expected: PgSslMode) {
+        let Ok(Address::Pg(options)) = Address::parse(url) else { panic!("{url}") };
+        let actual = options.get_ssl_mode();
+        assert_eq!(format!("{actual:?}"), format!("{expected:?}"), "{url}");
+    }
 }

@@ -1,31 +1,43 @@
 //! A transaction on either engine. Dropped without `commit`, it never was.
 
-use sqlx::{Postgres, Sqlite, Transaction};
+use sqlx::{Sqlite, Transaction};
 
 use crate::Error;
 use crate::bulk::{Bulk, Style};
-use crate::db::Db;
+use crate::db::{Db, failed};
+use crate::lease::{Lease, limited};
 use crate::line::Line;
 use crate::query::{Query, bound};
 
+/// On Postgres the lease stays busy until the end: dropped before, it takes its
+/// connection and the transaction with it.
 #[derive(Debug)]
 pub(crate) enum Tx {
     Sqlite(Transaction<'static, Sqlite>),
-    Pg(Transaction<'static, Postgres>),
+    Pg(Lease),
 }
 
 impl Db {
     /// SQLite takes its write lock at once: a reader that turns writer fails
     /// if somebody else wrote in between.
     pub(crate) async fn begin(&self) -> Result<Tx, Error> {
-        let tx = match self {
-            Db::Sqlite { write, .. } => write.begin_with("BEGIN IMMEDIATE").await.map(Tx::Sqlite),
-            Db::Pg(pool) => {
-                pool.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await.map(Tx::Pg)
+        let doing = "begin a transaction";
+        match self {
+            Db::Sqlite { write, .. } => {
+                failed(doing, write.begin_with("BEGIN IMMEDIATE").await.map(Tx::Sqlite))
             }
-        };
-        self.checked("begin a transaction", tx).await
+            Db::Pg(pool) => {
+                let mut lease = self.checked(doing, Lease::acquire(pool).await).await?;
+                let begun = run(&mut lease, "BEGIN ISOLATION LEVEL READ COMMITTED").await;
+                failed(doing, begun).map(|()| Tx::Pg(lease))
+            }
+        }
     }
+}
+
+/// A statement without values or an answer.
+async fn run(lease: &mut Lease, text: &'static str) -> Result<(), sqlx::Error> {
+    limited(sqlx::raw_sql(text).execute(lease.work()?)).await.map(drop)
 }
 
 impl Tx {
@@ -34,9 +46,12 @@ impl Tx {
         let doing = query.doing;
         let done = match self {
             Tx::Sqlite(tx) => bound!(query).execute(&mut **tx).await.map(|it| it.rows_affected()),
-            Tx::Pg(tx) => bound!(query).execute(&mut **tx).await.map(|it| it.rows_affected()),
+            Tx::Pg(lease) => {
+                let connection = failed(doing, lease.work())?;
+                limited(bound!(query).execute(connection)).await.map(|it| it.rows_affected())
+            }
         };
-        done.map_err(|source| Error::Database { doing, source })
+        failed(doing, done)
     }
 
     pub(crate) async fn insert(&mut self, bulk: Bulk) -> Result<(), Error> {
@@ -50,31 +65,41 @@ impl Tx {
         Ok(())
     }
 
-    pub(crate) async fn fetch_one(&mut self, query: Query) -> Result<Line, Error> {
-        let doing = query.doing;
-        let line = match self {
-            Tx::Sqlite(tx) => bound!(query).fetch_one(&mut **tx).await.map(Line::Sqlite),
-            Tx::Pg(tx) => bound!(query).fetch_one(&mut **tx).await.map(Line::Pg),
-        };
-        line.map_err(|source| Error::Database { doing, source })
-    }
-
     pub(crate) async fn fetch_optional(&mut self, query: Query) -> Result<Option<Line>, Error> {
         let doing = query.doing;
         let line = match self {
             Tx::Sqlite(tx) => {
                 bound!(query).fetch_optional(&mut **tx).await.map(|it| it.map(Line::Sqlite))
             }
-            Tx::Pg(tx) => bound!(query).fetch_optional(&mut **tx).await.map(|it| it.map(Line::Pg)),
+            Tx::Pg(lease) => {
+                let connection = failed(doing, lease.work())?;
+                let line = limited(bound!(query).fetch_optional(connection)).await;
+                line.map(|it| it.map(Line::Pg))
+            }
         };
-        line.map_err(|source| Error::Database { doing, source })
+        failed(doing, line)
     }
 
     pub(crate) async fn commit(self) -> Result<(), Error> {
         let done = match self {
             Tx::Sqlite(tx) => tx.commit().await,
-            Tx::Pg(tx) => tx.commit().await,
+            Tx::Pg(lease) => end(lease, "COMMIT").await,
         };
-        done.map_err(|source| Error::Database { doing: "commit a transaction", source })
+        failed("commit a transaction", done)
     }
+
+    /// Gives up. What fails here ends with the connection.
+    pub(crate) async fn rollback(self) {
+        let done = match self {
+            Tx::Sqlite(tx) => tx.rollback().await,
+            Tx::Pg(lease) => end(lease, "ROLLBACK").await,
+        };
+        drop(done);
+    }
+}
+
+async fn end(mut lease: Lease, text: &'static str) -> Result<(), sqlx::Error> {
+    run(&mut lease, text).await?;
+    lease.rest();
+    Ok(())
 }

@@ -2,16 +2,10 @@
 
 use colony_core::time::Wall;
 
-use crate::Error;
-use crate::db::Db;
 use crate::query::Query;
 
 /// Touches one row the first time and none after.
 pub(crate) fn mark(scope: &str, id: &str, at: Wall) -> Query {
     let text = "INSERT INTO used (scope, id, at_ms) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
     Query::new("mark something as used", text).bind(scope).bind(id).bind(at)
-}
-
-pub(crate) async fn once(db: &Db, scope: &str, id: &str, at: Wall) -> Result<bool, Error> {
-    Ok(db.execute(mark(scope, id, at)).await? == 1)
 }

@@ -4,8 +4,11 @@
 //! asked for, and with growing delays after an error; never twice at once. A
 //! stop takes effect between two runs. `Tasks` holds what was started, so that
 //! nothing is left behind: the first task that ends stops all others.
+//! `RoleFolder` is where a role keeps its things, for one process at a time.
 
 mod backoff;
+mod folder;
+mod lock;
 mod paced;
 mod signal;
 mod tasks;
@@ -16,6 +19,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, info_span, warn};
 
 pub use backoff::Backoff;
+pub use folder::{Access, RoleFolder};
+pub use lock::{LockError, LockFile};
 pub use paced::Paced;
 pub use signal::Signal;
 pub use tasks::Tasks;

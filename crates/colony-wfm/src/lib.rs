@@ -24,6 +24,7 @@ pub mod key;
 #[cfg(feature = "server")]
 mod limit;
 pub mod link;
+pub mod login;
 #[cfg(feature = "server")]
 pub mod server;
 mod svid;
@@ -46,7 +47,7 @@ pub use key::PrivateKey;
 pub use limit::open_files_raise;
 pub use link::{Answer, Link, LinkError};
 #[cfg(feature = "server")]
-pub use server::{Have, Held, Manager, Refusal, finish, router};
+pub use server::{Have, Held, Manager, Refusal, cap_age, finish, read_body, router};
 pub use tls::{ClientAuth, Trust};
 #[cfg(feature = "server")]
 pub use tls::{Peer, Reloader, TlsListener};

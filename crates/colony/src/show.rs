@@ -1,4 +1,5 @@
-//! `colony config show`: every setting, and where it came from.
+//! `colony config show`: every setting, and where it came from. Secrets inside of
+//! addresses are not shown.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -30,7 +31,28 @@ impl Line {
         (key, value, origin): (&'static crate::config::keys::Key, &str, &crate::config::Origin),
     ) -> Line {
         let value = if value.is_empty() { "-" } else { value };
-        let (value, origin) = (value.to_owned(), origin.to_string());
+        // An address may hold a login.
+        let (value, origin) = (colony_wfm::login::masked(value), origin.to_string());
         Line { name: key.name, value, origin, help: key.help }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_inside_of_addresses_are_not_shown() {
+        check("git.url", "https://ana:hunter2@h/r.git", "https://***@h/r.git");
+        check("central.database", "postgres://c:hunter2@db/c", "postgres://c:***@db/c");
+        check("node.labels", "a=b,c=d", "a=b,c=d");
+    }
+
+    #[track_caller]
+    fn check(name: &'static str, value: &str, expected: &str) {
+        let flags = [(name, "flag", Some(value.to_owned()))];
+        let config = Config::load(None, |_| None, &flags).expect("it loads");
+        let line = config.all().map(Line::of).find(|it| it.name == name).expect("a setting");
+        assert_eq!(line.value, expected);
     }
 }

@@ -1,7 +1,7 @@
 //! Sites and nodes.
 
 use super::{Client, Error};
-use crate::request::{Hold, Invite, Release, SiteAdd};
+use crate::request::{Hold, Invite, Release, SiteAdd, SiteTrust};
 use crate::view::{Accepted, InviteView, NodeView, SiteView, WhyView};
 
 impl Client {
@@ -20,6 +20,11 @@ impl Client {
     /// A token for an orchestrator of a site that exists.
     pub async fn site_invite(&self, site: &str, invite: &Invite) -> Result<InviteView, Error> {
         self.post(&["sites", site, "invite"], invite).await
+    }
+
+    /// Accepts another authority for the nodes of a site.
+    pub async fn site_trust(&self, site: &str, trust: &SiteTrust) -> Result<Accepted, Error> {
+        self.post(&["sites", site, "trust"], trust).await
     }
 
     pub async fn site_hold(&self, site: &str, hold: &Hold) -> Result<Accepted, Error> {

@@ -21,6 +21,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod token;
+mod trust;
 
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{delete, get, post};
@@ -51,6 +52,7 @@ pub(crate) fn router(app: App) -> Router {
         .fallback(async || Fault::not_found("there is nothing at this address"))
         .layer(CatchPanicLayer::new())
         .layer(middleware::from_fn(colony_wfm::finish))
+        .layer(middleware::from_fn(colony_wfm::cap_age))
         .with_state(app)
 }
 
@@ -61,6 +63,7 @@ fn operators() -> Router<App> {
         .route("/api/v1/sites/{site}/release", post(site_order::release))
         .route("/api/v1/sites/{site}/invite", post(invite::site))
         .route("/api/v1/sites/{site}/nodes/invite", post(invite::node))
+        .route("/api/v1/sites/{site}/trust", post(trust::trust))
         .route("/api/v1/nodes/{site}/{node}/cordon", post(node::cordon))
         .route("/api/v1/nodes/{site}/{node}/uncordon", post(node::uncordon))
         .route("/api/v1/nodes/{site}/{node}/retire", post(node::retire))
@@ -107,6 +110,7 @@ fn operators() -> Router<App> {
         site_order::release,
         invite::site,
         invite::node,
+        trust::trust,
         server::node_list,
         server::node_show,
         node::cordon,

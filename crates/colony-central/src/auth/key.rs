@@ -1,27 +1,38 @@
 //! Which of a site's orchestrators has which key.
 //!
-//! A certificate names the site alone, and that of a replaced orchestrator is good
-//! for a while. Its key was told when it joined, and stays when it renews; so it is
-//! known by that, whatever it says of itself.
+//! A certificate names the site alone, and that of a replaced orchestrator is
+//! good for a while. Its key was recorded when it joined and stays when it
+//! renews, so an orchestrator is known by its key, whatever it says of itself.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use colony_core::event::Incarnation;
+use colony_core::id::SiteName;
 
-/// The incarnation that joined last with each key.
+/// The incarnation that joined last with each key, by site and digest of the key.
 #[derive(Debug, Default)]
-pub(crate) struct Keys(Mutex<BTreeMap<String, Incarnation>>);
+pub(crate) struct Keys(Mutex<BTreeMap<SiteName, BTreeMap<String, Incarnation>>>);
 
 impl Keys {
-    /// An orchestrator joined with the key of this digest.
-    pub(crate) fn add(&self, key: &str, incarnation: Incarnation) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = known.entry(key.to_owned()).or_insert(incarnation);
+    /// An orchestrator of the site joined with the key of this digest.
+    pub(crate) fn add(&self, site: &SiteName, key: &str, incarnation: Incarnation) {
+        let mut sites = self.lock();
+        let keys = sites.entry(site.clone()).or_default();
+        let last = keys.entry(key.to_owned()).or_insert(incarnation);
         *last = incarnation.max(*last);
     }
 
-    pub(crate) fn get(&self, key: &str) -> Option<Incarnation> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key).copied()
+    pub(crate) fn get(&self, site: &SiteName, key: &str) -> Option<Incarnation> {
+        self.lock().get(site)?.get(key).copied()
+    }
+
+    /// Whether an orchestrator of the site joined with any key.
+    pub(crate) fn has_any(&self, site: &SiteName) -> bool {
+        self.lock().contains_key(site)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SiteName, BTreeMap<String, Incarnation>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,10 +2,10 @@
 
 use axum::extract::{ConnectInfo, FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
-use colony_api::path::INCARNATION_HEADER;
 use colony_core::event::Incarnation;
 use colony_core::id::SiteName;
 use colony_core::time::Wall;
+use colony_margo::Digest;
 use colony_wfm::Peer;
 
 use crate::app::App;
@@ -17,7 +17,11 @@ use crate::fault::Fault;
 #[derive(Debug, Clone)]
 pub(crate) struct Local {
     pub site: SiteName,
+    /// Of the key. `None` only at a site whose orchestrator joined before keys
+    /// were recorded.
     pub incarnation: Option<Incarnation>,
+    /// The key of the connection.
+    pub key: Option<Digest>,
 }
 
 impl FromRequestParts<App> for Local {
@@ -27,13 +31,13 @@ impl FromRequestParts<App> for Local {
         let params = RawPathParams::from_request_parts(parts, app).await;
         let params = params.map_err(|it| Fault::invalid(it.to_string()))?;
         let named = params.iter().find(|it| it.0 == "site").map(|it| it.1.to_owned());
-        let site = site_of(parts, app).ok_or_else(|| {
+        let local = Local::of(parts, app)?.ok_or_else(|| {
             Fault::unknown_caller("this needs the client certificate of a site's orchestrator")
         })?;
+        let site = &local.site;
         if let Some(named) = named.filter(|it| it != site.as_str()) {
             return Err(Fault::forbidden(format!("site {site} does not speak for `{named}`")));
         }
-        let local = Local { site, incarnation: incarnation(parts, app)? };
         let heard = local.check_current(app).await?;
         app.heard(&local.site, heard, clock::wall()).await?;
         Ok(local)
@@ -41,13 +45,25 @@ impl FromRequestParts<App> for Local {
 }
 
 impl Local {
-    /// Who reads Git with a certificate, if somebody does. Git itself says no
-    /// incarnation: who is not known by its key is only known by its site.
+    /// The orchestrator that reads Git with a certificate, if one does.
     pub(crate) async fn reader(parts: &Parts, app: &App) -> Result<Option<Local>, Fault> {
-        let Some(site) = site_of(parts, app) else { return Ok(None) };
-        let local = Local { site, incarnation: incarnation(parts, app)? };
+        let Some(local) = Local::of(parts, app)? else { return Ok(None) };
         local.check_current(app).await?;
         Ok(Some(local))
+    }
+
+    /// The orchestrator the certificate of the connection belongs to, if it is
+    /// one of this fleet.
+    fn of(parts: &Parts, app: &App) -> Result<Option<Local>, Fault> {
+        let peer = parts.extensions.get::<ConnectInfo<Peer>>().map(|it| &it.0);
+        let Some((peer, site)) = peer.and_then(|it| Some((it, site_of(it, app)?))) else {
+            return Ok(None);
+        };
+        if peer.has_expired(clock::unix(clock::wall())) {
+            return Err(Fault::unknown_caller("the certificate of this connection has expired"));
+        }
+        let incarnation = incarnation(app, &site, peer.key)?;
+        Ok(Some(Local { site, incarnation, key: peer.key }))
     }
 
     /// Refuses who was replaced; answers when the site was heard last.
@@ -63,21 +79,24 @@ impl Local {
 }
 
 /// The site of the certificate, if it is one of this fleet.
-fn site_of(parts: &Parts, app: &App) -> Option<SiteName> {
-    let ConnectInfo(peer) = parts.extensions.get::<ConnectInfo<Peer>>()?;
+fn site_of(peer: &Peer, app: &App) -> Option<SiteName> {
     let id = peer.id.as_ref().filter(|it| it.trust_domain() == app.identity.domain())?;
     id.as_site_client()?.parse().ok()
 }
 
-/// What the key says, else what the header says.
-fn incarnation(parts: &Parts, app: &App) -> Result<Option<Incarnation>, Fault> {
-    let peer = parts.extensions.get::<ConnectInfo<Peer>>();
-    let key = peer.and_then(|it| it.0.key).map(|it| it.to_string());
-    if let Some(known) = key.and_then(|it| app.keys.get(&it)) {
-        return Ok(Some(known));
+/// What the key says; never what the request says of itself.
+fn incarnation(
+    app: &App,
+    site: &SiteName,
+    key: Option<Digest>,
+) -> Result<Option<Incarnation>, Fault> {
+    let known = key.and_then(|it| app.keys.get(site, &it.to_string()));
+    if known.is_none() && app.keys.has_any(site) {
+        let said = format!(
+            "no orchestrator of site {site} joined with the key of this certificate; \
+             join again with an invitation of `colony site invite {site} --replace`"
+        );
+        return Err(Fault::forbidden(said));
     }
-    let Some(value) = parts.headers.get(INCARNATION_HEADER) else { return Ok(None) };
-    let number = value.to_str().ok().and_then(|it| it.trim().parse().ok());
-    let wrong = || Fault::invalid(format!("`{INCARNATION_HEADER}` is not a number"));
-    number.map(Some).ok_or_else(wrong)
+    Ok(known)
 }

@@ -6,6 +6,8 @@
 
 mod key;
 mod local;
+#[cfg(test)]
+mod request_tests;
 mod token;
 
 use std::fmt;

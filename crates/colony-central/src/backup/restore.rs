@@ -7,6 +7,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use colony_core::event::CentralEvent;
@@ -122,7 +123,8 @@ fn database(config: &Config, about: &About, aside: &Path) -> anyhow::Result<Stri
 
 /// Nobody takes what comes now for what was before.
 async fn rewind(url: &str, about: &About) -> anyhow::Result<String> {
-    let store = CentralStore::open(url).await.context("could not open the database")?;
+    let opened = CentralStore::open_claimed(url, Duration::ZERO).await;
+    let (store, _claim) = opened.context("could not open the database")?;
     let store = store.epoch_renew().await?;
     let mut fleet = Fleet::restore(store.fleet_rows().await?);
     fleet.rewound(clock::wall());

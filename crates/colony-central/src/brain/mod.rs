@@ -205,6 +205,8 @@ impl Shared {
                 let Some(site) = stage.doubtful.first().cloned() else { return Ok(stage) };
                 site
             };
+            // A commit that was given up may still be on its way to the disk.
+            self.store.settle().await?;
             let rows = self.store.fleet_rows_of(&site).await?;
             let hashes = hashes(&self.store, &Fleet::restore(rows.clone()), &site).await?;
             let position = self.store.event_head().await?;

@@ -3,6 +3,8 @@
 //! Who asks again with the same key never got the answer: it gets the same
 //! identity again, as long as the token lives and nobody took the site since.
 
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::extract::State;
 use colony_api::problem::Kind;
@@ -11,7 +13,7 @@ use colony_core::event::{CentralEvent, Incarnation};
 use colony_core::fleet::{Fleet, JoinRefusal};
 use colony_core::id::SiteName;
 use colony_core::time::Wall;
-use colony_store::{CentralStore, Write};
+use colony_store::{CentralStore, EventFilter, Write};
 use colony_wfm::{Claims, IdentityError, TokenKind, requested_key, token};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -104,7 +106,7 @@ async fn first(
     colony_fail::hit(colony_fail::Point::CentralJoinStored);
     match taken {
         Ok(incarnation) => {
-            app.keys.add(key, incarnation);
+            app.keys.add(site, key, incarnation);
             app.metrics.joins.inc();
             Ok(incarnation)
         }
@@ -123,7 +125,7 @@ fn take(
     let event = CentralEvent::SiteJoined { incarnation, token: claims.id.clone(), replace };
     let event = own_event(&event, &format!("site:{site}"), now, (Some(site), None));
     let once = Some(("join".to_owned(), claims.id.clone(), now));
-    let given = Given { at: now, key: key.to_owned(), incarnation };
+    let given = Given { at: now, site: Some(site.clone()), key: key.to_owned(), incarnation };
     let notes = vec![(used(claims), json!(given))];
     Ok((incarnation, Write { events: vec![event], once, notes, ..Write::default() }))
 }
@@ -132,6 +134,9 @@ fn take(
 #[derive(Debug, Serialize, Deserialize)]
 struct Given {
     at: Wall,
+    /// Not recorded by earlier versions.
+    #[serde(default)]
+    site: Option<SiteName>,
     /// The digest of the key it was used with.
     key: String,
     incarnation: Incarnation,
@@ -144,12 +149,32 @@ fn used(claims: &Claims) -> String {
 /// Reads which keys were joined with before a restart.
 pub(crate) async fn restore(store: &CentralStore) -> Result<Keys, colony_store::Error> {
     let keys = Keys::default();
-    for (_, note) in store.notes(PREFIX).await? {
-        if let Ok(given) = serde_json::from_value::<Given>(note) {
-            keys.add(&given.key, given.incarnation);
+    let mut joined: Option<BTreeMap<String, SiteName>> = None;
+    for (note, given) in store.notes(PREFIX).await? {
+        let Ok(given) = serde_json::from_value::<Given>(given) else { continue };
+        let mut site = given.site;
+        if site.is_none() {
+            let joined = match &mut joined {
+                Some(it) => it,
+                None => joined.insert(sites_by_token(store).await?),
+            };
+            site = note.strip_prefix(PREFIX).and_then(|it| joined.get(it)).cloned();
+        }
+        if let Some(site) = site {
+            keys.add(&site, &given.key, given.incarnation);
         }
     }
     Ok(keys)
+}
+
+/// Which site each token was used for, as the events say.
+async fn sites_by_token(
+    store: &CentralStore,
+) -> Result<BTreeMap<String, SiteName>, colony_store::Error> {
+    let filter = EventFilter { kind: Some("site_joined".to_owned()), ..EventFilter::default() };
+    let events = store.events(&filter, 0, u32::MAX).await?;
+    let token = |it: &serde_json::Value| Some(it.get("token")?.as_str()?.to_owned());
+    Ok(events.into_iter().filter_map(|it| Some((token(&it.body)?, it.site?))).collect())
 }
 
 fn refused(refusal: &JoinRefusal) -> Fault {

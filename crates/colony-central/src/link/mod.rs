@@ -1,10 +1,10 @@
 //! What local orchestrators (LO) and this role say to each other.
 //!
 //! The LO opens every connection. Its certificate says which site it speaks
-//! for; a replaced one is refused with 409 whatever it asks, if the key it shows
-//! is one that somebody joined with, or if it says its incarnation itself. Git's
-//! own requests do not say it.
+//! for, the key in it which of the site's orchestrators it is; a replaced one is
+//! refused with 409 whatever it asks.
 
+pub(crate) mod authority;
 pub(crate) mod events;
 pub(crate) mod git;
 pub(crate) mod hints;
@@ -23,14 +23,17 @@ use crate::app::App;
 /// A batch of a thousand events with their log lines fits well below.
 const BATCH_BYTES: usize = 16 << 20;
 const REPORT_BYTES: usize = 4 << 20;
+/// A token and a certificate request: all that is read without a certificate.
+const JOIN_BYTES: usize = 64 << 10;
 
 /// The routes of LOs, and Git's.
 pub(crate) fn routes() -> Router<App> {
     let batch = DefaultBodyLimit::max(BATCH_BYTES);
     let report = DefaultBodyLimit::max(REPORT_BYTES);
+    let join = DefaultBodyLimit::max(JOIN_BYTES);
     Router::new()
-        .route("/colony/v1/join", post(join::join))
-        .route("/colony/v1/renew", post(renew::renew))
+        .route("/colony/v1/join", post(join::join).layer(join))
+        .route("/colony/v1/renew", post(renew::renew).layer(join))
         .route("/api/v1/sites/{site}/events", post(events::take).layer(batch))
         .route("/api/v1/sites/{site}/nodes", put(nodes::report).layer(report))
         .route("/api/v1/sites/{site}/hints", get(hints::hints))

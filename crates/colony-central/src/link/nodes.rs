@@ -4,12 +4,14 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use colony_api::site::NodesReport;
 use colony_core::id::SiteName;
+use colony_margo::Digest;
 use serde::{Deserialize, Serialize};
 
+use super::authority;
 use crate::app::{App, Reports, lasting};
 use crate::auth::Local;
 use crate::clock;
-use crate::extract::Sent;
+use crate::extract::{Sent, name};
 use crate::fault::Fault;
 use colony_core::time::Wall;
 
@@ -33,6 +35,8 @@ pub(crate) async fn report(
     Sent(report): Sent<NodesReport>,
 ) -> Result<StatusCode, Fault> {
     let at = clock::wall();
+    let ca: Digest = name("ca", &report.ca)?;
+    authority::check(&app, &local, &ca.to_string(), at).await?;
     let kept = Kept { at, report: lasting(report.clone()) };
     if app.reports.put(&local.site, at, report) {
         let value = serde_json::to_value(&kept).map_err(anyhow::Error::from)?;

@@ -2,12 +2,15 @@
 
 use axum::Json;
 use axum::extract::State;
-use colony_api::path::INCARNATION_HEADER;
 use colony_api::site::{SiteRenewRequest, SiteRenewed};
+use colony_store::Write;
+use colony_wfm::requested_key;
+use serde_json::json;
 
 use super::join::unsigned;
 use crate::app::App;
 use crate::auth::Local;
+use crate::brain::own_event;
 use crate::clock;
 use crate::extract::Sent;
 use crate::fault::Fault;
@@ -21,14 +24,27 @@ pub(crate) async fn renew(
     local: Local,
     Sent(request): Sent<SiteRenewRequest>,
 ) -> Result<Json<SiteRenewed>, Fault> {
-    // Without the number nobody can tell whether it was replaced.
-    let incarnation = local.incarnation;
-    let incarnation = incarnation
-        .ok_or_else(|| Fault::invalid(format!("the header `{INCARNATION_HEADER}` is missing")))?;
-    let now = clock::unix(clock::wall());
-    let chain = app.identity.sign_site(&request.csr, local.site.as_str(), now);
+    // Another key could outlive a replacement: it would belong to no incarnation.
+    let asked = requested_key(&request.csr).map_err(|it| unsigned(&it))?;
+    if local.key != Some(asked) {
+        return Err(Fault::forbidden(
+            "a certificate is renewed for the key of the connection; another key needs an invitation",
+        ));
+    }
+    let site = &local.site;
+    let incarnation = local.incarnation.ok_or_else(|| {
+        let said =
+            format!("the key of site {site} is not on record: join again with an invitation");
+        Fault::forbidden(said)
+    })?;
+    let now = clock::wall();
+    let chain = app.identity.sign_site(&request.csr, site.as_str(), clock::unix(now));
     let chain = chain.map_err(|it| unsigned(&it))?;
+    let body = json!({"incarnation": incarnation, "key": asked.to_string()});
+    let event = own_event("site_renewed", &format!("site:{site}"), now, (Some(site), None), body);
+    let write = Write { events: vec![event], ..Write::default() };
+    app.brain.write(|_| Ok::<_, Fault>(((), write))).await?;
     colony_fail::hit(colony_fail::Point::CentralRenewIssued);
-    tracing::info!(site = %local.site, incarnation, "renewed a certificate");
+    tracing::info!(%site, incarnation, "renewed a certificate");
     Ok(Json(SiteRenewed { chain, roots: app.identity.authority.root_pem().to_owned() }))
 }

@@ -31,6 +31,19 @@ async fn names_nobody_knows_are_answered_with_those_there_are() {
 }
 
 #[tokio::test]
+async fn who_has_no_certificate_may_send_little() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    for (size, status) in [(60 << 10, 403), (65 << 10, 413)] {
+        let body = json!({"token": "x".repeat(size), "csr": "", "replace": false}).to_string();
+        let answer = hub.send(Method::POST, "/colony/v1/join", &body).await;
+        let text = String::from_utf8_lossy(&answer.body);
+        assert_eq!(answer.status, status, "{text}");
+    }
+    hub.stop().await;
+}
+
+#[tokio::test]
 async fn parameters_and_settings_are_refused_with_their_field() {
     let dir = tempfile::tempdir().expect("a folder");
     let hub = Hub::start(dir.path()).await;

@@ -1,8 +1,11 @@
 //! Who may take a site, once.
 
-use colony_api::request::{Invite, SiteAdd};
+use std::time::Duration;
+
+use colony_api::request::{Invite, SiteAdd, SiteTrust};
 use colony_api::site::SiteRenewed;
-use colony_wfm::{Answer, Credentials, Link, PrivateKey, SpiffeId, Trust, tls};
+use colony_margo::Digest;
+use colony_wfm::{Answer, Authority, Credentials, Link, PrivateKey, SpiffeId, Trust, tls, token};
 use http::Method;
 
 use crate::support::{Hub, Lo};
@@ -133,6 +136,116 @@ async fn a_certificate_is_renewed_for_who_shows_one_and_was_not_replaced() {
     let answer = renew(&lo, &[("colony-incarnation", "0")], &good).await;
     assert!(answer.status == 409 && String::from_utf8_lossy(&answer.body).contains("/fenced"));
     hub.stop().await;
+}
+
+#[tokio::test]
+async fn a_key_that_did_not_join_gets_and_keeps_no_certificate() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&[]).await;
+    let second = PrivateKey::generate().expect("a key");
+    let csr = second.csr().expect("a request");
+    let asked = serde_json::json!({ "csr": csr }).to_string();
+    let refused = renew(&lo, &[("colony-incarnation", "0")], &asked).await;
+    let text = String::from_utf8_lossy(&refused.body);
+    assert!(refused.status == 403 && text.contains("for the key of the connection"), "{text}");
+
+    // One that the authority signed for another key, as a former version did.
+    let authority = Authority::load(&dir.path().join("central/ca")).expect("readable");
+    let id = SpiffeId::site_client(&lo.joined.domain, "home").expect("an id");
+    let (now, day) = (now(), Duration::from_secs(86_400));
+    let signed = authority.expect("it is there").sign(&csr, &id, &[], now, day);
+    let own = Credentials {
+        chain_pem: signed.expect("a certificate"),
+        key_pem: second.to_pem(),
+        roots_pem: lo.joined.roots.clone(),
+    };
+    let expect = SpiffeId::central(&lo.joined.domain).expect("an id");
+    let trust = Trust::Roots { pem: &own.roots_pem, expect };
+    let tls = tls::client_config(Some(&own), trust).expect("TLS");
+    lo.link = Link::new(&hub.url, tls).expect("a link");
+    let thief = lo;
+    let seed = thief.call(Method::GET, "seed", "").await;
+    let text = String::from_utf8_lossy(&seed.body);
+    assert!(seed.status == 403 && text.contains("site invite home --replace"), "{text}");
+    let refs = "/git/deployments.git/info/refs?service=git-upload-pack";
+    assert_eq!(thief.send(Method::GET, refs, &[], "").await.status, 403);
+    assert_eq!(renew(&thief, &[("colony-incarnation", "1")], &asked).await.status, 403);
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn a_renewal_is_on_record() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let lo = hub.site(&[]).await;
+    let csr = lo.key.csr().expect("a request");
+    let asked = serde_json::json!({ "csr": csr }).to_string();
+    assert_eq!(renew(&lo, &[], &asked).await.status, 200);
+    let event = hub.event("site_renewed", 0).await;
+    assert_eq!((event.site.as_deref(), event.actor.as_str()), (Some("home"), "site:home"));
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn another_authority_of_a_site_needs_the_word_of_an_admin() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&[]).await;
+    let [first, second, third] = ["a", "b", "c"].map(|it| Digest::of(it.as_bytes()).to_string());
+    assert_eq!(report(&lo, &first).await.status, 204);
+    assert_eq!(report(&lo, &first).await.status, 204);
+    assert_eq!(report(&lo, "sha256:zz").await.status, 422);
+
+    let refused = report(&lo, &second).await;
+    let text = String::from_utf8_lossy(&refused.body);
+    assert!(refused.status == 409 && text.contains("colony site trust home"), "{text}");
+    assert_eq!(report(&lo, &second).await.status, 409);
+    let event = hub.event("site_authority_refused", 0).await;
+    assert_eq!(event.body["refused"], second);
+    let head = hub.head().await;
+    assert_eq!(pin(&hub).await, first, "nodes are invited as before");
+
+    // What is on record outlives a restart.
+    hub.stop().await;
+    let hub = Hub::start(dir.path()).await;
+    lo.link = Link::new(&hub.url, lo.tls.clone()).expect("a link");
+    assert_eq!(report(&lo, &second).await.status, 409);
+    let trust = SiteTrust { fingerprint: second.clone() };
+    let viewer = hub.made("operator", &["home"]).await;
+    let body = serde_json::to_string(&trust).expect("JSON");
+    let denied = hub.send_as(&viewer, Method::POST, "/api/v1/sites/home/trust", &body).await;
+    assert_eq!(denied.status, 403);
+    hub.client.site_trust("home", &trust).await.expect("accepted");
+    assert_eq!(hub.event("site_authority_accepted", head).await.actor, "admin");
+    assert_eq!(report(&lo, &second).await.status, 204);
+    assert_eq!(pin(&hub).await, second);
+    assert_eq!(report(&lo, &first).await.status, 409);
+
+    let token = invite(&hub, true).await;
+    let fresh = Lo::join(&hub, &token, false).await.expect("it replaces");
+    assert_eq!(report(&fresh, &third).await.status, 204, "another orchestrator has its own");
+    assert_eq!(pin(&hub).await, third);
+    hub.stop().await;
+}
+
+/// The authority that the invitation of a node names.
+async fn pin(hub: &Hub) -> String {
+    let invite = hub.client.node_invite("home", &Invite::default()).await.expect("a token");
+    token::read(&invite.token).expect("claims").pin
+}
+
+async fn report(lo: &Lo, ca: &str) -> Answer {
+    let report = serde_json::json!({
+        "ready": true, "version": "1", "urls": ["https://plant:7444"],
+        "ca": ca, "caPem": "", "domain": "site-home.0",
+    });
+    lo.call(Method::PUT, "nodes", &report.to_string()).await
+}
+
+fn now() -> i64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    i64::try_from(now.expect("after 1970").as_secs()).expect("a number")
 }
 
 #[tokio::test]

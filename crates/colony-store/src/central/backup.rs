@@ -25,7 +25,7 @@ impl CentralStore {
     pub async fn epoch_renew(mut self) -> Result<CentralStore, Error> {
         let fresh = super::fresh_epoch();
         let query = Query::new("rename the database", "UPDATE event_head SET epoch = $1");
-        self.db.execute(query.bind(fresh.as_str())).await?;
+        self.execute(query.bind(fresh.as_str())).await?;
         self.epoch = fresh.into();
         Ok(self)
     }

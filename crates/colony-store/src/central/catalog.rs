@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use colony_core::time::Wall;
 use colony_margo::Digest;
 
-use crate::central::write::{Exact, take_numbers};
+use crate::central::write::Exact;
 use crate::line::{Line, corrupt};
 use crate::query::Query;
 use crate::{CentralStore, Error, document};
@@ -51,7 +51,7 @@ impl CentralStore {
                     ON CONFLICT (name) DO UPDATE SET body = excluded.body";
         let body = document::write(&registry_named(&registry.name), registry)?;
         let query = Query::new("store a registry", text).bind(registry.name.as_str()).bind(body);
-        self.db.execute(query).await.map(drop)
+        self.execute(query).await.map(drop)
     }
 
     /// All registries, by name.
@@ -68,14 +68,14 @@ impl CentralStore {
     pub async fn registry_synced(&self, registry: &Registry) -> Result<bool, Error> {
         let name = registry_named(&registry.name);
         let body = document::write(&name, registry)?;
-        let mut tx = self.db.begin().await?;
         // Nobody adds or removes one until this is done.
-        take_numbers(&mut tx, 0, 0).await?;
+        let (mut tx, _) = self.begin(0, 0).await?;
         let text = "SELECT body FROM registry WHERE name = $1";
         let query = Query::new("read a registry", text).bind(registry.name.as_str());
-        let Some(line) = tx.fetch_optional(query).await? else { return Ok(false) };
-        let stored: Registry = line.body(&name)?;
-        if (&stored.url, stored.at) != (&registry.url, registry.at) {
+        let stored = tx.fetch_optional(query).await?;
+        let stored = stored.map(|it| it.body::<Registry>(&name)).transpose()?;
+        if stored.is_none_or(|it| (&it.url, it.at) != (&registry.url, registry.at)) {
+            tx.rollback().await;
             return Ok(false);
         }
         let text = "UPDATE registry SET body = $2 WHERE name = $1";
@@ -97,7 +97,7 @@ impl CentralStore {
             .bind(package.digest.to_string())
             .bind(package.at)
             .bind(body);
-        Ok(self.db.execute(query).await? == 1)
+        Ok(self.execute(query).await? == 1)
     }
 
     /// Removes a package, if it is still of that registry.

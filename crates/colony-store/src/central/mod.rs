@@ -16,29 +16,81 @@ pub use write::Write;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use colony_core::time::Wall;
+use tokio::sync::watch;
 
+use crate::claim::{Claim, Lock};
 use crate::db::Db;
 use crate::line::corrupt;
+use crate::open::Address;
 use crate::query::Query;
-use crate::{Error, migration, note, open, used};
+use crate::{Error, migration, note, used};
 
 /// A handle to the database; clones share its connections.
 #[derive(Clone)]
 pub struct CentralStore {
     db: Db,
     epoch: Arc<str>,
+    /// The number of the claim that writes belong to.
+    holder: i64,
+    /// Whether a write or the keeper of the claim has found another number.
+    fenced: watch::Sender<bool>,
 }
 
 impl CentralStore {
     /// Opens `sqlite:/path/file.db` (created if missing) or `postgres://…` and
     /// brings its tables to this version. Fails at once if it cannot be reached.
+    ///
+    /// Without a claim: the next process that claims the database ends the
+    /// writing of this one.
     pub async fn open(url: &str) -> Result<CentralStore, Error> {
-        let db = open::url(url).await?;
+        CentralStore::prepare(&Address::parse(url)?).await
+    }
+
+    /// The same for the one process that works with the database. Waits for
+    /// `patience` until the process before has ended; `Error::Claimed` if it
+    /// has not.
+    pub async fn open_claimed(
+        url: &str,
+        patience: Duration,
+    ) -> Result<(CentralStore, Claim), Error> {
+        let address = Address::parse(url)?;
+        let lock = Lock::take(&address, patience).await?;
+        let mut store = CentralStore::prepare(&address).await?;
+        let text = "UPDATE event_head SET holder = holder + 1";
+        store.db.execute(Query::new("claim the database", text)).await?;
+        store.holder = holder(&store.db).await?;
+        let claim = lock.hold(store.holder, store.fenced.clone());
+        Ok((store, claim))
+    }
+
+    /// Opens a database that is there, to copy it: changes nothing.
+    pub async fn open_as_is(url: &str) -> Result<CentralStore, Error> {
+        let address = Address::parse(url)?;
+        if let Address::Sqlite(path) = &address {
+            std::fs::metadata(path).map_err(Error::File)?;
+        }
+        let db = address.open().await?;
+        let epoch = read_epoch(&db).await?.into();
+        // A number no claim has: whatever is written is refused.
+        Ok(CentralStore { db, epoch, holder: -1, fenced: watch::Sender::new(false) })
+    }
+
+    async fn prepare(address: &Address) -> Result<CentralStore, Error> {
+        let db = address.open().await?;
         migration::run(&db, migration::CENTRAL).await?;
         let epoch = epoch(&db).await?.into();
-        Ok(CentralStore { db, epoch })
+        let holder = holder(&db).await?;
+        Ok(CentralStore { db, epoch, holder, fenced: watch::Sender::new(false) })
+    }
+
+    /// Resolves when another process has claimed the database: nothing can be
+    /// written any more.
+    pub async fn fenced(&self) {
+        // The sender lives as long as this handle.
+        let _ = self.fenced.subscribe().wait_for(|it| *it).await;
     }
 
     pub async fn close(&self) {
@@ -56,7 +108,7 @@ impl CentralStore {
 
     /// True the first time.
     pub async fn once(&self, scope: &str, id: &str, at: Wall) -> Result<bool, Error> {
-        used::once(&self.db, scope, id, at).await
+        Ok(self.execute(used::mark(scope, id, at)).await? == 1)
     }
 
     pub async fn note_get(&self, key: &str) -> Result<Option<serde_json::Value>, Error> {
@@ -64,7 +116,7 @@ impl CentralStore {
     }
 
     pub async fn note_put(&self, key: &str, value: &serde_json::Value) -> Result<(), Error> {
-        note::put(&self.db, key, value).await
+        self.execute(note::put(key, value)?).await.map(drop)
     }
 
     /// All notes whose key begins with `prefix`, by key.
@@ -88,9 +140,19 @@ async fn epoch(db: &Db) -> Result<String, Error> {
     let text = "INSERT INTO event_head (id, epoch, position, changes) VALUES (1, $1, 0, 0) \
                 ON CONFLICT (id) DO NOTHING";
     db.execute(Query::new("name the database", text).bind(fresh_epoch())).await?;
+    read_epoch(db).await
+}
+
+async fn read_epoch(db: &Db) -> Result<String, Error> {
     let query = Query::new("read the database's name", "SELECT epoch FROM event_head");
     let epoch = db.fetch_one(query, |line| line.text("epoch")).await?;
     epoch.ok_or_else(|| corrupt("the table `event_head`", &"it is empty"))
+}
+
+async fn holder(db: &Db) -> Result<i64, Error> {
+    let query = Query::new("read who has claimed the database", "SELECT holder FROM event_head");
+    let holder = db.fetch_one(query, |line| line.int("holder")).await?;
+    holder.ok_or_else(|| corrupt("the table `event_head`", &"it is empty"))
 }
 
 fn fresh_epoch() -> String {

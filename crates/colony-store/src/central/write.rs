@@ -70,12 +70,53 @@ impl CentralStore {
     /// newest event, of this write or of one before.
     pub async fn commit(&self, write: Write) -> Result<i64, Error> {
         let encoded = encode(write)?;
-        let mut tx = self.db.begin().await?;
-        let position = encoded.store(&mut tx).await?;
+        let (mut tx, before) = self.begin(encoded.events.len(), encoded.changes.len()).await?;
+        let position = match encoded.store(&mut tx, before).await {
+            Ok(position) => position,
+            Err(error) => {
+                tx.rollback().await;
+                return Err(error);
+            }
+        };
         colony_fail::hit(colony_fail::Point::CentralCommitOpen);
         tx.commit().await?;
         colony_fail::hit(colony_fail::Point::CentralCommitDone);
         Ok(position)
+    }
+
+    /// Returns when every write that was begun before has ended, also one whose
+    /// caller gave up while its commit was on the way: what is read from here
+    /// on does not change by itself any more.
+    pub async fn settle(&self) -> Result<(), Error> {
+        let (tx, _) = self.begin(0, 0).await?;
+        tx.rollback().await;
+        Ok(())
+    }
+
+    /// One statement in a transaction of its own; returns how many rows were touched.
+    pub(super) async fn execute(&self, query: Query) -> Result<u64, Error> {
+        let (mut tx, _) = self.begin(0, 0).await?;
+        let touched = tx.execute(query).await?;
+        tx.commit().await?;
+        Ok(touched)
+    }
+
+    /// Begins a transaction that writes, and takes the numbers it needs. Refuses
+    /// if another process has claimed the database.
+    pub(super) async fn begin(
+        &self,
+        events: usize,
+        changes: usize,
+    ) -> Result<(Tx, Numbers), Error> {
+        let mut tx = self.db.begin().await?;
+        if let Some(before) = take_numbers(&mut tx, self.holder, events, changes).await? {
+            return Ok((tx, before));
+        }
+        tx.rollback().await;
+        // An error if there is no row at all.
+        super::holder(&self.db).await?;
+        self.fenced.send_replace(true);
+        Err(Error::Fenced)
     }
 }
 
@@ -124,8 +165,7 @@ fn exact(write: &Write) -> Result<Vec<Exact>, Error> {
 }
 
 impl Encoded {
-    async fn store(self, tx: &mut Tx) -> Result<i64, Error> {
-        let before = take_numbers(tx, self.events.len(), self.changes.len()).await?;
+    async fn store(self, tx: &mut Tx, before: Numbers) -> Result<i64, Error> {
         if let Some((scope, id, at)) = self.once {
             mark_used(tx, scope, id, at).await?;
         }
@@ -155,18 +195,21 @@ pub(super) struct Numbers {
 }
 
 /// Always the first statement, also if nothing is numbered: whoever has the
-/// row lets no other write begin before its own is visible.
-pub(super) async fn take_numbers(
+/// row lets no other write begin before its own is visible. `None` if the
+/// claim is another one's.
+async fn take_numbers(
     tx: &mut Tx,
+    holder: i64,
     events: usize,
     changes: usize,
-) -> Result<Numbers, Error> {
+) -> Result<Option<Numbers>, Error> {
     let text = "UPDATE event_head SET position = position + $1, changes = changes + $2 \
-                RETURNING position, changes";
+                WHERE holder = $3 RETURNING position, changes";
     let (events, changes) = (events as i64, changes as i64);
-    let line = tx.fetch_one(Query::new("take positions", text).bind(events).bind(changes)).await?;
+    let query = Query::new("take positions", text).bind(events).bind(changes).bind(holder);
+    let Some(line) = tx.fetch_optional(query).await? else { return Ok(None) };
     let (position, change) = (line.int("position")?, line.int("changes")?);
-    Ok(Numbers { position: position - events, change: change - changes })
+    Ok(Some(Numbers { position: position - events, change: change - changes }))
 }
 
 async fn mark_used(tx: &mut Tx, scope: String, id: String, at: Wall) -> Result<(), Error> {

@@ -79,7 +79,7 @@ impl LocalStore {
     }
 
     pub async fn note_put(&self, key: &str, value: &serde_json::Value) -> Result<(), Error> {
-        note::put(&self.db, key, value).await
+        self.db.execute(note::put(key, value)?).await.map(drop)
     }
 
     /// All notes whose key begins with `prefix`, by key.

@@ -45,6 +45,11 @@ impl Database {
         CentralStore::open(&self.url).await.expect("the database opens")
     }
 
+    /// What the server calls it.
+    pub(crate) fn name(&self) -> &str {
+        self.url.rsplit('/').next().unwrap_or_default()
+    }
+
     pub(crate) fn is_sqlite(&self) -> bool {
         self.url.starts_with("sqlite:")
     }

@@ -4,4 +4,5 @@ mod central;
 mod database;
 mod local;
 mod postgres;
+mod proxy;
 mod sample;

@@ -1,27 +1,57 @@
 //! Bodies of requests, within limits of size and time.
+//!
+//! The time grows with what has come: a slow line may send much, a client that
+//! sends nothing holds its connection for half a minute.
 
 use std::time::Duration;
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use colony_margo::{Finding, Problem, ProblemType};
-use http_body_util::BodyExt as _;
+use http_body_util::{BodyExt as _, LengthLimitError};
 use serde::de::{DeserializeOwned, IgnoredAny};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
+/// For the first byte; each further second has to be earned.
 const TIME: Duration = Duration::from_secs(30);
+/// Bytes per second.
+const RATE: u32 = 8 << 10;
 /// What is read of a body that is too large, so that the client is done with
 /// sending when it is told.
 const MAX_DRAINED: usize = 4 << 20;
 
 /// Reads a body of `limit` bytes at most.
-pub(super) async fn read(body: Body, limit: usize) -> Result<Bytes, Problem> {
-    match timeout(TIME, collect(body, limit)).await {
-        Ok(result) => result,
-        Err(_) => {
-            let problem = Problem { title: "Request Timeout".into(), ..Problem::about_blank(408) };
-            Err(problem.detail(format!("the body did not come within {} s", TIME.as_secs())))
+pub async fn read(mut body: Body, limit: usize) -> Result<Bytes, Problem> {
+    let (begun, mut whole) = (Instant::now(), BytesMut::new());
+    loop {
+        let end = begun + TIME + earned(whole.len());
+        let Ok(frame) = timeout_at(end, body.frame()).await else { return Err(too_slow()) };
+        let Some(frame) = frame else { return Ok(whole.freeze()) };
+        let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
+        if data.len() > limit - whole.len() {
+            // Drained for as long as the time lasts.
+            let _ = timeout_at(end, drain(body)).await;
+            return Err(too_large(&format!("more than {limit} bytes")));
         }
+        whole.extend_from_slice(&data);
+    }
+}
+
+fn earned(bytes: usize) -> Duration {
+    Duration::from_secs(bytes as u64) / RATE
+}
+
+fn too_slow() -> Problem {
+    let problem = Problem { title: "Request Timeout".into(), ..Problem::about_blank(408) };
+    let (first, rate) = (TIME.as_secs(), RATE >> 10);
+    problem.detail(format!("the body did not come within {first} s and {rate} KiB/s"))
+}
+
+/// A limit of the route, or a client that went away.
+fn broken(error: axum::Error) -> Problem {
+    match error.into_inner().downcast::<LengthLimitError>() {
+        Ok(_) => too_large("more bytes than this address takes"),
+        Err(_) => invalid("the body broke off"),
     }
 }
 
@@ -43,20 +73,6 @@ pub(super) fn invalid(detail: impl Into<String>) -> Problem {
     Problem::new(ProblemType::InvalidRequest).detail(detail)
 }
 
-async fn collect(mut body: Body, limit: usize) -> Result<Bytes, Problem> {
-    let mut whole = BytesMut::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| invalid("the body broke off"))?;
-        let Ok(data) = frame.into_data() else { continue };
-        if data.len() > limit - whole.len() {
-            drain(body).await;
-            return Err(too_large(limit));
-        }
-        whole.extend_from_slice(&data);
-    }
-    Ok(whole.freeze())
-}
-
 async fn drain(mut body: Body) {
     let mut left = MAX_DRAINED;
     while let Some(Ok(frame)) = body.frame().await {
@@ -68,6 +84,36 @@ async fn drain(mut body: Body) {
     }
 }
 
-fn too_large(limit: usize) -> Problem {
-    Problem::about_blank(413).detail(format!("the body has more than {limit} bytes"))
+fn too_large(size: &str) -> Problem {
+    Problem::about_blank(413).detail(format!("the body has {size}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::{StreamExt as _, stream};
+    use tokio::time::sleep;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_has_the_time_its_size_allows() {
+        check(&[], None).await;
+        check(&[(29, 1)], None).await;
+        check(&[(31, 1)], Some(408)).await;
+        check(&[(29, 1), (2, 1)], Some(408)).await;
+        // 512 KiB earn 64 s.
+        check(&[(29, 512 << 10), (60, 1)], None).await;
+        check(&[(29, 512 << 10), (66, 1)], Some(408)).await;
+        check(&[(1, (1 << 20) + 1)], Some(413)).await;
+    }
+
+    /// Sends pieces of these sizes, each after so many seconds.
+    async fn check(pieces: &'static [(u64, usize)], refused: Option<u16>) {
+        let body = Body::from_stream(stream::iter(pieces).then(async |(wait, size)| {
+            sleep(Duration::from_secs(*wait)).await;
+            Ok::<_, std::convert::Infallible>(Bytes::from(vec![b' '; *size]))
+        }));
+        let status = read(body, 1 << 20).await.err().map(|it| it.status);
+        assert_eq!(status, refused, "{pieces:?}");
+    }
 }

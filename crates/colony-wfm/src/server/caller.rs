@@ -13,7 +13,8 @@ use http::{HeaderValue, header};
 use super::{Manager, Refusal};
 use crate::tls::Peer;
 
-/// A certificate is checked when a connection begins, so none lasts for ever.
+/// A certificate is checked against its authority when a connection begins, so
+/// no connection lasts without end.
 const MAX_AGE: Duration = Duration::from_secs(3600);
 
 /// The name under which the manager knows the caller.
@@ -29,6 +30,9 @@ impl FromRequestParts<Arc<dyn Manager>> for Caller {
         let peer = parts.extensions.get::<ConnectInfo<Peer>>();
         let ConnectInfo(peer) = peer.ok_or_else(nobody)?;
         let id = peer.id.as_ref().ok_or_else(nobody)?;
+        if peer.has_expired(unix()) {
+            return Err(expired().into());
+        }
         Ok(Caller(manager.accepts(id, peer.key)?))
     }
 }
@@ -38,8 +42,18 @@ fn nobody() -> Problem {
     problem.detail("the connection shows no client certificate")
 }
 
-/// Asks the client to connect anew after a while.
-pub(super) async fn cap_age(request: Request, next: Next) -> Response {
+fn expired() -> Problem {
+    let problem = Problem::new(ProblemType::NotAuthorized);
+    problem.detail("the client certificate of the connection has expired")
+}
+
+fn unix() -> i64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(0, |it| i64::try_from(it.as_secs()).unwrap_or(i64::MAX))
+}
+
+/// Asks the client to connect again after a while.
+pub async fn cap_age(request: Request, next: Next) -> Response {
     let since = request.extensions().get::<ConnectInfo<Peer>>().map(|it| it.0.since);
     let mut response = next.run(request).await;
     if since.is_some_and(|it| it.elapsed() > MAX_AGE) {

@@ -25,7 +25,8 @@ use crate::asks::{Asks, LogAnswer};
 use crate::health::NodeReport;
 use crate::identity::SpiffeId;
 use crate::join::Joined;
-pub use body::json;
+pub use body::{json, read as read_body};
+pub use caller::cap_age;
 pub use finish::finish;
 pub use refusal::Refusal;
 

@@ -52,6 +52,8 @@ pub struct Peer {
     pub id: Option<SpiffeId>,
     /// The digest of the public key in it, as `requested_key` gives it.
     pub key: Option<Digest>,
+    /// When the certificate ends, in unix seconds.
+    pub not_after: Option<i64>,
     pub addr: SocketAddr,
     /// When the connection was made.
     pub since: Instant,
@@ -111,7 +113,12 @@ impl axum::serve::Listener for TlsListener {
 impl Peer {
     /// Somebody whose connection begins at this moment, and whose key is not known.
     pub fn new(id: Option<SpiffeId>, addr: SocketAddr) -> Peer {
-        Peer { id, key: None, addr, since: Instant::now() }
+        Peer { id, key: None, not_after: None, addr, since: Instant::now() }
+    }
+
+    /// Whether the certificate was good when the connection began and is not now.
+    pub fn has_expired(&self, unix: i64) -> bool {
+        self.not_after.is_some_and(|it| it < unix)
     }
 }
 
@@ -120,7 +127,9 @@ impl Connected<IncomingStream<'_, TlsListener>> for Peer {
         let certificate = stream.io().certificate();
         let id = certificate.and_then(|it| svid::id(it).ok());
         let key = certificate.and_then(|it| svid::key(it).ok());
-        Peer { id, key, addr: *stream.remote_addr(), since: stream.io().since() }
+        let not_after = certificate.and_then(|it| svid::validity(it).ok()).map(|it| it.1);
+        let (addr, since) = (*stream.remote_addr(), stream.io().since());
+        Peer { id, key, not_after, addr, since }
     }
 }
 

@@ -240,25 +240,37 @@ async fn certificate_is_renewed_for_the_same_identity() {
     assert!(matches!(error, ClientError::Problem { problem, .. } if problem.status == 400));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn old_connections_are_asked_to_end() {
-    let site = Site::new("site-a.00ff");
-    let manager = Arc::new(Fake::new(site.authority.clone(), "x"));
-    let app = router(manager);
     for (minutes, expected) in [(59, None), (61, Some("close"))] {
-        let mut peer = Peer::new(site.node("n1").id().ok(), ([127, 0, 0, 1], 1).into());
-        let Some(since) = peer.since.checked_sub(Duration::from_secs(minutes * 60)) else {
-            panic!("this machine was started less than {minutes} minutes ago");
-        };
-        peer.since = since;
-        let mut request = axum::extract::Request::new(axum::body::Body::empty());
-        *request.uri_mut() = "/api/v1/deployments".parse().unwrap();
-        request.extensions_mut().insert(axum::extract::ConnectInfo(peer));
-        let response = tower_call(app.clone(), request).await;
+        let response = called(|_| {}, minutes).await;
         assert_eq!(response.status(), 200);
         let found = response.headers().get("connection").map(|it| it.to_str().unwrap());
         assert_eq!(found, expected);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_certificate_that_has_ended_is_refused_on_a_connection_that_goes_on() {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = i64::try_from(now.unwrap().as_secs()).unwrap();
+    for (not_after, status) in [(now + 600, 200), (now - 1, 403)] {
+        let response = called(|it| it.not_after = Some(not_after), 1).await;
+        assert_eq!(response.status(), status);
+    }
+}
+
+/// The answer to a node on a connection that is so many minutes old.
+async fn called(change: impl FnOnce(&mut Peer), minutes: u64) -> axum::response::Response {
+    let site = Site::new("site-a.00ff");
+    let app = router(Arc::new(Fake::new(site.authority.clone(), "x")));
+    let mut peer = Peer::new(site.node("n1").id().ok(), ([127, 0, 0, 1], 1).into());
+    change(&mut peer);
+    tokio::time::advance(Duration::from_secs(minutes * 60)).await;
+    let mut request = axum::extract::Request::new(axum::body::Body::empty());
+    *request.uri_mut() = "/api/v1/deployments".parse().unwrap();
+    request.extensions_mut().insert(axum::extract::ConnectInfo(peer));
+    tower_call(app, request).await
 }
 
 struct World {

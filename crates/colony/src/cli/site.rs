@@ -16,6 +16,16 @@ pub(crate) enum SiteCommand {
     },
     Add(SiteAdd),
     Invite(SiteInvite),
+    /// Accept that a site's own CA is another one than on record
+    ///
+    /// Nodes are invited with its fingerprint. A site that reports another one is
+    /// refused, and `colony event` shows both: make sure that it was replaced on
+    /// purpose.
+    Trust {
+        site: String,
+        /// sha256:…, as the site reports it
+        fingerprint: String,
+    },
 }
 
 /// Add a site and print the command that starts its orchestrator

@@ -19,6 +19,10 @@ pub(super) async fn run(
         SiteCommand::Show { site } => show(client, &site, out).await?,
         SiteCommand::Add(it) => add(client, it, out).await?,
         SiteCommand::Invite(it) => invite(client, it, out).await?,
+        SiteCommand::Trust { site, fingerprint } => {
+            let trust = request::SiteTrust { fingerprint };
+            out.show(&client.site_trust(&site, &trust).await?, talk::accepted)?;
+        }
     }
     Ok(0)
 }

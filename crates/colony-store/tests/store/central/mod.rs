@@ -1,11 +1,13 @@
 //! The suite that both engines have to pass, each case on its own database.
 
 mod catalog;
+mod claim;
 mod corrupt;
 mod event;
 mod open;
 mod order;
 mod row;
+mod silence;
 mod write;
 
 use crate::database::Engine;
@@ -34,6 +36,8 @@ async fn conforms(engine: &Engine) {
         open::a_database_keeps_its_name,
         open::what_was_stored_is_there_after_reopening,
         open::tables_of_a_later_version_are_left_alone,
+        claim::one_process_at_a_time_writes,
+        claim::a_copy_is_made_without_a_claim,
         row::a_fleet_comes_back_as_it_was,
         row::any_path_names_its_own_row,
         write::a_refused_write_leaves_nothing,
@@ -42,6 +46,7 @@ async fn conforms(engine: &Engine) {
         write::changes_wait_in_order,
         write::notes_are_found_by_prefix,
         write::readers_do_not_wait_for_a_writer,
+        write::a_write_that_was_given_up_has_ended_after_settling,
         event::events_are_filtered_and_cut,
         event::whatever_a_site_says_is_stored,
         event::hashes_of_a_log_are_found,

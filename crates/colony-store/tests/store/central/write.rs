@@ -1,5 +1,8 @@
 //! What one transaction promises, and the small things written in it.
 
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use colony_core::time::Wall;
@@ -159,4 +162,34 @@ pub(crate) async fn readers_do_not_wait_for_a_writer(it: &Database) {
 async fn reads(store: &CentralStore) {
     let read = tokio::time::timeout(Duration::from_secs(5), all(store)).await;
     read.expect("nobody holds readers up");
+}
+
+/// Whoever reads behind `settle` sees what stays.
+pub(crate) async fn a_write_that_was_given_up_has_ended_after_settling(it: &Database) {
+    let store = it.open().await;
+    it.slow_commits().await;
+    for polls in 1..=16 {
+        let seq = u64::try_from(store.event_head().await.expect("a head")).expect("a number") + 1;
+        let events = vec![sample::event("home", Some(seq))];
+        give_up(store.commit(Write { events, ..Write::default() }), polls).await;
+
+        store.settle().await.expect("it settles");
+        let head = store.event_head().await.expect("a head");
+
+        let end = store.commit(Write::default()).await.expect("nothing to do");
+        assert_eq!(end, head, "given up after {polls} polls");
+    }
+}
+
+/// Drops the work when it waits for the `polls`th time.
+async fn give_up(work: impl Future, polls: usize) {
+    let (mut work, mut polled) = (pin!(work), 0);
+    poll_fn(|context| {
+        polled += 1;
+        match work.as_mut().poll(context) {
+            Poll::Pending if polled < polls => Poll::Pending,
+            Poll::Ready(_) | Poll::Pending => Poll::Ready(()),
+        }
+    })
+    .await;
 }

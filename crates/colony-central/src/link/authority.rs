@@ -1,0 +1,186 @@
+//! The authority of a site's own domain, as it is on record.
+//!
+//! The invitations of nodes carry its fingerprint, so whoever could change it
+//! would have new nodes join somewhere else. The first report of an
+//! orchestrator sets it; another one is refused until an admin accepts it, or
+//! until another orchestrator has joined.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use colony_core::event::Incarnation;
+use colony_core::id::SiteName;
+use colony_core::time::Wall;
+use colony_store::{CentralStore, Write};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::auth::{Local, Operator};
+use crate::brain::own_event;
+use crate::fault::Fault;
+
+const PREFIX: &str = "site-authority/";
+
+/// What is on record of each site.
+#[derive(Debug, Default)]
+pub(crate) struct Authorities(Mutex<BTreeMap<SiteName, State>>);
+
+#[derive(Debug)]
+struct State {
+    record: Record,
+    /// The last one that was refused: it is an event once.
+    refused: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Record {
+    /// The orchestrator that reported it.
+    incarnation: Incarnation,
+    fingerprint: String,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    OnRecord,
+    /// The first report of this orchestrator.
+    First,
+    Other {
+        on_record: String,
+        /// It was refused before.
+        again: bool,
+    },
+}
+
+impl Authorities {
+    /// Reads what was on record before a restart.
+    pub(crate) async fn restore(store: &CentralStore) -> Result<Authorities, colony_store::Error> {
+        let authorities = Authorities::default();
+        for (key, value) in store.notes(PREFIX).await? {
+            let site = key.strip_prefix(PREFIX).and_then(|it| it.parse::<SiteName>().ok());
+            if let (Some(site), Ok(record)) = (site, serde_json::from_value::<Record>(value)) {
+                authorities.set(&site, record);
+            }
+        }
+        Ok(authorities)
+    }
+
+    fn set(&self, site: &SiteName, record: Record) {
+        self.lock().insert(site.clone(), State { record, refused: None });
+    }
+
+    fn judge(&self, site: &SiteName, reported: &Record) -> Verdict {
+        let mut sites = self.lock();
+        let Some(State { record, refused }) = sites.get_mut(site) else { return Verdict::First };
+        if record.incarnation < reported.incarnation {
+            return Verdict::First;
+        }
+        if record.fingerprint == reported.fingerprint {
+            return Verdict::OnRecord;
+        }
+        let again = refused.as_ref() == Some(&reported.fingerprint);
+        *refused = Some(reported.fingerprint.clone());
+        Verdict::Other { on_record: record.fingerprint.clone(), again }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SiteName, State>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Refuses a report that names another authority than the one on record.
+pub(super) async fn check(
+    app: &App,
+    local: &Local,
+    fingerprint: &str,
+    now: Wall,
+) -> Result<(), Fault> {
+    let site = &local.site;
+    let incarnation = local.incarnation.unwrap_or_default();
+    let reported = Record { incarnation, fingerprint: fingerprint.to_owned() };
+    let actor = format!("site:{site}");
+    match app.authorities.judge(site, &reported) {
+        Verdict::OnRecord => Ok(()),
+        Verdict::First => record(app, site, reported, ("site_authority_known", &actor), now).await,
+        Verdict::Other { on_record, again } => {
+            if !again {
+                let body = json!({"onRecord": on_record, "refused": fingerprint});
+                write(app, site, ("site_authority_refused", &actor), body, None, now).await?;
+            }
+            Err(Fault::refused(format!(
+                "site {site} reports the authority {fingerprint}, but {on_record} is on record; if \
+                 it was replaced on purpose, an admin accepts it with `colony site trust {site} \
+                 {fingerprint}`"
+            )))
+        }
+    }
+}
+
+/// An admin says which authority the current orchestrator of a site has.
+pub(crate) async fn accept(
+    app: &App,
+    operator: &Operator,
+    site: &SiteName,
+    fingerprint: String,
+    now: Wall,
+) -> Result<(), Fault> {
+    let incarnation = app.brain.read().await?.site(site).and_then(|it| it.incarnation());
+    let Some(incarnation) = incarnation else {
+        return Err(Fault::refused(format!("no orchestrator has joined site {site} yet")));
+    };
+    let accepted = Record { incarnation, fingerprint };
+    record(app, site, accepted, ("site_authority_accepted", &operator.name), now).await
+}
+
+async fn record(
+    app: &App,
+    site: &SiteName,
+    record: Record,
+    event: (&str, &str),
+    now: Wall,
+) -> Result<(), Fault> {
+    let note = (format!("{PREFIX}{site}"), json!(record));
+    let body = json!({"fingerprint": record.fingerprint});
+    write(app, site, event, body, Some(note), now).await?;
+    app.authorities.set(site, record);
+    Ok(())
+}
+
+async fn write(
+    app: &App,
+    site: &SiteName,
+    (kind, actor): (&str, &str),
+    body: Value,
+    note: Option<(String, Value)>,
+    now: Wall,
+) -> Result<(), Fault> {
+    let events = vec![own_event(kind, actor, now, (Some(site), None), body)];
+    let write = Write { events, notes: note.into_iter().collect(), ..Write::default() };
+    app.brain.write(|_| Ok(((), write))).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_authority_needs_another_orchestrator_or_an_admin() {
+        let authorities = Authorities::default();
+        let site: SiteName = "home".parse().expect("a name");
+        let record = |incarnation, it: &str| Record { incarnation, fingerprint: it.to_owned() };
+        let check = |reported: Record, expected: Verdict| {
+            assert_eq!(authorities.judge(&site, &reported), expected, "{reported:?}");
+        };
+        let other = |again| Verdict::Other { on_record: "a".to_owned(), again };
+
+        check(record(0, "a"), Verdict::First);
+        authorities.set(&site, record(0, "a"));
+        check(record(0, "a"), Verdict::OnRecord);
+        check(record(0, "b"), other(false));
+        check(record(0, "b"), other(true));
+        check(record(0, "c"), other(false));
+        check(record(1, "b"), Verdict::First);
+        authorities.set(&site, record(1, "b"));
+        check(record(1, "b"), Verdict::OnRecord);
+    }
+}

@@ -27,7 +27,7 @@ const FORMER: &str = "former";
 const PARTS: [&str; 2] = ["state", IDENTITY];
 
 /// Why the identity cannot be what the invitation is for; `None` if it works, or
-/// if nobody can say.
+/// if the site does not answer.
 pub(crate) async fn reason(identity: &Identity, token: &str) -> Option<String> {
     let claims = match token::read(token) {
         Ok(claims) => claims,
@@ -146,7 +146,7 @@ mod tests {
         };
         assert_eq!(said("attic", &own).await, "the invitation is for site attic");
         assert_eq!(said("home", &other).await, "site home has another authority than before");
-        assert_eq!(said("home", &own).await, "", "nobody answers, so nothing is known");
+        assert_eq!(said("home", &own).await, "", "no site answers, so nothing is known");
         assert_eq!(reason(&identity, "col1_broken").await, None);
     }
 

@@ -31,7 +31,7 @@ pub(crate) fn authority() -> Authority {
     Authority::create(DOMAIN, clock::unix()).expect("an authority")
 }
 
-/// Node `n1` of the site, which nobody answers for.
+/// Node `n1` of a site that does not answer.
 pub(crate) fn identity(authority: &Authority) -> Identity {
     let key = PrivateKey::generate().expect("a key");
     let id = SpiffeId::wfm_client(DOMAIN, SITE, "n1").expect("an id");

@@ -26,7 +26,7 @@ pub(crate) async fn what_is_stopped_or_removed_from_outside(world: &World) {
 }
 
 /// After a failed attempt the tag is resolved again, and what was made from the
-/// archive before is told, also what runs.
+/// archive before counts as outdated, also what runs.
 pub(crate) async fn a_tag_that_was_moved(world: &World) {
     let both = |web: &str| {
         format!(

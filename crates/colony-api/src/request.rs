@@ -358,6 +358,15 @@ pub struct LogsQuery {
     pub previous: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<u32>,
+    /// Nothing older than so many seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since_seconds: Option<u64>,
+    /// Of this service alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
+    /// What comes after the position of an earlier answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
 }
 
 /// The most items of one page of a list.

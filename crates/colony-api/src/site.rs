@@ -150,7 +150,17 @@ pub struct SiteLogRequest {
     /// Of the containers that were replaced.
     #[serde(default)]
     pub previous: bool,
+    /// At most so many of each service: the last ones, or with `after` the next.
     pub lines: u32,
+    /// Nothing older than so many seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since_seconds: Option<u64>,
+    /// Of this service alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
+    /// What comes after a position that an earlier answer gave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
 }
 
 /// `POST /api/v1/sites/{site}/logs/{id}`: what the node sent.
@@ -161,6 +171,9 @@ pub struct LogAnswer {
     pub lines: Vec<LogLine>,
     #[serde(default)]
     pub truncated: bool,
+    /// Where to go on with `after`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<String>,
     /// Why there are no lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,

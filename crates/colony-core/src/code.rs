@@ -71,11 +71,12 @@ macro_rules! codes {
 codes! {
     PullTimeout = "pull-timeout", Environment, "an image or archive did not arrive in time", "check the line to the registry";
     RegistryUnavailable = "registry-unavailable", Environment, "the registry answered with a server error or not at all", "check the registry";
-    RegistryDenied = "registry-denied", Environment, "the registry refused the site's credentials", "check the site's registry credentials";
+    RegistryDenied = "registry-denied", Environment, "the registry does not let the node read the image or archive", "allow reading it without credentials at the registry, for nodes send none; images that Podman pulls may use a `podman login` of the user that runs it";
     DiskFull = "disk-full", Environment, "the device has too little free disk", "free disk space on the device";
     EngineUnavailable = "engine-unavailable", Environment, "the container engine does not answer", "start the container engine on the device";
     EngineError = "engine-error", Environment, "the container engine refused for a reason of its own", "read the engine's message";
     PortInUse = "port-in-use", Environment, "a host port is taken by something else", "free the port or change the deployment's port";
+    Interference = "interference", Environment, "a container was stopped or removed from outside", "find out who or what does it: the node starts the container again";
     NodeOffline = "node-offline", Environment, "the node went silent during the attempt", "bring the node back";
     ProgressDeadline = "progress-deadline", Environment, "the node did not finish in time", "look at the node's logs";
     NodeShutdown = "node-shutdown", Environment, "the node was stopped during the attempt", "nothing: it is tried again";

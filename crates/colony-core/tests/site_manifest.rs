@@ -2,7 +2,7 @@
 
 use colony_core::event::Body;
 use colony_core::id::NodeName;
-use colony_core::site::{Have, Input};
+use colony_core::site::{Action, Have, Input};
 use colony_margo::{DeploymentStatus, Digest};
 use colony_testkit::{App, Plant, deployment_id};
 
@@ -45,6 +45,34 @@ fn a_node_is_asked_for_what_is_not_known_of_it() {
     assert_eq!(asks.deployments, [deployment_id("hello")]);
     plant.report("a", "hello", "installed");
     assert!(plant.site.asks(&node).is_empty());
+}
+
+#[test]
+fn node_that_holds_an_offer_and_never_reported_it_is_asked() {
+    let mut plant = started();
+    let asked = |plant: &Plant| plant.site.asks(&name()).deployments;
+    plant.heard("a", 1);
+    assert_eq!(asked(&plant), [], "the node does not hold the offer yet");
+    plant.heard("a", 2);
+    assert_eq!(asked(&plant), [deployment_id("hello")]);
+    plant.report("a", "hello", "installing");
+    assert_eq!(asked(&plant), [], "the node has reported");
+}
+
+#[test]
+fn node_that_joins_again_with_its_old_state_is_asked_for_what_it_runs() {
+    let mut plant = started();
+    let manifest = |plant: &Plant| plant.site.manifest(&name()).expect("a manifest").etag;
+    let before = manifest(&plant);
+    plant.converge();
+    plant.command(Action::Retire { node: name() }).expect("it is retired");
+    plant.join("a");
+    check(&plant, "a INSTALLING 1");
+    assert_eq!(manifest(&plant), before, "the node holds it already and has no news");
+    plant.heard("a", plant.version("a"));
+    assert_eq!(plant.site.asks(&name()).deployments, [deployment_id("hello")]);
+    plant.report("a", "hello", "installed");
+    check(&plant, "a INSTALLED 1");
 }
 
 #[test]

@@ -283,6 +283,39 @@ fn lost_health_within_the_soak_rolls_back() {
 }
 
 #[test]
+fn revision_that_soaked_before_is_not_quarantined_when_it_comes_back() {
+    let mut plant = plant("a b");
+    let (first, second) = (App::new("hello", "1.0.0"), App::new("hello", "2.0.0"));
+    plant.deploy(&first);
+    plant.converge();
+    plant.pass(120);
+    plant.deploy(&second);
+    plant.converge();
+    plant.deploy(&first);
+    plant.report("a", "hello", "installed");
+    plant.crash();
+    plant.report("a", "hello", "failed:exited");
+    check(&plant, "hello@a FAILED(update) 1.0.0, hello@b UPDATING 1.0.0");
+    plant.pass(30);
+    plant.converge();
+    check(&plant, "hello@a INSTALLED 1.0.0, hello@b INSTALLED 1.0.0");
+}
+
+#[test]
+fn interference_within_the_soak_neither_rolls_back_nor_quarantines() {
+    let mut plant = plant("a b");
+    plant.deploy(&App::new("hello", "1.0.0"));
+    plant.converge();
+    plant.deploy(&App::new("hello", "2.0.0"));
+    plant.report("a", "hello", "installed");
+    plant.report("a", "hello", "failed:interference");
+    check(&plant, "hello@a FAILED(update) 2.0.0, hello@b UPDATING 2.0.0");
+    plant.pass(30);
+    plant.converge();
+    check(&plant, "hello@a INSTALLED 2.0.0, hello@b INSTALLED 2.0.0");
+}
+
+#[test]
 fn deadline_fails_an_attempt_that_never_ends() {
     let mut plant = plant("a");
     plant.deploy(&App::new("hello", "1.0.0").with("progressDeadline: 2m"));

@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 
 use colony_core::id::{DeploymentId, NodeName};
 use colony_core::time::Mono;
+use colony_wfm::asks::{is_position, is_service};
 use colony_wfm::{LogAnswer, LogRequest};
 
 use crate::brain::Brain;
@@ -38,15 +39,43 @@ struct Open {
 pub(crate) struct Question {
     pub id: String,
     pub node: NodeName,
+    pub what: LogWish,
+}
+
+/// What of the logs of a deployment is wanted.
+#[derive(Debug, Clone)]
+pub(crate) struct LogWish {
     pub deployment: DeploymentId,
     pub previous: bool,
     pub lines: u32,
+    pub since_seconds: Option<u64>,
+    pub service: Option<String>,
+    pub after: Option<String>,
+}
+
+impl LogWish {
+    fn request(self, id: String) -> LogRequest {
+        let LogWish { deployment, previous, lines, since_seconds, service, after } = self;
+        let lines = lines.min(LINES);
+        LogRequest { id, deployment, previous, lines, since_seconds, service, after }
+    }
+
+    /// Why it cannot be sent to a node.
+    fn problem(&self) -> Option<String> {
+        let service = self.service.as_deref().filter(|it| !is_service(it));
+        let service = service.map(|it| format!("`{it}` cannot be the name of a service"));
+        let after = self.after.as_deref().filter(|it| !is_position(it));
+        service.or(after.map(|_| "`after` is not a position that a node has given".to_owned()))
+    }
 }
 
 impl Logs {
     /// Asks the node and waits for its lines.
     pub(crate) async fn ask(&self, brain: &Brain, question: Question) -> LogAnswer {
         let (node, id) = (question.node.clone(), question.id.clone());
+        if let Some(problem) = question.what.problem() {
+            return failed(problem);
+        }
         if let Err(problem) = reachable(brain, &question).await {
             return failed(problem);
         }
@@ -70,8 +99,8 @@ impl Logs {
         if open.len() >= MOST {
             return false;
         }
-        let Question { id, node, deployment, previous, lines } = it;
-        let request = LogRequest { id: id.clone(), deployment, previous, lines: lines.min(LINES) };
+        let Question { id, node, what } = it;
+        let request = what.request(id.clone());
         open.insert(id, Open { node, request, until: now.after(PATIENCE), answer });
         true
     }

@@ -92,7 +92,7 @@ impl Engine {
             return Err(Failure::new(Code::ImageMissing, "manifest unknown"));
         }
         self.images.insert(fingerprint);
-        Ok(Prepared { services: BTreeSet::from(["web".to_owned()]) })
+        Ok(Prepared { services: BTreeSet::from(["web".to_owned()]), ..Prepared::default() })
     }
 
     fn clear(&mut self, slot: &Slot, keep: Option<Digest>) -> Done {

@@ -227,6 +227,7 @@ mod tests {
     use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
     use super::*;
+    use crate::sample;
 
     #[test]
     fn nothing_follows_from_a_step_that_was_not_stored() {
@@ -235,7 +236,7 @@ mod tests {
         std::fs::create_dir(dir.path().join("state")).expect("a directory");
         let file = format!("/proc/self/fd/{}", full.as_raw_fd());
         std::os::unix::fs::symlink(file, dir.path().join("state/journal")).expect("a link");
-        let brain = Brain::open(&config(dir.path()), &identity()).expect("it opens");
+        let brain = Brain::open(&sample::config(dir.path()), &identity()).expect("it opens");
         let mut todos = brain.take_todos().expect("they are there");
         brain.step(manifest(1)).expect("it is stored");
         assert!(todos.try_recv().is_ok_and(|it| !it.reborn));
@@ -254,20 +255,6 @@ mod tests {
         let version = ManifestVersion::new(version).expect("a version");
         let bytes = StateManifest::new(version, &[]).0.to_bytes();
         Input::Manifest { bytes, etag: None, documents: BTreeMap::new() }
-    }
-
-    fn config(data: &std::path::Path) -> Config {
-        Config {
-            data: data.to_owned(),
-            join: None,
-            name: None,
-            engine: colony_runtime::Choice::Auto,
-            labels: BTreeMap::new(),
-            health: None,
-            insecure_registries: BTreeSet::new(),
-            environment: BTreeMap::new(),
-            policy: Policy::default(),
-        }
     }
 
     fn identity() -> Identity {

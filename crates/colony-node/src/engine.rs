@@ -2,7 +2,8 @@
 //! asks for one; if it is installed and nobody did, the node does.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use anyhow::Context;
 use tracing::{info, warn};
@@ -14,28 +15,66 @@ use crate::manager::Manager;
 use crate::service::Service;
 use crate::{Config, Identity};
 
-pub(crate) async fn find(
-    config: &Config,
-    identity: &Identity,
-    manager: &Arc<Manager>,
-    returning: bool,
-) -> anyhow::Result<(Runtime, Option<Service>)> {
-    patiently(returning, async || connect(config, identity, manager).await).await
+/// The longest pause between two looks for an engine.
+const RETRY_LONGEST: Duration = Duration::from_secs(15);
+
+/// The engine once it was found, and until then why it was not.
+#[derive(Debug, Clone)]
+pub(crate) struct Slot(Arc<Mutex<Result<Runtime, String>>>);
+
+impl Default for Slot {
+    fn default() -> Slot {
+        Slot(Arc::new(Mutex::new(Err("it was not asked yet".to_owned()))))
+    }
 }
 
-/// A node that was here before waits for its engine: at boot that may be up
-/// later. A new one is told at once that there is none.
-async fn patiently<T>(
-    returning: bool,
-    connect: impl AsyncFn() -> anyhow::Result<T>,
-) -> anyhow::Result<T> {
-    let mut backoff = Backoff::default();
-    loop {
-        match connect().await {
-            Err(error) if returning => warn!("waiting for the engine: {error:#}"),
-            found => return found,
+impl Slot {
+    pub(crate) fn runtime(&self) -> Result<Runtime, String> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Result<Runtime, String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How an engine is found, and where it is put.
+#[derive(Debug)]
+pub(crate) struct Finder {
+    pub(crate) config: Config,
+    pub(crate) identity: Identity,
+    pub(crate) manager: Arc<Manager>,
+    pub(crate) slot: Slot,
+}
+
+impl Finder {
+    /// Looks once. What was found is put into the slot, and also why nothing was.
+    pub(crate) async fn look(&self) -> Option<(Runtime, Option<Service>)> {
+        match connect(&self.config, &self.identity, &self.manager).await {
+            Ok(found) => {
+                *self.slot.lock() = Ok(found.0.clone());
+                Some(found)
+            }
+            Err(error) => {
+                let why = format!("{error:#}");
+                warn!("waiting for the container engine: {why}");
+                *self.slot.lock() = Err(why);
+                None
+            }
         }
-        tokio::time::sleep(backoff.next_delay()).await;
+    }
+
+    /// Looks until there is one: at boot it may be up later, and on a new
+    /// machine it may be installed later. The node has its identity by then, and
+    /// says meanwhile what it waits for.
+    pub(crate) async fn wait(&self) -> (Runtime, Option<Service>) {
+        let mut backoff = Backoff::default();
+        loop {
+            if let Some(found) = self.look().await {
+                return found;
+            }
+            tokio::time::sleep(backoff.next_delay().min(RETRY_LONGEST)).await;
+        }
     }
 }
 
@@ -60,7 +99,7 @@ async fn connect(
     let (error, podman) = match (found, podman(&config.engine)) {
         (Ok(runtime), _) => return Ok((runtime, None)),
         (Err(error), Some(podman)) => (error, podman),
-        (Err(error), None) => return Err(error).context("there is no container engine"),
+        (Err(error), None) => return Err(error.into()),
     };
     info!("no engine listens ({error}); starting podman's service");
     let socket = config.data.join("podman.sock");
@@ -81,24 +120,21 @@ fn podman(choice: &Choice) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn who_was_here_before_waits_for_the_engine_and_who_is_new_does_not() {
-        check(false, Err("no engine yet"), 1).await;
-        check(true, Ok(()), 5).await;
-    }
-
-    /// The engine answers when it is asked for the fifth time.
-    async fn check(returning: bool, expected: Result<(), &str>, tries: u32) {
-        let tried = Cell::new(0);
-        let connect = async || {
-            tried.set(tried.get() + 1);
-            if tried.get() < 5 { anyhow::bail!("no engine yet") } else { Ok(()) }
-        };
-        let found = patiently(returning, connect).await.map_err(|it| it.to_string());
-        assert_eq!((found, tried.get()), (expected.map_err(str::to_owned), tries));
+    async fn an_engine_is_waited_for_and_why_there_is_none_is_known() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let slot = Slot::default();
+        assert!(slot.runtime().is_err());
+        let socket = dir.path().join("none.sock");
+        let engine = Choice::Socket(socket.clone());
+        let config = Config { engine, ..crate::sample::config(dir.path()) };
+        let (identity, manager) = crate::sample::joined();
+        let finder = Finder { config, identity, manager, slot: slot.clone() };
+        let hour = Duration::from_secs(3_600);
+        assert!(tokio::time::timeout(hour, finder.wait()).await.is_err(), "it is waited for");
+        let why = slot.runtime().expect_err("there is none");
+        assert!(why.contains(&socket.display().to_string()), "{why}");
     }
 }

@@ -10,9 +10,9 @@ use tracing::{info, warn};
 use colony_core::id::NodeName;
 use colony_margo::DeviceId;
 use colony_task::Backoff;
-use colony_wfm::{Credentials, PrivateKey, join, token};
+use colony_wfm::{Credentials, PrivateKey, join as wfm_join, token};
 
-use crate::{Config, clock};
+use crate::{Config, clock, rejoin};
 
 /// The name the site gave, the certificate for it and where the site is.
 #[derive(Debug, Clone)]
@@ -44,33 +44,41 @@ impl Identity {
     }
 }
 
-/// Whether this node has joined before.
-pub(crate) fn is_known(config: &Config) -> bool {
-    config.data.join("identity/svid.pem").exists()
-}
-
-/// Reads the identity, or joins with the invitation.
+/// Reads the identity, or joins with the invitation. An invitation is also used
+/// where the identity at hand leads nowhere; one that works is kept.
 pub(crate) async fn obtain(config: &Config) -> anyhow::Result<Identity> {
+    rejoin::finish(&config.data)?;
     let dir = config.data.join("identity");
-    if let Some(identity) = load(&dir)? {
-        return Ok(identity);
-    }
-    let Some(token) = &config.join else {
-        bail!(
+    match (load(&dir)?, &config.join) {
+        (Some(identity), None) => Ok(identity),
+        (Some(identity), Some(token)) => match rejoin::reason(&identity, token).await {
+            Some(reason) => rejoin::replace(config, token, &identity, &reason).await,
+            None => {
+                let Identity { name, site, .. } = &identity;
+                info!("this machine is node {name} of site {site}; the invitation is not used");
+                Ok(identity)
+            }
+        },
+        (None, Some(token)) => join(&dir, token, config).await,
+        (None, None) => bail!(
             "this node has not joined a site yet\n\
              an operator prints the invitation with: colony node invite --site <site>\n\
              then run here: colony node --join <invitation>"
-        );
-    };
-    let identity = join_site(&dir, token, config).await?;
+        ),
+    }
+}
+
+/// Joins and keeps the identity in `dir`.
+pub(crate) async fn join(dir: &Path, token: &str, config: &Config) -> anyhow::Result<Identity> {
+    let identity = join_site(dir, token, config).await?;
     colony_fail::hit(colony_fail::Point::NodeJoinAnswered);
-    save(&dir, &identity)?;
+    save(dir, &identity)?;
     colony_fail::hit(colony_fail::Point::NodeJoinStored);
     info!(node = identity.name, site = identity.site, "joined");
     Ok(identity)
 }
 
-fn load(dir: &Path) -> anyhow::Result<Option<Identity>> {
+pub(crate) fn load(dir: &Path) -> anyhow::Result<Option<Identity>> {
     let Some(credentials) = Credentials::load(dir).context("could not read the identity")? else {
         return Ok(None);
     };
@@ -83,7 +91,7 @@ fn load(dir: &Path) -> anyhow::Result<Option<Identity>> {
 }
 
 /// The credentials last: with them the identity is whole.
-fn save(dir: &Path, identity: &Identity) -> anyhow::Result<()> {
+pub(crate) fn save(dir: &Path, identity: &Identity) -> anyhow::Result<()> {
     let Identity { name, site, urls, .. } = identity.clone();
     let text = serde_json::to_vec_pretty(&Membership { name, site, urls })?;
     let write = || {
@@ -111,7 +119,7 @@ async fn join_site(dir: &Path, token: &str, config: &Config) -> anyhow::Result<I
     };
     let mut backoff = Backoff::default();
     let (joined, url) = loop {
-        match join::join(token, &csr, name.as_deref(), clock::unix()).await {
+        match wfm_join::join(token, &csr, name.as_deref(), clock::unix()).await {
             Err(error) if error.is_passing() => warn!("could not join yet: {error}"),
             answer => break answer.context("could not join the site")?,
         }

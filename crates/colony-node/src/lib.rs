@@ -1,5 +1,8 @@
 //! The execution node: the shell around `colony_core::node`.
 //!
+//! A node whose engine does not answer joins all the same, says so (`relay`,
+//! `health`) and begins to work when the engine is there.
+//!
 //! Five tasks share one `Brain` (the core, its journal and its clock): `poll`
 //! asks the manager for the manifest and thereby shows that the node lives,
 //! `act` does what the core wants and looks at the engine, `report` tells the
@@ -22,9 +25,12 @@ mod logs;
 mod manager;
 mod metrics;
 mod poll;
+mod rejoin;
 mod relay;
 mod renew;
 mod report;
+#[cfg(test)]
+mod sample;
 mod service;
 mod vitals;
 
@@ -42,9 +48,12 @@ use colony_task::{Access, RoleFolder, Tasks};
 pub use colony_core::node::Policy;
 pub use colony_runtime::Choice;
 pub use identity::Identity;
+pub use manager::Refused;
 
 use brain::Brain;
+use engine::{Finder, Slot};
 use manager::Manager;
+use service::Service;
 use vitals::Vitals;
 
 /// How a node is set up.
@@ -66,23 +75,24 @@ pub struct Config {
     pub policy: Policy,
 }
 
-/// A node that has its identity and its engine and is about to work.
+/// A node that has its identity and is about to work.
 #[derive(Debug)]
 pub struct Node {
     brain: Arc<Brain>,
     manager: Arc<Manager>,
-    runtime: Runtime,
     identity: Identity,
     config: Config,
     health: Option<health::Listener>,
-    /// The engine's service, if this node had to start it.
-    service: Option<service::Service>,
+    finder: Finder,
+    /// The engine, with its service if this node had to start it.
+    found: Option<(Runtime, Option<Service>)>,
     /// Of this process alone.
     folder: RoleFolder,
 }
 
 impl Node {
-    /// Joins if it has to, finds the engine and reads what it knew.
+    /// Joins if it has to, looks for the engine and reads what it knew. An engine
+    /// that does not answer is waited for by `run`.
     pub async fn start(config: Config) -> anyhow::Result<Node> {
         // Before anything that cannot be done twice, such as joining.
         let folder = RoleFolder::open(&config.data, Access::Owner).await?;
@@ -90,12 +100,17 @@ impl Node {
             Some(address) => Some(health::Listener::bind(address).await?),
             None => None,
         };
-        let returning = identity::is_known(&config);
         let identity = identity::obtain(&config).await?;
         let manager = Arc::new(Manager::new(&identity)?);
-        let (runtime, service) = engine::find(&config, &identity, &manager, returning).await?;
         let brain = Arc::new(Brain::open(&config, &identity)?);
-        Ok(Node { brain, manager, runtime, identity, config, health, service, folder })
+        let finder = Finder {
+            config: config.clone(),
+            identity: identity.clone(),
+            manager: manager.clone(),
+            slot: Slot::default(),
+        };
+        let found = finder.look().await;
+        Ok(Node { brain, manager, identity, config, health, finder, found, folder })
     }
 
     pub fn name(&self) -> &str {
@@ -106,19 +121,62 @@ impl Node {
         &self.identity.site
     }
 
-    /// What runs the containers, such as `podman 4.3.1`.
+    /// What runs the containers, such as `podman 4.3.1`, or what is waited for.
     pub fn engine(&self) -> String {
-        let engine = self.runtime.engine();
-        format!("{} {}", engine.kind, engine.version)
+        match self.finder.slot.runtime() {
+            Ok(runtime) => format!("{} {}", runtime.engine().kind, runtime.engine().version),
+            Err(why) => format!("waiting for the container engine: {why}"),
+        }
     }
 
     pub fn health_address(&self) -> Option<SocketAddr> {
         self.health.as_ref().map(health::Listener::address)
     }
 
-    /// Works until `stop`; what runs is left running.
+    /// Works until `stop`; what runs is left running. Ends with [`Refused`] when
+    /// the site does not take the node any more.
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
-        let Node { brain, manager, runtime, identity, config, health, service, folder } = self;
+        let Node { brain, manager, identity, config, health, finder, found, folder } = self;
+        let vitals = Vitals { brain: brain.clone(), engine: finder.slot.clone() };
+        let mut tasks = Tasks::new(stop.clone());
+        tasks.spawn("renew", renew::run(manager.clone(), config.data.clone(), stop.clone()));
+        tasks.spawn("relay", relay::run(vitals.clone(), manager.clone(), stop.clone()));
+        if let Some(listener) = health {
+            tasks.spawn("health", health::run(listener, vitals, manager.clone(), stop.clone()));
+        }
+        let work = Work { brain, manager, identity, config };
+        tasks.spawn("work", async move {
+            let found = match found {
+                Some(found) => Some(found),
+                None => stop.run_until_cancelled(finder.wait()).await,
+            };
+            match found {
+                Some((runtime, service)) => work.run(runtime, service, stop).await,
+                None => Ok(()),
+            }
+        });
+        let ended = tasks.join().await;
+        drop(folder);
+        ended
+    }
+}
+
+/// What a node needs to work once it has an engine.
+struct Work {
+    brain: Arc<Brain>,
+    manager: Arc<Manager>,
+    identity: Identity,
+    config: Config,
+}
+
+impl Work {
+    async fn run(
+        self,
+        runtime: Runtime,
+        service: Option<Service>,
+        stop: CancellationToken,
+    ) -> anyhow::Result<()> {
+        let Work { brain, manager, identity, config } = self;
         info!(node = identity.name, site = identity.site, "node works");
         let own = capabilities::detect(&config, &identity, &runtime).await?;
         let mut tasks = Tasks::new(stop.clone());
@@ -130,23 +188,13 @@ impl Node {
         });
         tasks.spawn("act", act::run(brain.clone(), runtime.clone(), own.clone(), stop.clone()));
         tasks.spawn("report", report::run(brain.clone(), manager.clone(), stop.clone()));
-        let poll = poll::Poll::new(brain.clone(), manager.clone(), runtime.clone(), own);
-        tasks.spawn("poll", poll.run(stop.clone()));
-        tasks.spawn("renew", renew::run(manager.clone(), config.data.clone(), stop.clone()));
-        let vitals = Vitals { brain, runtime };
-        tasks.spawn("relay", relay::run(vitals.clone(), manager.clone(), stop.clone()));
-        if let Some(listener) = health {
-            tasks.spawn("health", health::run(listener, vitals, manager, stop));
+        let poll = poll::Poll::new(brain, manager, runtime, own);
+        tasks.spawn("poll", poll.run(stop));
+        let Some(mut service) = service else { return tasks.join().await };
+        tokio::select! {
+            never = service.keep() => match never {},
+            ended = tasks.join() => ended,
         }
-        let ended = match service {
-            None => tasks.join().await,
-            Some(mut service) => tokio::select! {
-                never = service.keep() => match never {},
-                ended = tasks.join() => ended,
-            },
-        };
-        drop(folder);
-        ended
     }
 }
 

@@ -9,9 +9,10 @@ use tokio::task::{AbortHandle, JoinSet};
 use tracing::warn;
 
 use colony_core::attempt::Failure;
-use colony_runtime::Runtime;
+use colony_runtime::{LogEntry, LogPage, LogQuery, Runtime};
 use colony_wfm::{LogAnswer, LogLine, LogRequest};
 
+use crate::clock;
 use crate::manager::Manager;
 
 /// How many are read at once; what is left out is asked for again.
@@ -51,19 +52,22 @@ impl Logs {
 }
 
 async fn send(request: LogRequest, runtime: Runtime, manager: Arc<Manager>) {
-    let LogRequest { id, deployment, previous, lines } = request;
-    let answer = answer(runtime.logs(&deployment, previous, lines)).await;
+    let LogRequest { id, deployment, previous, lines, since_seconds, service, after } = request;
+    let since =
+        since_seconds.map(|it| u64::try_from(clock::unix()).unwrap_or_default().saturating_sub(it));
+    let query = LogQuery { previous, lines, since, service, after };
+    let answer = answer(runtime.logs(&deployment, &query)).await;
     if let Err(error) = manager.client().logs(&id, &answer).await {
         warn!("could not send logs: {error}");
     }
 }
 
-async fn answer(read: impl Future<Output = Result<Vec<(String, String)>, Failure>>) -> LogAnswer {
+async fn answer(read: impl Future<Output = Result<LogPage, Failure>>) -> LogAnswer {
     let problem = match tokio::time::timeout(LIMIT, read).await {
-        Ok(Ok(lines)) => {
-            let line = |(service, text)| LogLine { service, text };
+        Ok(Ok(LogPage { lines, position })) => {
+            let line = |LogEntry { service, time, text }| LogLine { service, time, text };
             let lines = lines.into_iter().map(line).collect();
-            return LogAnswer { lines, ..LogAnswer::default() };
+            return LogAnswer { lines, position: Some(position), ..LogAnswer::default() };
         }
         Ok(Err(failure)) => failure.message,
         Err(_) => format!("the engine did not give the logs within {} s", LIMIT.as_secs()),
@@ -81,8 +85,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_engine_that_hangs_is_told_of() {
-        let line = ("web".to_owned(), "up".to_owned());
-        check(ready(Ok(vec![line])), None).await;
+        let (service, text) = ("web".to_owned(), "up".to_owned());
+        let lines = vec![LogEntry { service, time: None, text }];
+        check(ready(Ok(LogPage { lines, position: "p".to_owned() })), None).await;
         check(ready(Err(Failure::new(Code::EngineError, "no"))), Some("no")).await;
         check(pending(), Some("the engine did not give the logs within 20 s")).await;
     }
@@ -101,17 +106,17 @@ mod tests {
         assert_eq!(logs.reading.len(), 1, "what has ended makes room");
     }
 
-    async fn check(
-        read: impl Future<Output = Result<Vec<(String, String)>, Failure>>,
-        problem: Option<&str>,
-    ) {
+    async fn check(read: impl Future<Output = Result<LogPage, Failure>>, problem: Option<&str>) {
         let answer = answer(read).await;
+        assert_eq!(answer.position.is_none(), problem.is_some());
         assert_eq!(answer.problem.as_deref(), problem);
         assert_eq!(answer.lines.is_empty(), problem.is_some());
     }
 
     fn request(id: &str) -> LogRequest {
         let deployment = colony_margo::DeploymentId::from_bytes([1; 16]);
-        LogRequest { id: id.to_owned(), deployment, previous: false, lines: 1 }
+        let (id, previous, lines) = (id.to_owned(), false, 1);
+        let (since_seconds, service, after) = (None, None, None);
+        LogRequest { id, deployment, previous, lines, since_seconds, service, after }
     }
 }

@@ -10,20 +10,39 @@ use http::Method;
 
 use colony_runtime::{Fetched, Source};
 use colony_task::Signal;
-use colony_wfm::{Client, Credentials, Link, SpiffeId, Trust, tls};
+use colony_wfm::{Client, ClientError, Credentials, Link, SpiffeId, Trust, tls};
 
 use crate::Identity;
 
 /// How long a part of an image may take.
 const FETCH_LIMIT: Duration = Duration::from_secs(120);
 
+/// So many refusals in a row are not an accident.
+const REFUSALS: usize = 5;
+
+/// The site does not take this node any more. It ends: what its containers are
+/// is not its business any more, and only a new invitation helps.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "site {site} refuses this node ({said}): it was retired, or its name was given to another \
+     machine. Its containers keep running. To let it join again, print an invitation with \
+     `colony node invite --site {site}` and run here: colony node --join <invitation>"
+)]
+pub struct Refused {
+    pub site: String,
+    pub said: String,
+}
+
 /// The connections to the manager, over whichever address works.
 #[derive(Debug)]
 pub(crate) struct Manager {
+    site: String,
     urls: Vec<String>,
     links: RwLock<Vec<Link>>,
     current: AtomicUsize,
     heard: AtomicBool,
+    /// How often in a row it refused this node.
+    refusals: AtomicUsize,
     /// The certificate should be renewed.
     pub(crate) renew: Signal,
     /// It wants to know how the node is.
@@ -35,10 +54,12 @@ impl Manager {
     pub(crate) fn new(identity: &Identity) -> anyhow::Result<Manager> {
         let links = connect(&identity.urls, &identity.credentials)?;
         Ok(Manager {
+            site: identity.site.clone(),
             urls: identity.urls.clone(),
             links: RwLock::new(links),
             current: AtomicUsize::new(0),
             heard: AtomicBool::new(false),
+            refusals: AtomicUsize::new(0),
             renew: Signal::default(),
             health: Signal::default(),
             credentials: RwLock::new(identity.credentials.clone()),
@@ -57,6 +78,25 @@ impl Manager {
     /// Tries another address next time.
     pub(crate) fn rotate(&self) {
         self.current.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Takes the outcome of a call. Fails once the manager has refused this node
+    /// so often that it means it: asking on would change nothing.
+    pub(crate) fn judge(&self, error: Option<&ClientError>) -> Result<(), Refused> {
+        match error.filter(|it| is_refusal(it)) {
+            None => {
+                self.refusals.store(0, Ordering::Relaxed);
+                Ok(())
+            }
+            Some(error) => {
+                let before = self.refusals.fetch_add(1, Ordering::Relaxed);
+                if before + 1 < REFUSALS {
+                    return Ok(());
+                }
+                let (said, site) = (error.to_string(), self.site.clone());
+                Err(Refused { site, said })
+            }
+        }
     }
 
     pub(crate) fn heard(&self, heard: bool) {
@@ -91,6 +131,11 @@ fn connect(urls: &[String], credentials: &Credentials) -> anyhow::Result<Vec<Lin
     urls.iter().map(link).collect()
 }
 
+/// The manager knows who asks, and does not serve it.
+pub(crate) fn is_refusal(error: &ClientError) -> bool {
+    matches!(error, ClientError::Problem { problem, .. } if problem.status == 403)
+}
+
 #[async_trait::async_trait]
 impl Source for Manager {
     async fn fetch(&self, path: &str, accept: &str, limit: usize) -> Result<Fetched, String> {
@@ -105,5 +150,30 @@ impl Source for Manager {
             content_type: content_type.to_owned(),
             bytes: answer.body,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use colony_margo::Problem;
+
+    use super::*;
+
+    #[test]
+    fn a_node_that_is_refused_again_and_again_ends() {
+        let (_, manager) = crate::sample::joined();
+        let said = |status| {
+            let problem = Box::new(Problem::about_blank(status));
+            ClientError::Problem { problem, retry_after: None }
+        };
+        for _ in 1..REFUSALS {
+            assert_eq!(manager.judge(Some(&said(403))), Ok(()));
+        }
+        assert_eq!(manager.judge(Some(&said(503))), Ok(()), "that is not a refusal");
+        for _ in 1..REFUSALS {
+            assert_eq!(manager.judge(Some(&said(403))), Ok(()));
+        }
+        let refused = manager.judge(Some(&said(403))).expect_err("it is refused");
+        assert!(refused.to_string().contains("colony node invite --site home"), "{refused}");
     }
 }

@@ -14,11 +14,11 @@ use colony_core::node::{Fetch, Input};
 use colony_margo::{Capabilities, Digest, bundle};
 use colony_runtime::Runtime;
 use colony_task::Backoff;
-use colony_wfm::Asks;
+use colony_wfm::{Asks, ClientError};
 
 use crate::brain::{Brain, NotStored};
 use crate::logs::Logs;
-use crate::manager::Manager;
+use crate::manager::{Manager, Refused};
 
 /// How long the manager may hold the question. Well below the lease.
 const WAIT: Duration = Duration::from_secs(10);
@@ -49,15 +49,20 @@ impl Poll {
     }
 
     pub(crate) async fn run(mut self, stop: CancellationToken) -> anyhow::Result<()> {
-        stop.run_until_cancelled(self.keep_asking()).await;
+        let refused = stop.run_until_cancelled(self.keep_asking()).await;
         self.logs.end().await;
-        Ok(())
+        refused.map_or(Ok(()), |it| Err(it.into()))
     }
 
-    async fn keep_asking(&mut self) {
+    /// Ends when the manager does not take this node any more.
+    async fn keep_asking(&mut self) -> Refused {
         let mut backoff = Backoff::default();
         loop {
             let polled = self.poll().await;
+            let error = polled.as_ref().err().and_then(|it| it.downcast_ref::<ClientError>());
+            if let Err(refused) = self.manager.judge(error) {
+                return refused;
+            }
             let pause = self.outcome(polled, &mut backoff);
             tokio::time::sleep(pause).await;
         }

@@ -14,7 +14,7 @@ use tracing::debug;
 use colony_runtime::PullProgress;
 use colony_wfm::{ClientError, NodeReport, PullView};
 
-use crate::manager::Manager;
+use crate::manager::{Manager, Refused};
 use crate::vitals::Vitals;
 
 /// How often the node looks at itself.
@@ -34,7 +34,7 @@ pub(crate) async fn run(
     loop {
         let pause = tokio::select! {
             () = stop.cancelled() => return Ok(()),
-            pause = relay.look() => pause,
+            pause = relay.look() => pause?,
         };
         tokio::select! {
             () = stop.cancelled() => return Ok(()),
@@ -58,18 +58,29 @@ struct Told {
 
 impl Relay {
     /// Says what is new. Returns how long to wait before the next look.
-    async fn look(&mut self) -> Duration {
+    async fn look(&mut self) -> Result<Duration, Refused> {
         let left = self.told.left(Instant::now());
         if !left.is_zero() {
-            return left;
+            return Ok(left);
         }
         let report = self.report().await;
         let pause = if report.progress.is_empty() { LOOK } else { PACE };
-        if self.told.last.as_ref() != Some(&report) {
+        if self.is_due(&report) {
             let sent = self.manager.client().health(&report).await;
+            if self.vitals.engine.runtime().is_err() {
+                self.manager.heard(sent.is_ok());
+                self.manager.judge(sent.as_ref().err())?;
+                sent.as_ref().is_err().then(|| self.manager.rotate());
+            }
             self.told.note(sent, report, Instant::now());
         }
-        pause
+        Ok(pause)
+    }
+
+    /// A node without an engine does not poll: what it says here is then also
+    /// its sign of life.
+    fn is_due(&self, report: &NodeReport) -> bool {
+        self.told.last.as_ref() != Some(report) || self.vitals.engine.runtime().is_err()
     }
 
     async fn pause(&mut self, pause: Duration) {
@@ -77,13 +88,21 @@ impl Relay {
             () = tokio::time::sleep(pause) => {}
             () = self.manager.health.woken() => self.told.last = None,
             // Most images are there in a moment and not worth a word.
-            () = self.vitals.runtime.pulling() => tokio::time::sleep(PACE).await,
+            () = self.pulling() => tokio::time::sleep(PACE).await,
+        }
+    }
+
+    async fn pulling(&self) {
+        match self.vitals.engine.runtime() {
+            Ok(runtime) => runtime.pulling().await,
+            Err(_) => std::future::pending().await,
         }
     }
 
     async fn report(&self) -> NodeReport {
         let reasons = self.vitals.reasons().await;
-        let progress = self.vitals.runtime.progress().into_iter().map(pull).collect();
+        let progress = self.vitals.engine.runtime().map(|it| it.progress()).unwrap_or_default();
+        let progress = progress.into_iter().map(pull).collect();
         NodeReport { ready: reasons.is_empty(), reasons, progress }.bounded()
     }
 }

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use colony_runtime::Runtime;
-
 use crate::brain::Brain;
+use crate::engine::Slot;
 
 /// An engine that takes longer than this does not answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -14,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone)]
 pub(crate) struct Vitals {
     pub(crate) brain: Arc<Brain>,
-    pub(crate) runtime: Runtime,
+    pub(crate) engine: Slot,
 }
 
 impl Vitals {
@@ -27,7 +26,8 @@ impl Vitals {
     }
 
     pub(crate) async fn engine(&self) -> Result<(), String> {
-        match tokio::time::timeout(PATIENCE, self.runtime.ping()).await {
+        let runtime = self.engine.runtime()?;
+        match tokio::time::timeout(PATIENCE, runtime.ping()).await {
             Ok(answer) => answer.map_err(|it| it.to_string()),
             Err(_) => Err(format!("nothing came within {} s", PATIENCE.as_secs())),
         }

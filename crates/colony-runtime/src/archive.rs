@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use colony_core::attempt::Failure;
 use colony_core::code::Code;
 use colony_margo::{Digest, Finding};
+use tracing::debug;
 
 use crate::compose::{Archive, Project, keys};
 use crate::file;
@@ -48,6 +49,37 @@ impl Inner {
             }
         }
         Ok(None)
+    }
+
+    /// Fetches the archive again if its tag stands for another one by now. If
+    /// the registry cannot say so, the archive at hand stays.
+    pub(crate) async fn archive_refresh(&self, job: &Job) {
+        let revision = job.subject.component.properties.revision.as_str();
+        let at_hand = self.archive_digest(&job.fingerprint).await;
+        if at_hand.is_none() || revision.parse::<Digest>().is_ok() {
+            return;
+        }
+        match self.archive_fetched(job).await {
+            Ok(bytes) => self.archives_forget(job, &Digest::of(&bytes)).await,
+            Err(failure) => debug!("keeping the archive at hand: {}", failure.message),
+        }
+    }
+
+    /// What the archive at hand is called.
+    pub(crate) async fn archive_digest(&self, fingerprint: &Digest) -> Option<String> {
+        let names = file::names(&self.archive_folder(fingerprint)).await.ok()?;
+        names.iter().find_map(|it| it.strip_suffix(SUFFIX)).map(str::to_owned)
+    }
+
+    async fn archives_forget(&self, job: &Job, kept: &Digest) {
+        let folder = self.archive_folder(&job.fingerprint);
+        for name in file::names(&folder).await.unwrap_or_default() {
+            let other = name.strip_suffix(SUFFIX).is_some_and(|it| it != kept.hex());
+            if other {
+                // One that stays is replaced with the next refresh.
+                let _ = tokio::fs::remove_file(folder.join(&name)).await;
+            }
+        }
     }
 
     async fn archive_fetched(&self, job: &Job) -> Result<Vec<u8>, Failure> {

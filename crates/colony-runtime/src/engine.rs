@@ -44,6 +44,9 @@ pub(crate) struct Inspected {
     pub(crate) state: State,
     #[serde(default)]
     pub(crate) config: Configured,
+    /// The id of its image.
+    #[serde(default)]
+    pub(crate) image: String,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -12,10 +12,12 @@ use colony_core::code::Code;
 use colony_margo::{DeploymentId, Digest};
 use futures_util::StreamExt;
 use futures_util::stream::iter;
+use tracing::debug;
 
 use crate::compose::{Project, PullPolicy, Service};
 use crate::engine::Image;
 use crate::load;
+use crate::plain_pull::PlainPull;
 use crate::pulls::Shown;
 use crate::registry::{Manifest, Place, oci_architecture};
 use crate::runtime::Inner;
@@ -36,11 +38,12 @@ impl Inner {
         &self,
         project: &Project,
         deployment: &DeploymentId,
+        purpose: Use,
     ) -> Result<(), Failure> {
         let wanted: BTreeMap<&str, &Service> =
             project.services.values().map(|it| (it.image.as_str(), it)).collect();
         // Gathered first: a future over a borrowing iterator cannot be sent.
-        let fetch = |it| self.image(it, Use::Prepare, deployment);
+        let fetch = |it| self.image(it, purpose, deployment);
         let wanted: Vec<_> = wanted.into_values().map(fetch).collect();
         let all = iter(wanted);
         let all: Vec<Result<Image, Failure>> = all.buffered(TOGETHER).collect().await;
@@ -56,17 +59,32 @@ impl Inner {
     ) -> Result<Image, Failure> {
         let name = service.image.as_str();
         let found = self.image_at_hand(name).await?;
-        let refresh = purpose == Use::Prepare && service.pull_policy == PullPolicy::Always;
         match found {
-            Some(image) if !refresh => return Ok(image),
+            Some(image) if !purpose.pulls(service) => return Ok(image),
             None if service.pull_policy == PullPolicy::Never => {
                 let message = format!("the image `{name}` is not here, and may not be fetched");
                 return Err(Failure::new(Code::ImageMissing, message));
             }
             Some(_) | None => {}
         }
+        match (self.image_fetch(service, found.as_ref(), deployment).await, found) {
+            (Err(failure), Some(image)) if purpose == Use::Refresh => {
+                debug!(image = name, "keeping the image at hand: {}", failure.message);
+                Ok(image)
+            }
+            (fetched, _) => fetched,
+        }
+    }
+
+    async fn image_fetch(
+        &self,
+        service: &Service,
+        found: Option<&Image>,
+        deployment: &DeploymentId,
+    ) -> Result<Image, Failure> {
+        let name = service.image.as_str();
         self.check_disk()?;
-        self.pulled_note(name, found.as_ref()).await?;
+        self.pulled_note(name, found).await?;
         let place = Place::read(Reference::read(name).name);
         let shown = self.pulls.begin(deployment, name);
         match place.filter(Place::is_builtin) {
@@ -98,6 +116,10 @@ impl Inner {
         shown: &Shown<'_>,
     ) -> Result<(), Failure> {
         let reference = Reference::read(name);
+        let insecure = self.is_insecure(reference.name);
+        if insecure && self.engine.kind == "podman" {
+            return self.image_pull_plain(name, platform, shown).await;
+        }
         let options = CreateImageOptions {
             from_image: Some(reference.name.to_owned()),
             tag: Some(reference.version.to_owned()),
@@ -110,10 +132,30 @@ impl Inner {
             let step = tokio::time::timeout(STALL, steps.next()).await;
             match step.map_err(|_| Trouble::Slow.not_pulled(name))? {
                 Some(Ok(step)) => shown.note(&step),
-                Some(Err(error)) => return Err(Trouble::from(error).not_pulled(name)),
+                Some(Err(error)) => {
+                    let failure = Trouble::from(error).not_pulled(name);
+                    return Err(if insecure { with_docker_hint(failure) } else { failure });
+                }
                 None => return Ok(()),
             }
         }
+    }
+
+    async fn image_pull_plain(
+        &self,
+        name: &str,
+        platform: Option<&str>,
+        shown: &Shown<'_>,
+    ) -> Result<(), Failure> {
+        let host = name.split_once('/').map_or("", |it| it.0);
+        let credential = self.config.registries.credentials.get(host);
+        let pull = PlainPull { image: name, platform, credential, stall: STALL };
+        self.engine.pull_plain(&pull, shown).await.map_err(|it| it.not_pulled(name))
+    }
+
+    /// Its registry is listed as one without TLS, or lies on this machine.
+    fn is_insecure(&self, name: &str) -> bool {
+        name.split_once('/').is_some_and(|it| self.registry.is_insecure(it.0))
     }
 
     fn credentials(&self, name: &str) -> Option<DockerCredentials> {
@@ -180,12 +222,37 @@ impl Inner {
     }
 }
 
+/// Docker decides by a list of its own which registries it speaks to without TLS.
+fn with_docker_hint(failure: Failure) -> Failure {
+    let told = failure.message.to_lowercase();
+    if !["http response to https client", "x509", "tls:"].iter().any(|it| told.contains(it)) {
+        return failure;
+    }
+    let hint = "Docker does not use the node's list: add the registry to `insecure-registries` \
+                in its daemon.json and restart it";
+    Failure { message: format!("{}; {hint}", failure.message), ..failure }
+}
+
 /// For what an image is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
     Prepare,
+    /// What was made from it failed: a tag may stand for another one by now.
+    Refresh,
     /// It was prepared; fetched only if somebody took it away.
     Start,
+}
+
+impl Use {
+    /// An image is pulled although one of its name is at hand.
+    fn pulls(self, service: &Service) -> bool {
+        let pinned = service.image.contains('@');
+        match self {
+            Use::Prepare => service.pull_policy == PullPolicy::Always,
+            Use::Refresh => !pinned && service.pull_policy != PullPolicy::Never,
+            Use::Start => false,
+        }
+    }
 }
 
 /// `name[:tag][@digest]`, cut into the name and what is asked for of it.

@@ -20,6 +20,8 @@ pub(crate) const FINGERPRINT: &str = "colony.fingerprint";
 pub(crate) const SERVICE: &str = "colony.service";
 /// Beside the active one: `true`.
 pub(crate) const STAGED: &str = "colony.staged";
+/// The digest of the archive a container was made from, in hex.
+pub(crate) const ARCHIVE: &str = "colony.archive";
 /// What a network was made from.
 pub(crate) const MADE_FROM: &str = "colony.made-from";
 /// In which wave it was started; the last are stopped first.

@@ -34,14 +34,18 @@ mod file;
 pub mod fuzz;
 mod health;
 mod image;
+mod interference;
 mod job;
 mod label;
 mod load;
+mod log_line;
 mod logs;
 mod make;
 mod network;
 mod news;
 mod order;
+mod outdated;
+mod plain_pull;
 mod pulls;
 mod registry;
 mod remove;
@@ -63,5 +67,6 @@ pub use config::{
     Choice, Config, Credential, EngineInfo, Facts, PullProgress, Registries, Subject,
 };
 pub use error::Error;
+pub use logs::{LogEntry, LogPage, LogQuery};
 pub use runtime::Runtime;
 pub use source::{BUILTIN, Fetched, Source};

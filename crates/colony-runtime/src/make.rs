@@ -12,7 +12,7 @@ use crate::check::Check;
 use crate::compose::{Project, Service};
 use crate::image::Use;
 use crate::job::Job;
-use crate::label::{Care, Waits};
+use crate::label::{self, Care, Waits};
 use crate::runtime::Inner;
 use crate::survey::Seen;
 use crate::trouble::Trouble;
@@ -81,7 +81,7 @@ impl Inner {
             // One that is to wait was made whole.
             Status::Starting if seen.care.waits != Waits::No => Ok(Some(seen.place(State::Made))),
             // It may lack networks: nobody knows where its making was cut off.
-            Status::Starting | Status::Dead => {
+            Status::Starting | Status::Stopped | Status::Dead => {
                 let removed = self.remove_container(&seen.id).await;
                 removed.map_err(|it| it.failed(&format!("replace the container of `{name}`")))?;
                 Ok(None)
@@ -102,9 +102,12 @@ impl Inner {
         let checked = check.is_some();
         let healthcheck = ask::config(self.engine.kind, check.as_ref());
         let care = Care { waits, ..Care::new(order, service.stop_grace_period, check) };
+        let mut labels = self.scope.container(&work.job.owner(name), &care);
+        let archive = self.archive_digest(&work.job.fingerprint).await;
+        labels.extend(archive.map(|it| (label::ARCHIVE.to_owned(), it)));
         let around = Surroundings {
             environment: &self.config.environment,
-            labels: self.scope.container(&work.job.owner(name), &care),
+            labels,
             networks: &work.networks_of(name, service),
             volumes: &work.volumes,
             configs: &self.configs(work, name, service).await?,

@@ -19,8 +19,11 @@ use crate::engine::{Engine, Info};
 use crate::error::Error;
 use crate::file;
 use crate::health::Healths;
+use crate::image::Use;
+use crate::interference::Interference;
 use crate::job::Job;
 use crate::label;
+use crate::logs::{LogPage, LogQuery};
 use crate::news::News;
 use crate::pulls::Pulls;
 use crate::registry::Registry;
@@ -49,6 +52,7 @@ pub(crate) struct Inner {
     pub(crate) watched: Watched,
     pub(crate) health: Healths,
     pub(crate) acting: Acting,
+    pub(crate) interference: Interference,
     pub(crate) pulls: Pulls,
     pub(crate) networking: Mutex<()>,
     pub(crate) noting: Mutex<()>,
@@ -81,6 +85,7 @@ impl Runtime {
             watched: Watched::default(),
             health: Healths::default(),
             acting: Acting::default(),
+            interference: Interference::default(),
             pulls: Pulls::default(),
             networking: Mutex::default(),
             noting: Mutex::default(),
@@ -141,15 +146,13 @@ impl Runtime {
         self.inner.collect(needed).await
     }
 
-    /// The last lines of each service; with `previous`, of the containers that
-    /// were there before.
+    /// What the services of a deployment printed.
     pub async fn logs(
         &self,
         deployment: &DeploymentId,
-        previous: bool,
-        lines: u32,
-    ) -> Result<Vec<(String, String)>, Failure> {
-        self.inner.logs(deployment, previous, lines).await
+        query: &LogQuery,
+    ) -> Result<LogPage, Failure> {
+        self.inner.logs(deployment, query).await
     }
 
     pub async fn facts(&self) -> Facts {
@@ -177,7 +180,9 @@ impl Inner {
     ) -> Result<Prepared, Failure> {
         let job = Job::of(action, subject)?;
         match (action, job) {
-            (Action::Prepare { .. }, Some(job)) => return self.prepare(&job).await,
+            (Action::Prepare { refresh, .. }, Some(job)) => {
+                return self.prepare(&job, *refresh).await;
+            }
             (Action::Start { .. }, Some(job)) => self.start(&job).await?,
             (Action::Clear { deployment, component, keep }, _) => {
                 self.clear(deployment, component, *keep).await?;
@@ -195,12 +200,17 @@ impl Inner {
 
     /// Services that do their work and end are not among those told: they
     /// are not expected to run.
-    async fn prepare(&self, job: &Job) -> Result<Prepared, Failure> {
+    async fn prepare(&self, job: &Job, refresh: bool) -> Result<Prepared, Failure> {
+        if refresh {
+            self.archive_refresh(job).await;
+        }
         let project = self.project(job).await?;
-        self.images(&project, &job.deployment).await?;
+        let purpose = if refresh { Use::Refresh } else { Use::Prepare };
+        self.images(&project, &job.deployment, purpose).await?;
+        let outdated = refresh && self.is_outdated(job, &project).await?;
         let one_shots = project.one_shots();
         let lasting = project.services.keys().filter(|it| !one_shots.contains(it.as_str()));
-        Ok(Prepared { services: lasting.cloned().collect() })
+        Ok(Prepared { services: lasting.cloned().collect(), outdated })
     }
 
     /// Free and total bytes where images are kept.

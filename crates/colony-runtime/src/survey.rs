@@ -100,7 +100,6 @@ impl Inner {
     }
 
     async fn shown(&self, seen: Seen, until: Instant) -> Container {
-        let status = if seen.is_still() { Status::Running } else { seen.status };
         let health = self.health_of(&seen);
         // What it printed is a help, not a condition.
         let log = match self.is_well(&seen) {
@@ -110,6 +109,10 @@ impl Inner {
                 tail.map(Result::unwrap_or_default).unwrap_or_default()
             }
         };
+        if matches!(seen.status, Status::Exited { .. }) {
+            self.interference.settle(&seen.id).await;
+        }
+        let status = self.status_of(&seen);
         Container {
             deployment: seen.owner.deployment,
             component: seen.owner.component,
@@ -120,6 +123,14 @@ impl Inner {
             status,
             health,
             log,
+        }
+    }
+
+    fn status_of(&self, seen: &Seen) -> Status {
+        match seen.status {
+            _ if seen.is_still() => Status::Running,
+            Status::Exited { .. } if self.interference.explains(&seen.id) => Status::Stopped,
+            status => status,
         }
     }
 
@@ -165,6 +176,8 @@ impl State {
     fn read(&self) -> Status {
         match self.status.as_str() {
             "running" | "stopping" => Status::Running,
+            // Nothing ends in removal by itself.
+            "removing" => Status::Stopped,
             "exited" | "stopped" => Status::Exited { code: self.exit_code },
             // Somebody holds it, or the engine works on it.
             "created" | "configured" | "initialized" | "paused" | "restarting" => Status::Starting,
@@ -187,7 +200,7 @@ mod tests {
         check("created", Status::Starting, true);
         check("paused", Status::Starting, false);
         check("dead", Status::Dead, false);
-        check("removing", Status::Dead, false);
+        check("removing", Status::Stopped, false);
         check("what is this", Status::Dead, false);
     }
 
@@ -202,7 +215,12 @@ mod tests {
         let started_at = "t".to_owned();
         let state = State { status: status.to_owned(), exit_code: 3, started_at, health: None };
         let config = crate::engine::Configured { labels: Some(labels) };
-        let seen = Seen::of(Inspected { id: "0123456789abcdef".to_owned(), state, config });
+        let seen = Seen::of(Inspected {
+            id: "0123456789abcdef".to_owned(),
+            state,
+            config,
+            image: String::new(),
+        });
         let seen = seen.unwrap();
         assert_eq!((seen.status, seen.unborn), (expected, unborn), "{status}");
         assert_eq!(seen.run, "0123456789ab@t");

@@ -47,8 +47,12 @@ impl Inner {
         service: &str,
         condition: Condition,
     ) -> Result<bool, Failure> {
-        let gone =
-            || Failure::new(Code::Exited, format!("the container of service `{service}` is gone"));
+        let gone = || {
+            Failure::new(
+                Code::Interference,
+                format!("the container of service `{service}` is gone"),
+            )
+        };
         let id = work.place(service).ok_or_else(gone)?.id;
         let seen = self.engine.inspect(&id).await;
         let seen = seen.map_err(|it| it.failed(&format!("look at `{service}`")))?;
@@ -68,6 +72,7 @@ fn judge(condition: Condition, status: Status, health: &Health) -> Result<bool, 
     match (condition, status) {
         (Condition::Started, _) | (Condition::Completed, Status::Exited { code: 0 }) => Ok(true),
         (_, Status::Exited { code }) => Err((Code::Exited, format!("exited with code {code}"))),
+        (_, Status::Stopped) => Err((Code::Interference, "is being removed".to_owned())),
         (_, Status::Dead) => Err((Code::Exited, "was given up by the engine".to_owned())),
         (Condition::Completed, Status::Running | Status::Starting) => Ok(false),
         (Condition::Healthy, Status::Running | Status::Starting) => match health {

@@ -149,7 +149,13 @@ impl Inner {
     /// What is heard of a deployment while an action of this node is under way
     /// for it is the action's own doing, or is looked at after its end.
     fn heard(&self, event: &EventMessage) {
-        match deployment(event).is_some_and(|it| self.acting.is_on(&it)) {
+        let own = deployment(event).is_some_and(|it| self.acting.is_on(&it));
+        let id = event.actor.as_ref().and_then(|it| it.id.as_deref());
+        if let Some((id, action)) = id.zip(event.action.as_deref()) {
+            let signal = attribute(event, "signal").map(String::as_str);
+            self.interference.note(id, action, signal, own);
+        }
+        match own {
             true => self.news.whisper(),
             false => self.news.tell(),
         }

@@ -158,7 +158,7 @@ impl Engine {
         registry: Registry,
     ) -> Result<Prepared, Failure> {
         if let Some(services) = self.images.get(&fingerprint) {
-            return Ok(Prepared { services: services.clone() });
+            return Ok(Prepared { services: services.clone(), ..Prepared::default() });
         }
         let Some(subject) = subject else { return Err(gone()) };
         match registry {
@@ -180,7 +180,7 @@ impl Engine {
         }
         let services = BTreeSet::from(["web".to_owned()]);
         self.images.insert(fingerprint, services.clone());
-        Ok(Prepared { services })
+        Ok(Prepared { services, ..Prepared::default() })
     }
 
     fn start(

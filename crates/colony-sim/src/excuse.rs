@@ -36,6 +36,15 @@ const EXCUSES: &[Excuse] = &[
     },
     Excuse {
         table: CODES,
+        name: "interference",
+        why: "nothing stops or removes a simulated container from outside again and again",
+        test: (
+            "colony-core/src/node/tests/repair.rs",
+            "drift_that_goes_on_is_reported_as_interference",
+        ),
+    },
+    Excuse {
+        table: CODES,
         name: "101",
         why: GATEWAY,
         test: (BEYOND, "codes_of_others_are_tried_again_or_condemn_and_are_told"),

@@ -17,6 +17,8 @@ const MAX_HEADER: usize = 8 * 1024;
 const MAX_DEPLOYMENTS: usize = 100;
 const MAX_LOGS: usize = 16;
 const MAX_REQUEST_ID: usize = 64;
+const MAX_POSITION: usize = 2 * 1024;
+const MAX_SERVICE: usize = 200;
 const MAX_LOG_BYTES: usize = 256 * 1024;
 const MAX_PROBLEM: usize = 4 * 1024;
 
@@ -45,7 +47,17 @@ pub struct LogRequest {
     /// Of the containers before the present ones.
     #[serde(default)]
     pub previous: bool,
+    /// At most so many of each service: the last ones, or with `after` the next.
     pub lines: u32,
+    /// Nothing older than so many seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since_seconds: Option<u64>,
+    /// Of this service alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
+    /// What comes after a position that an earlier answer gave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
 }
 
 /// The end of a log.
@@ -56,6 +68,9 @@ pub struct LogAnswer {
     /// Whether older lines were left out to stay within the limit.
     #[serde(default)]
     pub truncated: bool,
+    /// Where to go on with `after`. Only the client understands it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<String>,
     /// Why there is no log, if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -65,6 +80,9 @@ pub struct LogAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogLine {
     pub service: String,
+    /// When it was written, in milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<u64>,
     pub text: String,
 }
 
@@ -78,9 +96,14 @@ impl Asks {
     pub fn to_header(&self) -> String {
         let mut asks = self.clone();
         asks.deployments.truncate(MAX_DEPLOYMENTS);
-        asks.logs.retain(|it| is_request_id(&it.id));
+        asks.logs.retain(LogRequest::is_sound);
         asks.logs.truncate(MAX_LOGS);
-        serde_json::to_string(&asks).unwrap_or_default()
+        loop {
+            let text = serde_json::to_string(&asks).unwrap_or_default();
+            if text.len() <= MAX_HEADER || asks.logs.pop().is_none() {
+                return text;
+            }
+        }
     }
 
     /// Reads the header's value; one that is too long or unreadable asks nothing.
@@ -93,8 +116,16 @@ impl Asks {
             tracing::warn!(%error, "what the manager asks is not readable");
             Asks::default()
         });
-        asks.logs.retain(|it| is_request_id(&it.id));
+        asks.logs.retain(LogRequest::is_sound);
         asks
+    }
+}
+
+impl LogRequest {
+    /// It can be part of a header and of a path.
+    fn is_sound(&self) -> bool {
+        let service = self.service.as_deref().is_none_or(is_service);
+        is_request_id(&self.id) && service && self.after.as_deref().is_none_or(is_position)
     }
 }
 
@@ -111,6 +142,7 @@ impl LogAnswer {
         let surplus = self.lines.len() - kept;
         self.lines.drain(..surplus);
         self.truncated |= surplus > 0;
+        self.position = self.position.filter(|it| is_position(it));
         self.problem = self.problem.map(|it| it.chars().take(MAX_PROBLEM).collect());
         self
     }
@@ -122,14 +154,27 @@ pub fn is_request_id(id: &str) -> bool {
     !matches!(id, "" | "." | "..") && id.len() <= MAX_REQUEST_ID && id.chars().all(allowed)
 }
 
+/// Whether a text can be a position in a log.
+pub fn is_position(text: &str) -> bool {
+    text.len() <= MAX_POSITION && is_printable(text)
+}
+
+/// Whether a text can be the name of a service.
+pub fn is_service(text: &str) -> bool {
+    !text.is_empty() && text.len() <= MAX_SERVICE && is_printable(text)
+}
+
+fn is_printable(text: &str) -> bool {
+    text.bytes().all(|it| (b' '..=b'~').contains(&it))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn header_stays_within_its_limit_and_is_plain() {
-        let request =
-            |id: String| LogRequest { id, deployment: id_of(1), previous: true, lines: 9 };
+        let request = |id: String| request(id, None);
         let mut logs: Vec<_> = (0..50).map(|it| request(format!("{it:064}"))).collect();
         logs.insert(0, request("../ä".into()));
         let deployments = (0..=255).map(id_of).collect();
@@ -142,6 +187,19 @@ mod tests {
         assert_eq!((read.deployments.len(), read.logs.len()), (MAX_DEPLOYMENTS, MAX_LOGS));
         assert_eq!(read.logs.first(), asks.logs.get(1));
         assert!(read.capabilities && read.renew && read.health);
+    }
+
+    #[test]
+    fn log_requests_that_do_not_fit_wait_for_the_next_poll() {
+        let long = || Some("x".repeat(MAX_POSITION));
+        let mut logs: Vec<_> = (0..9).map(|it| request(it.to_string(), long())).collect();
+        logs.insert(0, request("endless".to_owned(), Some("x".repeat(MAX_POSITION + 1))));
+        logs.insert(0, request("sly".to_owned(), Some("a\nb".to_owned())));
+        let header = Asks { logs, renew: true, ..Asks::default() }.to_header();
+        let read = Asks::from_header(header.as_bytes());
+        let ids: Vec<&str> = read.logs.iter().map(|it| it.id.as_str()).collect();
+        assert!(read.renew);
+        assert_eq!(ids, ["0", "1", "2"]);
     }
 
     #[test]
@@ -158,13 +216,19 @@ mod tests {
 
     #[test]
     fn newest_lines_of_a_log_are_kept() {
-        let line = |text: String| LogLine { service: "web".into(), text };
+        let line = |text: String| LogLine { service: "web".into(), time: None, text };
         let lines = (0..1000).map(|it| line(format!("{it:0996}"))).collect();
         let answer = LogAnswer { lines, ..LogAnswer::default() }.bounded();
         assert_eq!((answer.lines.len(), answer.truncated), (262, true));
         assert_eq!(answer.lines.last(), Some(&line(format!("{:0996}", 999))));
         let small = LogAnswer { lines: vec![line("x".into())], ..LogAnswer::default() };
         assert_eq!(small.clone().bounded(), small);
+    }
+
+    fn request(id: String, after: Option<String>) -> LogRequest {
+        let (since_seconds, service) = (None, None);
+        let deployment = id_of(1);
+        LogRequest { id, deployment, previous: true, lines: 9, since_seconds, service, after }
     }
 
     fn id_of(byte: u8) -> DeploymentId {

@@ -9,6 +9,8 @@
 use std::fmt;
 use std::path::Path;
 
+use colony_margo::Digest;
+
 use crate::identity::{IdentityError, SpiffeId};
 use crate::key::PrivateKey;
 use crate::{file, svid};
@@ -64,6 +66,12 @@ impl Credentials {
     /// From when until when the SVID is valid, in unix seconds.
     pub fn validity(&self) -> Result<(i64, i64), IdentityError> {
         svid::validity(&svid::leaf(&self.chain_pem)?)
+    }
+
+    /// Whether the authority that a token's pin names is one of the roots.
+    pub fn trusts(&self, pin: &str) -> bool {
+        let roots = svid::certificates(&self.roots_pem).unwrap_or_default();
+        roots.iter().any(|it| Digest::of(it).to_string() == pin)
     }
 
     /// The manager of a client with this SVID: the only server it talks to.

@@ -125,6 +125,9 @@ pub struct LogsView {
     pub lines: Vec<LogLine>,
     #[serde(default)]
     pub truncated: bool,
+    /// Where to go on with `?after=`; absent for logs that are not followed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<String>,
     /// Why there are no lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -134,6 +137,10 @@ pub struct LogsView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LogLine {
     pub service: String,
+    /// When it was printed, by the clock of the node.
+    #[schema(value_type = Option<u64>)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<Wall>,
     pub text: String,
 }
 

@@ -22,8 +22,10 @@ const MOST: u32 = 5_000;
 /// Read what a workload printed
 #[utoipa::path(get, path = "/api/v1/deployments/{name}/logs", tag = "deployments",
     params(("name" = String, Path), ("site" = Option<String>, Query), ("node" = Option<String>, Query),
-        ("previous" = Option<bool>, Query), ("lines" = Option<u32>, Query)),
-    responses((status = 200, description = "The last lines", body = LogsView),
+        ("previous" = Option<bool>, Query), ("lines" = Option<u32>, Query),
+        ("sinceSeconds" = Option<u64>, Query), ("service" = Option<String>, Query),
+        ("after" = Option<String>, Query)),
+    responses((status = 200, description = "The last lines, or those after a position", body = LogsView),
         (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
 pub(crate) async fn logs(
     State(app): State<App>,
@@ -42,6 +44,9 @@ pub(crate) async fn logs(
         deployment: place.deployment.to_string(),
         previous: query.previous,
         lines,
+        since_seconds: query.since_seconds,
+        service: query.service.clone(),
+        after: query.after.clone(),
     };
     let asked = app.relay.ask(&place.site, id, request);
     let mut asked = asked.ok_or_else(|| Fault::later("too many ask for logs", 5))?;
@@ -58,6 +63,7 @@ pub(crate) async fn logs(
         previous: query.previous,
         lines: answer.lines,
         truncated: answer.truncated,
+        position: answer.position,
         problem: answer.problem,
     }))
 }

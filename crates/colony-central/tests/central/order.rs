@@ -6,6 +6,7 @@ use colony_api::request::{
 use colony_api::site::{LogAnswer, NodeHealth, NodesReport, PullHealth};
 use colony_api::view::{InviteKind, LogLine};
 use colony_core::state::State;
+use colony_core::time::Wall;
 use http::Method;
 
 use crate::support::{Hub, Lo, hello};
@@ -150,19 +151,28 @@ async fn logs_are_asked_for_with_the_hints_and_handed_to_who_waits() {
 
     let client = hub.client.clone();
     let asked = tokio::spawn(async move {
-        let query = LogsQuery { previous: true, ..LogsQuery::default() };
+        let (since_seconds, service) = (Some(60), Some("web".to_owned()));
+        let after = Some("web=6+1".to_owned());
+        let query =
+            LogsQuery { previous: true, since_seconds, service, after, ..LogsQuery::default() };
         client.deployment_logs("hello", &query).await.expect("lines")
     });
     let head = lo.plant.site.git().expect("a commit").to_string();
     let hints = lo.hints(&format!("head={head}")).await.expect("a question");
-    assert_eq!((hints.logs[0].node.as_str(), hints.logs[0].previous), ("a", true));
-    let line = LogLine { service: "web".to_owned(), text: "GET / 500".to_owned() };
-    let answer = LogAnswer { lines: vec![line.clone()], ..LogAnswer::default() };
+    let asked_for = &hints.logs[0];
+    assert_eq!((asked_for.node.as_str(), asked_for.previous), ("a", true));
+    assert_eq!((asked_for.since_seconds, asked_for.service.as_deref()), (Some(60), Some("web")));
+    assert_eq!(asked_for.after.as_deref(), Some("web=6+1"));
+    let line =
+        LogLine { service: "web".to_owned(), time: Some(Wall(7)), text: "GET / 500".to_owned() };
+    let position = Some("web=7+1".to_owned());
+    let answer = LogAnswer { lines: vec![line.clone()], position, ..LogAnswer::default() };
     let body = serde_json::to_string(&answer).expect("JSON");
     let taken = lo.call(Method::POST, &format!("logs/{}", hints.logs[0].id), &body).await;
     assert_eq!(taken.status, 204);
 
-    assert_eq!(asked.await.expect("no panic").lines, [line]);
+    let view = asked.await.expect("no panic");
+    assert_eq!((view.lines, view.position.as_deref()), (vec![line], Some("web=7+1")));
     hub.stop().await;
 }
 

@@ -60,10 +60,13 @@ pub(super) fn next(held: &mut Held, scene: &Scene<'_>) -> Next {
     Next::Wait(wake)
 }
 
-/// The first component that does not run in full and is not at hand.
+/// The first component that does not run in full, or has failed before, and is
+/// not at hand.
 fn preparation(held: &Held, plan: &Plan, scene: &Scene<'_>) -> Option<Action> {
     let sights = held.sights(plan, scene);
-    let lacking = sights.iter().filter(|it| !it.is_complete() && !has_failed(held, it));
+    let suspect = |it: &Sight<'_>| held.record.failed.contains(&it.part.fingerprint);
+    let incomplete = |it: &Sight<'_>| !it.is_complete() && !has_failed(held, it);
+    let lacking = sights.iter().filter(|it| suspect(it) || incomplete(it));
     let at_hand = &held.memory.prepared;
     let mut missing = lacking.map(|it| it.part).filter(|it| !at_hand.contains(&it.fingerprint));
     missing.next().map(|it| held.prepare(it))
@@ -76,6 +79,9 @@ fn has_failed(held: &Held, sight: &Sight<'_>) -> bool {
 
 fn look(held: &mut Held, side: Side, part: &Part, scene: &Scene<'_>) -> Look {
     let sight = Sight::of(side, part, &held.record.services, scene.containers);
+    if held.memory.outdated.contains(&part.fingerprint) {
+        return Look::Act(held.clear(side, &part.component, None));
+    }
     let turn = turn(held, part);
     let unwell = sight.ended().or_else(|| sight.unhealthy());
     if let (Some(failure), Some(_)) = (unwell, turn) {

@@ -18,8 +18,15 @@ use colony_margo::{ComponentName, DeploymentId, Digest, canonical};
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
     /// Have archive and images of the component at hand; answered from local
-    /// copies where there are any. What runs is not touched.
-    Prepare { deployment: DeploymentId, component: ComponentName, fingerprint: Digest },
+    /// copies where there are any. What runs is not touched. With `refresh`,
+    /// tags are resolved again if the registry answers: what was pushed under
+    /// them may have been corrected.
+    Prepare {
+        deployment: DeploymentId,
+        component: ComponentName,
+        fingerprint: Digest,
+        refresh: bool,
+    },
     /// Create and start the services that are missing or have exited.
     Start { deployment: DeploymentId, component: ComponentName, fingerprint: Digest },
     /// Run the component a second time, beside what is active of it. The
@@ -78,6 +85,9 @@ pub fn staged(fingerprint: Digest) -> Digest {
 pub struct Prepared {
     /// The services of the component.
     pub services: BTreeSet<String>,
+    /// Containers with this fingerprint were made from another archive or
+    /// image than the one its tags stand for. Only found by a refresh.
+    pub outdated: bool,
 }
 
 /// One container of this node, as the engine shows it.
@@ -103,6 +113,8 @@ pub enum Status {
     Running,
     /// Created, or on its way to run.
     Starting,
+    /// Ended because something other than this node stopped or removes it.
+    Stopped,
     Exited {
         code: i64,
     },

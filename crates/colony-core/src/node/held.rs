@@ -13,6 +13,7 @@ use super::row::{Phase, Record, Report, Text};
 use super::sight::{Sight, Steady};
 use super::{apply, remove, repair};
 use crate::attempt::Failure;
+use crate::code::Class;
 use crate::document::WirePhase;
 use crate::time::{Mono, Now};
 
@@ -34,6 +35,9 @@ pub(super) struct Memory {
     pub(super) stale: bool,
     /// Fingerprints that are known to be at hand.
     pub(super) prepared: BTreeSet<Digest>,
+    /// Fingerprints whose containers were made from something that has been
+    /// corrected since.
+    pub(super) outdated: BTreeSet<Digest>,
     pub(super) steady: Steady,
     /// It was seen well since this process began.
     pub(super) watched: bool,
@@ -80,6 +84,7 @@ impl Held {
             phase: Phase::start(),
             services: Default::default(),
             proven: Default::default(),
+            failed: Default::default(),
             restarts: Default::default(),
             staged_restarts: Default::default(),
             old_lost: None,
@@ -128,6 +133,7 @@ impl Held {
         self.record.restarts.clear();
         self.record.staged_restarts.clear();
         self.memory.prepared.clear();
+        self.memory.outdated.clear();
         self.memory.removed = false;
         self.memory.watched = false;
         self.forget_services();
@@ -172,6 +178,7 @@ impl Held {
     pub(super) fn forget_services(&mut self) {
         let needed = self.needed();
         self.record.services.retain(|it, _| needed.contains(it));
+        self.record.failed.retain(|it| needed.contains(it));
     }
 
     /// Whether the device may run it; `None` while that cannot be told.
@@ -209,10 +216,22 @@ impl Held {
     pub(super) fn fail(&mut self, failure: Failure) {
         let source = if failure.source.is_empty() { self.name() } else { failure.source };
         let failure = Failure { source, ..failure };
+        self.note_failed(&failure);
         if let Phase::Applying { ready, swapping, .. } = &self.record.phase {
             let (ready, swapping) = (ready.clone(), *swapping);
             self.record.phase = Phase::Failed { failure, ready, swapping };
         }
+    }
+
+    /// Remembers what the next attempt has to fetch again. A part that the
+    /// document installed last was also made from is not suspected.
+    fn note_failed(&mut self, failure: &Failure) {
+        if failure.code.class() != Class::Revision {
+            return;
+        }
+        let parts = self.plan.as_ref().map(|it| it.fingerprints()).unwrap_or_default();
+        let suspects = parts.difference(&self.record.proven).copied();
+        self.record.failed.extend(suspects);
     }
 
     /// What to blame for what concerns no single component.
@@ -223,6 +242,7 @@ impl Held {
 
     pub(super) fn succeed(&mut self, now: Mono) {
         self.record.phase = Phase::Installed { since: now, lost: None };
+        self.record.failed.clear();
         if self.is_staging() {
             return self.record.staged_restarts.clear();
         }
@@ -251,7 +271,8 @@ impl Held {
 
     pub(super) fn prepare(&self, part: &Part) -> Action {
         let (deployment, component) = (self.record.id.clone(), part.component.clone());
-        Action::Prepare { deployment, component, fingerprint: part.fingerprint }
+        let refresh = self.record.failed.contains(&part.fingerprint);
+        Action::Prepare { deployment, component, fingerprint: part.fingerprint, refresh }
     }
 
     pub(super) fn start(&self, side: Side, part: &Part) -> Action {

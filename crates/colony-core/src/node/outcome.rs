@@ -46,13 +46,27 @@ impl Held {
             Action::Start { component, .. } | Action::Stage { component, .. } => {
                 self.started(action, component, current, scene)
             }
-            Action::Unstage { .. } | Action::Clear { .. } | Action::Remove { .. } => {}
+            Action::Unstage { component, .. } | Action::Clear { component, keep: None, .. } => {
+                self.cleared(component);
+            }
+            Action::Clear { .. } | Action::Remove { .. } => {}
+        }
+    }
+
+    /// Nothing that was made before is left of the component.
+    fn cleared(&mut self, component: &ComponentName) {
+        let part = self.plan.as_ref().ok().and_then(|it| it.part(component));
+        if let Some(fingerprint) = part.map(|it| it.fingerprint) {
+            self.memory.outdated.remove(&fingerprint);
         }
     }
 
     fn prepared(&mut self, fingerprint: Digest, found: Prepared) {
         if self.needed().contains(&fingerprint) {
             self.record.services.insert(fingerprint, found.services);
+            if found.outdated {
+                self.memory.outdated.insert(fingerprint);
+            }
             self.memory.prepared.insert(fingerprint);
         }
     }

@@ -76,6 +76,9 @@ pub struct Record {
     /// The fingerprints that were installed last.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub proven: BTreeSet<Digest>,
+    /// Fingerprints that failed by their own fault since they were installed last.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub failed: BTreeSet<Digest>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub restarts: BTreeMap<ComponentName, Restarts>,
     /// The same of what is staged.

@@ -61,21 +61,32 @@ impl<'a> Sight<'a> {
         self.services.is_some() && self.broken().is_none()
     }
 
-    /// A service that has ended or is gone, as a failure.
+    /// A service that does not run, as a failure.
     pub(super) fn broken(&self) -> Option<Failure> {
-        self.ended().or_else(|| {
-            let gone = self.services().find(|it| !self.own.contains_key(it))?;
-            Some(self.failure(Code::Exited, format!("the container of service `{gone}` is gone")))
-        })
+        self.ended().or_else(|| self.interfered())
     }
 
-    /// A service whose container has ended, as a failure.
+    /// A service whose container something outside stopped or removed. A
+    /// container that ended by itself stays until the node removes it, so one
+    /// that is gone was removed by something else.
+    fn interfered(&self) -> Option<Failure> {
+        let message = self.services().find_map(|it| match self.own.get(it) {
+            None => Some(format!("the container of service `{it}` is gone")),
+            Some(container) if container.status == Status::Stopped => {
+                Some(format!("the container of service `{it}` was stopped from outside"))
+            }
+            Some(_) => None,
+        })?;
+        Some(self.failure(Code::Interference, message))
+    }
+
+    /// A service whose container has ended by itself, as a failure.
     pub(super) fn ended(&self) -> Option<Failure> {
         let container = self.expected().find(|it| it.has_ended())?;
         let service = &container.service;
         let message = match container.status {
             Status::Exited { code } => format!("service `{service}` exited with code {code}"),
-            Status::Running | Status::Starting | Status::Dead => {
+            Status::Running | Status::Starting | Status::Stopped | Status::Dead => {
                 format!("the engine gave up service `{service}`")
             }
         };
@@ -127,7 +138,7 @@ impl<'a> Sight<'a> {
             (Status::Running, Health::Starting) => Some("is not healthy yet"),
             (Status::Running, Health::Unhealthy { .. }) => Some("is unhealthy"),
             (Status::Starting, _) => Some("is not running yet"),
-            (Status::Exited { .. } | Status::Dead, _) => Some("has ended"),
+            (Status::Stopped | Status::Exited { .. } | Status::Dead, _) => Some("has ended"),
         }
     }
 

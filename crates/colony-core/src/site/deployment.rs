@@ -14,6 +14,9 @@ use crate::site::lanes::Lanes;
 use crate::site::rollout::Rollout;
 use crate::time::Wall;
 
+/// How many proven workloads of one deployment are remembered.
+const PROVEN_LIMIT: usize = 8;
+
 /// What a site knows of a deployment.
 #[derive(Debug, Clone)]
 pub struct Deployment {
@@ -27,6 +30,8 @@ pub struct Deployment {
     pub(super) good: Option<Revision>,
     /// What was good before that, in case it does not last its soak.
     pub(super) good_before: Option<Revision>,
+    /// Workloads that a node ran for longer than their soak, the newest last.
+    pub(super) proven: Vec<Digest>,
     pub(super) quarantine: BTreeMap<Digest, Quarantine>,
     /// Nodes that gave a revision up on their own.
     pub(super) rejected: BTreeMap<NodeName, Rejected>,
@@ -101,6 +106,7 @@ impl Deployment {
             withdrawn: false,
             good: None,
             good_before: None,
+            proven: Vec::new(),
             quarantine: BTreeMap::new(),
             rejected: BTreeMap::new(),
             stopped: None,
@@ -185,6 +191,18 @@ impl Deployment {
         if before.as_ref().map(|it| it.workload) != Some(revision.workload) {
             self.good_before = before;
         }
+    }
+
+    /// Some node ran this workload for longer than its soak.
+    pub(super) fn prove(&mut self, workload: Digest) {
+        self.unprove(workload);
+        self.proven.push(workload);
+        let surplus = self.proven.len().saturating_sub(PROVEN_LIMIT);
+        self.proven.drain(..surplus);
+    }
+
+    pub(super) fn unprove(&mut self, workload: Digest) {
+        self.proven.retain(|it| *it != workload);
     }
 
     /// Forgets documents that neither this nor a placement in `used` refers to.

@@ -90,8 +90,13 @@ impl Turn<'_> {
         }
     }
 
-    /// Some node has run this workload for longer than its soak.
+    /// Some node runs this workload for longer than its soak, or did so before
+    /// the deployment left it.
     fn is_proven(&self, id: &DeploymentId, workload: Digest) -> bool {
+        let deployment = self.site.deployments.get(id);
+        if deployment.is_some_and(|it| it.proven.contains(&workload)) {
+            return true;
+        }
         self.nodes_of(id).into_iter().any(|node| {
             let id = PlacementId { deployment: id.clone(), node };
             self.site.placements.get(&id).is_some_and(|it| {
@@ -136,6 +141,7 @@ impl Turn<'_> {
             let usable = before.filter(|it| !refused.contains_key(&it.workload));
             deployment.good = usable.or(earlier);
         }
+        deployment.unprove(bad.workload);
         deployment.quarantine.insert(bad.workload, entry);
         deployment.forget_oldest_quarantine(QUARANTINE_LIMIT);
         deployment.rolled_back = None;

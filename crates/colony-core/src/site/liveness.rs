@@ -60,6 +60,9 @@ impl Turn<'_> {
         self.known(node)?;
         self.hear(node);
         if let Some(have) = have {
+            if let Some(member) = self.site.members.get_mut(node) {
+                member.holds = have.version;
+            }
             self.compare_versions(node, have);
         }
         Ok(())

@@ -67,10 +67,8 @@ impl Site {
 
     /// What a polling node should say again: an answer was lost, or never came.
     pub fn asks(&self, node: &NodeName) -> Asks {
-        let open = |it: &PlacementId| {
-            let state = self.placements.get(it).map(Placement::state);
-            matches!(state, Some(State::Unknown(_) | State::Deleting))
-        };
+        let holds = self.members.get(node).map_or(0, |it| it.holds);
+        let open = |it: &PlacementId| self.placements.get(it).is_some_and(|it| is_open(it, holds));
         let placed = self.placed_on(node).into_iter().filter(open);
         Asks {
             capabilities: self.members.get(node).is_some_and(Member::is_asked_for_capabilities),
@@ -180,4 +178,16 @@ impl Turn<'_> {
             self.out.changed.placements.insert(id);
         }
     }
+}
+
+/// The site waits for a report that the node may not know it owes. A node that
+/// joined again and kept its state may hold the very document it is offered
+/// (the attempts of a new placement start at 1 again), and then has no news.
+/// So the site also asks for a placement without a single report whose node
+/// says that it holds the manifest with the offer.
+fn is_open(placement: &Placement, holds: u64) -> bool {
+    let state = placement.state();
+    let offered = placement.offer().since().is_some_and(|it| it <= holds);
+    let unheard = state.is_in_flight() && placement.report == 0;
+    unheard && offered || matches!(state, State::Unknown(_) | State::Deleting)
 }

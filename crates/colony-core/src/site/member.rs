@@ -29,6 +29,8 @@ pub struct Member {
     pub(super) cordoned: bool,
     /// The version of the manifest in force.
     pub(super) version: u64,
+    /// The version of the manifest it last said it holds. Not stored.
+    pub(super) holds: u64,
     /// What its manifest lists: rebuilt from the placements.
     pub(super) listed: BTreeMap<DeploymentId, Digest>,
     /// Everything placed on it, also what is leaving: rebuilt.
@@ -67,6 +69,7 @@ impl Member {
             vouched: false,
             cordoned: false,
             version: first_version(incarnation),
+            holds: 0,
             listed: BTreeMap::new(),
             placed: BTreeSet::new(),
             etag: None,

@@ -181,17 +181,30 @@ impl Turn<'_> {
 
     /// What was healthy when something else takes over is worth going back to;
     /// what lost its health before its soak was over is not.
-    fn keep_last_good(&self, placement: &mut Placement, change: &Change, trigger: Trigger) {
+    fn keep_last_good(&mut self, placement: &mut Placement, change: &Change, trigger: Trigger) {
         if change.from != Some(State::Installed) {
             return;
         }
-        placement.lost_late = trigger == Trigger::HealthLost && self.has_soaked(placement);
+        let soaked = self.has_soaked(placement);
+        if soaked {
+            self.remember_proven(placement);
+        }
+        placement.lost_late = trigger == Trigger::HealthLost && soaked;
         if placement.lost_late {
             (placement.tries, placement.failures) = (0, 0);
         }
         if trigger == Trigger::Revised || placement.lost_late {
             placement.revisions.last_good.clone_from(&placement.revisions.target);
         }
+    }
+
+    /// A workload that soaked here stays proven when the placement leaves it.
+    fn remember_proven(&mut self, placement: &Placement) {
+        let id = &placement.id.deployment;
+        let Some(workload) = placement.target_workload() else { return };
+        let Some(deployment) = self.site.deployments.get_mut(id) else { return };
+        deployment.prove(workload);
+        self.touch(id);
     }
 
     pub(super) fn has_soaked(&self, placement: &Placement) -> bool {

@@ -175,6 +175,7 @@ fn owner(code: &Code) -> Owner {
         | Code::EngineUnavailable
         | Code::EngineError
         | Code::PortInUse
+        | Code::Interference
         | Code::NodeOffline
         | Code::RemovalFailed
         | Code::ChildUnreachable

@@ -8,11 +8,12 @@ use colony_api::request::LogsQuery;
 use colony_api::view::{LogLine, LogsView};
 use colony_core::id::NodeName;
 use colony_core::site::Site;
+use colony_core::time::Wall;
 use colony_margo::{DeploymentId, Problem};
 use colony_wfm::Refusal;
 
 use super::Desk;
-use crate::logs::Question;
+use crate::logs::{LogWish, Question};
 use crate::problem;
 
 const LINES: u32 = 200;
@@ -31,12 +32,20 @@ pub(super) async fn deployment_logs(
     let question = Question {
         id: uuid::Uuid::now_v7().to_string(),
         node: node.clone(),
-        deployment,
-        previous: query.previous,
-        lines: query.lines.unwrap_or(LINES),
+        what: LogWish {
+            deployment,
+            previous: query.previous,
+            lines: query.lines.unwrap_or(LINES),
+            since_seconds: query.since_seconds,
+            service: query.service,
+            after: query.after,
+        },
     };
     let answer = desk.logs.ask(&desk.brain, question).await;
-    let line = |it: colony_wfm::LogLine| LogLine { service: it.service, text: it.text };
+    let line = |colony_wfm::LogLine { service, time, text }| {
+        let time = time.map(Wall);
+        LogLine { service, time, text }
+    };
     Ok(Json(LogsView {
         deployment: name,
         site: desk.member.site.to_string(),
@@ -44,6 +53,7 @@ pub(super) async fn deployment_logs(
         previous: query.previous,
         lines: answer.lines.into_iter().map(line).collect(),
         truncated: answer.truncated,
+        position: answer.position,
         problem: answer.problem,
     }))
 }

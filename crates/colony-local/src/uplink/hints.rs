@@ -16,7 +16,7 @@ use colony_task::Reconcile;
 use crate::brain::{Brain, Denied};
 use crate::central::Central;
 use crate::health::Health;
-use crate::logs::{Logs, Question};
+use crate::logs::{LogWish, Logs, Question};
 use crate::orders::Orders;
 use crate::uplink::heed;
 
@@ -112,14 +112,16 @@ impl Listen {
 
 /// Asks the node and sends CO what it said.
 async fn answer(brain: Brain, logs: Logs, central: Central, request: SiteLogRequest) {
-    let SiteLogRequest { id, node, deployment, previous, lines } = request;
+    let SiteLogRequest { id, node, deployment, previous, lines, since_seconds, service, after } =
+        request;
     if !colony_wfm::asks::is_request_id(&id) {
         return warn!("the id of a log request cannot be used");
     }
     let Ok(deployment) = deployment.parse() else {
         return warn!(request = id, "a log request names no deployment");
     };
-    let question = Question { id: id.clone(), node, deployment, previous, lines };
+    let what = LogWish { deployment, previous, lines, since_seconds, service, after };
+    let question = Question { id: id.clone(), node, what };
     let answer = logs.ask(&brain, question).await;
     let body = serde_json::to_vec(&answer).map(Bytes::from).unwrap_or_default();
     if let Err(error) = central.tell(Method::POST, &format!("/logs/{id}"), body).await {

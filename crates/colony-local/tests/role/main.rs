@@ -279,28 +279,38 @@ async fn logs_come_from_the_node_to_whoever_asked() {
     let node = plant.node("a").await;
     plant.deploy(&App::new("hello", "1.0.0"));
     let (_, etag) = node.manifest(1).await;
-    let lines = vec![LogLine { service: "web".to_owned(), text: "started".to_owned() }];
-    let answer = LogAnswer { lines, ..LogAnswer::default() };
+    let lines =
+        vec![LogLine { service: "web".to_owned(), time: Some(7), text: "started".to_owned() }];
+    let position = Some("web=9+1".to_owned());
+    let answer = LogAnswer { lines, position: position.clone(), ..LogAnswer::default() };
     let request = SiteLogRequest {
         id: "log-1".to_owned(),
         node: "a".parse().expect("a name"),
         deployment: deployment_id("hello").to_string(),
         previous: false,
         lines: 10,
+        since_seconds: Some(60),
+        service: Some("web".to_owned()),
+        after: Some("web=7+1".to_owned()),
     };
 
     plant.central.hint(|it| it.logs.push(request));
     let asks = asked(&node, &etag, |it| !it.logs.is_empty()).await;
+    let log = &asks.logs[0];
+    assert_eq!((log.since_seconds, log.service.as_deref()), (Some(60), Some("web")));
+    assert_eq!(log.after.as_deref(), Some("web=7+1"));
     node.client.logs(&asks.logs[0].id, &answer).await.expect("it is taken");
     assert_eq!(plant.central.logs().await, ("log-1".to_owned(), answer.clone()));
 
     let operator = Operator::unix(&role.socket).expect("a socket");
-    let asking =
-        tokio::spawn(async move { operator.deployment_logs("hello", &LogsQuery::default()).await });
+    let query = LogsQuery { after: Some("web=8+1".to_owned()), ..LogsQuery::default() };
+    let asking = tokio::spawn(async move { operator.deployment_logs("hello", &query).await });
     let asks = asked(&node, &etag, |it| !it.logs.is_empty()).await;
+    assert_eq!(asks.logs[0].after.as_deref(), Some("web=8+1"));
     node.client.logs(&asks.logs[0].id, &answer).await.expect("it is taken");
     let view = asking.await.expect("it ends").expect("lines");
     assert_eq!((view.node.as_str(), view.lines[0].text.as_str()), ("a", "started"));
+    assert_eq!((view.lines[0].time, view.position), (Some(colony_core::time::Wall(7)), position));
     role.stop().await;
 }
 

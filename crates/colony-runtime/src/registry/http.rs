@@ -74,7 +74,7 @@ impl Client {
         }
     }
 
-    fn is_insecure(&self, host: &str) -> bool {
+    pub(super) fn is_insecure(&self, host: &str) -> bool {
         let name = host.parse::<Authority>().ok();
         let name = name.as_ref().map_or(host, |it| it.host()).trim_matches(['[', ']']);
         let loopback = name.parse::<IpAddr>().is_ok_and(|it| it.is_loopback());

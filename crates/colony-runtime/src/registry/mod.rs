@@ -46,6 +46,11 @@ impl Registry {
         Registry { client: Client::new(registries.insecure.clone()), registries, manager }
     }
 
+    /// The host is spoken to without TLS.
+    pub(crate) fn is_insecure(&self, host: &str) -> bool {
+        self.client.is_insecure(host)
+    }
+
     /// The manifest that `reference`, a tag or a digest, stands for.
     pub(crate) async fn manifest(
         &self,

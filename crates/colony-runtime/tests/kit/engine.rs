@@ -22,7 +22,7 @@ impl Engine {
         let dir = folder();
         let at = |it: &str| dir.path().join(it);
         write(&at("containers.conf"), &podman_config(dir.path()));
-        write(&at("registries.conf"), "[[registry]]\nlocation = \"127.0.0.1\"\ninsecure = true\n");
+        write(&at("registries.conf"), "unqualified-search-registries = []\n");
         let socket = at("podman.sock");
         let (root, run) = (at("root"), at("run"));
         let address = format!("unix://{}", socket.display());

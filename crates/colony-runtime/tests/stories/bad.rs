@@ -63,7 +63,7 @@ pub(crate) async fn a_container_that_exits(world: &World) {
     let seen = world.node.until(&app, "exited", |it| it["web"].status == exited).await;
     assert_eq!(seen["web"].log, ["bye"]);
     world.node.remove(&app).await;
-    let previous = world.node.runtime.logs(&app.id, true, 10).await.unwrap();
+    let previous = world.node.kept_logs(&app).await;
     assert_eq!(previous, [("web".to_owned(), "bye".to_owned())]);
 }
 

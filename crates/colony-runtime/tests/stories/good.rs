@@ -56,7 +56,7 @@ pub(crate) async fn lifecycle(world: &mut World) {
     world.node.clear(&app, None).await.unwrap();
     world.node.clear(&app, None).await.unwrap();
     assert!(world.node.look(&app).await.is_empty());
-    let previous = world.node.runtime.logs(&app.id, true, 10).await.unwrap();
+    let previous = world.node.kept_logs(&app).await;
     assert_eq!(previous[0], ("db".to_owned(), "db up".to_owned()), "{previous:?}");
 
     world.node.remove(&app).await;
@@ -71,7 +71,7 @@ async fn kill(world: &World, app: &App, service: &str) {
     let name = format!("colony-n1-{}-web-{service}", app.subject.document.metadata.name);
     world.engine.ask("POST", &format!("/containers/{name}/kill?signal=KILL"));
     let ended = |it: &std::collections::BTreeMap<String, colony_core::node::Container>| {
-        it[service].status == Status::Exited { code: 137 }
+        it[service].status == Status::Stopped
     };
     world.node.until(app, "ended", ended).await;
 }

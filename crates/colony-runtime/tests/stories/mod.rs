@@ -1,6 +1,8 @@
 //! The stories, each told on its own world of one engine.
 
 mod bad;
+mod drift;
+mod follow;
 mod good;
 mod shared;
 mod staged;
@@ -18,6 +20,9 @@ pub(crate) async fn tell_all(engine: Engine) {
     good::lifecycle(&mut world).await;
     good::a_cut_off_start_is_mended(&world).await;
     good::services_that_end(&world).await;
+    drift::what_is_stopped_or_removed_from_outside(&world).await;
+    drift::a_tag_that_was_moved(&world).await;
+    follow::a_log_of_two_services(&world).await;
     good::checks_leave_nothing_behind(&world).await;
     good::the_builtin_image(&world).await;
     shared::nodes_share_an_engine(&world).await;

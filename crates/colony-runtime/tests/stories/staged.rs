@@ -124,7 +124,7 @@ pub(crate) async fn a_version_that_is_sick(world: &World) {
     );
     assert_eq!(world.node.until_well(&old).await.len(), 2);
     world.node.unstage(&new).await.unwrap();
-    let kept = world.node.runtime.logs(&new.id, true, 10).await.unwrap();
+    let kept = world.node.kept_logs(&new).await;
     assert_eq!(kept, [("web (staged)".to_owned(), "two up".to_owned())]);
     assert_eq!(ask(port).await.as_deref(), Some("one"));
     world.node.remove(&old).await;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use colony_core::attempt::Failure;
 use colony_core::node::{Action, Container, Health, Prepared, Status, fingerprint};
 use colony_margo::{ApplicationDeployment, DeploymentId, Digest};
-use colony_runtime::{Choice, Config, Fetched, Registries, Runtime, Source, Subject};
+use colony_runtime::{Choice, Config, Fetched, LogQuery, Registries, Runtime, Source, Subject};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -136,8 +136,17 @@ impl Node {
     }
 
     pub(crate) async fn prepare(&self, app: &App) -> Result<Prepared, Failure> {
+        self.prepare_with(app, false).await
+    }
+
+    /// As after a failed attempt.
+    pub(crate) async fn refresh(&self, app: &App) -> Result<Prepared, Failure> {
+        self.prepare_with(app, true).await
+    }
+
+    async fn prepare_with(&self, app: &App, refresh: bool) -> Result<Prepared, Failure> {
         let (deployment, component, fingerprint) = app.parts();
-        let action = Action::Prepare { deployment, component, fingerprint };
+        let action = Action::Prepare { deployment, component, fingerprint, refresh };
         self.runtime.perform(&action, Some(app.subject.clone())).await
     }
 
@@ -239,12 +248,22 @@ impl Node {
         let mut said = Vec::new();
         let wait = async {
             while said != expected {
-                said = self.runtime.logs(&app.id, false, 10).await.unwrap();
+                said = self.lines(app, &LogQuery { lines: 10, ..LogQuery::default() }).await;
                 tokio::task::yield_now().await;
             }
         };
         let in_time = tokio::time::timeout(Duration::from_secs(20), wait).await;
         assert!(in_time.is_ok(), "{said:?}, not {expected:?}");
+    }
+
+    async fn lines(&self, app: &App, query: &LogQuery) -> Vec<(String, String)> {
+        let page = self.runtime.logs(&app.id, query).await.unwrap();
+        page.lines.into_iter().map(|it| (it.service, it.text)).collect()
+    }
+
+    /// What the containers before printed.
+    pub(crate) async fn kept_logs(&self, app: &App) -> Vec<(String, String)> {
+        self.lines(app, &LogQuery { previous: true, lines: 10, ..LogQuery::default() }).await
     }
 
     pub(crate) async fn until_healthy(&self, app: &App) -> BTreeMap<String, Container> {

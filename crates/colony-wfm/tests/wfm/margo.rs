@@ -215,7 +215,8 @@ async fn how_a_node_is_reaches_its_manager_within_limits() {
 async fn logs_are_delivered() {
     let world = World::start("x").await;
     let client = world.client("n1");
-    let line = |it: usize| LogLine { service: it.to_string(), text: "\u{1}".repeat(100_000) };
+    let line =
+        |it: usize| LogLine { service: it.to_string(), time: None, text: "\u{1}".repeat(100_000) };
     let answer = LogAnswer { lines: (0..5).map(line).collect(), ..LogAnswer::default() };
     client.logs("r-1", &answer).await.unwrap();
     assert_eq!(world.manager.heard(), ["n1 logs r-1: 2 lines"]);

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::reference::NodeRef;
+use super::reference::{NodeRef, lifetime};
 
 /// What happened, in the order it arrived
 #[derive(Debug, Args)]
@@ -35,6 +35,7 @@ pub(crate) struct EventArgs {
 #[command(after_help = "Examples:\n  \
     colony logs hello                                   where it is on one node only\n  \
     colony logs hello --node home/laptop --previous     of the version before, after a rollback\n  \
+    colony logs hello --service web --since 10m --timestamps\n  \
     colony logs hello --node home/laptop --follow")]
 pub(crate) struct Logs {
     pub(crate) deployment: String,
@@ -44,9 +45,18 @@ pub(crate) struct Logs {
     /// Of the containers that were replaced
     #[arg(long, conflicts_with = "follow")]
     pub(crate) previous: bool,
-    /// The last so many of each container
+    /// The last so many of each container; --follow goes on from there
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) lines: u32,
+    /// Nothing older than this: 90s, 10m, 2h
+    #[arg(long, value_name = "TIME", value_parser = lifetime)]
+    pub(crate) since: Option<u64>,
+    /// Of this service alone
+    #[arg(long)]
+    pub(crate) service: Option<String>,
+    /// Say when each line was printed, in UTC by the node's clock
+    #[arg(long)]
+    pub(crate) timestamps: bool,
     /// Stay and print what is added
     #[arg(short, long)]
     pub(crate) follow: bool,

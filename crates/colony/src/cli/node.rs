@@ -28,7 +28,8 @@ pub(crate) enum NodeCommand {
         #[arg(value_name = "SITE/NODE")]
         node: NodeRef,
     },
-    /// Forget a node for good: its identity ends, and what it ran counts as removed
+    /// Forget a node for good: its identity ends, what it ran counts as removed, and its
+    /// containers run on until somebody stops them on the machine
     Retire {
         #[arg(value_name = "SITE/NODE")]
         node: NodeRef,

@@ -3,16 +3,20 @@
 use std::time::Duration;
 
 use colony_api::request::{EventQuery, LogsQuery};
-use colony_api::view::LogLine;
 use colony_api::{Client, Signal};
 
 use crate::cli::{EventArgs, Logs, Why};
 use crate::command::INTERRUPTED;
 use crate::command::follow::interrupted;
-use crate::output::{Out, event, talk};
+use crate::output::event::{self, LogPrinter};
+use crate::output::{Out, talk};
 
-/// A node sends its tail on request: how often a follower asks.
+/// A node sends lines on request: how often a follower asks.
 const AGAIN: Duration = Duration::from_secs(2);
+/// How many lines of each service a follower takes at once.
+const PAGE: u32 = 2_000;
+/// After so many lines at once it asks again without a pause.
+const BUSY: usize = 500;
 
 pub(super) async fn events(client: &Client, args: EventArgs, out: &mut Out) -> anyhow::Result<u8> {
     let (site, node) = match args.node {
@@ -58,10 +62,10 @@ async fn follow(
 }
 
 pub(super) async fn logs(client: &Client, args: Logs, out: &mut Out) -> anyhow::Result<u8> {
-    let (site, node) = args.node.map(|it| (it.site, it.node)).unzip();
-    let query = LogsQuery { site, node, previous: args.previous, lines: Some(args.lines) };
+    let query = logs_query(&args);
+    let mut print = LogPrinter::new(args.timestamps);
     let view = client.deployment_logs(&args.deployment, &query).await?;
-    out.show(&view, event::logs)?;
+    out.show(&view, |it, _| print.lines(&it.lines))?;
     if let Some(problem) = &view.problem {
         out.note(problem)?;
     } else if view.lines.is_empty() {
@@ -73,36 +77,52 @@ pub(super) async fn logs(client: &Client, args: Logs, out: &mut Out) -> anyhow::
     if !args.follow {
         return Ok(if view.problem.is_some() { 1 } else { 0 });
     }
-    logs_follow(client, &args.deployment, &query, view.lines, out).await
+    let after = view.position.or(view.problem.is_some().then(String::new));
+    let Some(after) = after else {
+        anyhow::bail!("{}/{} cannot be followed: its colony is too old", view.site, view.node);
+    };
+    let query = LogsQuery { after: Some(after), lines: Some(PAGE), ..query };
+    logs_follow(client, &args.deployment, query, print, out).await
 }
 
+fn logs_query(args: &Logs) -> LogsQuery {
+    let (site, node) = args.node.clone().map(|it| (it.site, it.node)).unzip();
+    LogsQuery {
+        site,
+        node,
+        previous: args.previous,
+        lines: Some(args.lines),
+        since_seconds: args.since,
+        service: args.service.clone(),
+        after: None,
+    }
+}
+
+/// Each answer says where the next one begins, so that no line is lost or
+/// comes twice, however many there are between two questions.
 async fn logs_follow(
     client: &Client,
     name: &str,
-    query: &LogsQuery,
-    mut seen: Vec<LogLine>,
+    mut query: LogsQuery,
+    mut print: LogPrinter,
     out: &mut Out,
 ) -> anyhow::Result<u8> {
     let stop = interrupted();
     tokio::pin!(stop);
+    let mut pause = AGAIN;
     loop {
         tokio::select! {
-            () = tokio::time::sleep(AGAIN) => {}
+            () = tokio::time::sleep(pause) => {}
             () = &mut stop => return Ok(INTERRUPTED),
         }
-        let view = client.deployment_logs(name, query).await?;
+        let view = client.deployment_logs(name, &query).await?;
         if view.problem.is_none() {
-            out.data(&event::log_lines(fresh(&seen, &view.lines)))?;
-            seen = view.lines;
+            out.data(&print.lines(&view.lines))?;
+            query.after = view.position.or(query.after);
         }
+        // What is behind has more to tell.
+        pause = if view.lines.len() < BUSY { AGAIN } else { Duration::ZERO };
     }
-}
-
-/// What of a later tail was not in the earlier one.
-fn fresh<'a>(before: &[LogLine], after: &'a [LogLine]) -> &'a [LogLine] {
-    let longest = before.len().min(after.len());
-    let shared = (1..=longest).rev().find(|it| before[before.len() - it..] == after[..*it]);
-    &after[shared.unwrap_or(0)..]
 }
 
 pub(super) async fn why(client: &Client, args: Why, out: &mut Out) -> anyhow::Result<u8> {
@@ -114,28 +134,4 @@ pub(super) async fn why(client: &Client, args: Why, out: &mut Out) -> anyhow::Re
     };
     out.show(&view, talk::why)?;
     Ok(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_lines_that_were_added_are_fresh() {
-        check("", "a b", "a b");
-        check("a b", "a b", "");
-        check("a b", "a b c", "c");
-        check("a b c", "b c d e", "d e");
-        check("a a", "a a a", "a");
-        check("a b", "x y", "x y");
-    }
-
-    #[track_caller]
-    fn check(before: &str, after: &str, expected: &str) {
-        let lines = |text: &str| -> Vec<LogLine> {
-            let line = |it: &str| LogLine { service: "web".into(), text: it.into() };
-            text.split_whitespace().map(line).collect()
-        };
-        assert_eq!(fresh(&lines(before), &lines(after)), lines(expected));
-    }
 }

@@ -48,7 +48,11 @@ async fn invite(client: &Client, args: NodeInvite, out: &mut Out) -> anyhow::Res
 }
 
 async fn retire(client: &Client, at: &NodeRef, yes: bool, out: &mut Out) -> anyhow::Result<()> {
-    let question = format!("{at} is forgotten for good and has to join anew. Go on?");
+    let question = format!(
+        "{at} is forgotten for good and has to join again with a new invitation. Its containers \
+         keep running unmanaged on the machine; to stop them first, delete its deployments or \
+         cordon it and move them. Go on?"
+    );
     if !yes && out.has_person() && !out.confirm(&question)? {
         return out.note("nothing was changed");
     }

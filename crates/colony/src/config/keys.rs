@@ -58,7 +58,11 @@ pub(crate) const KEYS: &[Key] = &[
         "127.0.0.1:7445",
         "Where /healthz, /readyz and /metrics are answered; off for nowhere",
     ),
-    key("node.insecure-registries", "", "Registries without TLS, host:port, with commas between"),
+    key(
+        "node.insecure-registries",
+        "",
+        "Registries without TLS, host:port, with commas between; images too with Podman, while Docker has its own list",
+    ),
     key("node.otel-endpoint", "", "Given to every container as HTTP_OTEL_EXPORTER_OTLP_ENDPOINT"),
     key(
         "node.settle",

@@ -1,9 +1,9 @@
 //! Events and log lines.
 
-use colony_api::view::{EventPage, EventView, LogLine, LogsView};
+use colony_api::view::{EventPage, EventView, LogLine};
 
 use super::Look;
-use super::words::stamp;
+use super::words::{precise, stamp};
 
 /// `2026-11-16 00:53:18Z  home/laptop  hello  INSTALLING → INSTALLED`
 pub(crate) fn line(event: &EventView, look: &Look) -> String {
@@ -25,16 +25,57 @@ pub(crate) fn page(page: &EventPage, look: &Look) -> String {
     page.events.iter().map(|it| line(it, look) + "\n").collect()
 }
 
-pub(crate) fn logs(view: &LogsView, _: &Look) -> String {
-    log_lines(&view.lines)
+/// Prints log lines. Once a second service has spoken, each line says whose it is.
+#[derive(Debug)]
+pub(crate) struct LogPrinter {
+    timestamps: bool,
+    only: Option<String>,
+    several: bool,
 }
 
-/// Several services are told apart, one needs no name.
-pub(crate) fn log_lines(lines: &[LogLine]) -> String {
-    let one = lines.first().is_some_and(|first| lines.iter().all(|it| it.service == first.service));
-    let line = |it: &LogLine| match one {
-        true => format!("{}\n", it.text),
-        false => format!("{} | {}\n", it.service, it.text),
-    };
-    lines.iter().map(line).collect()
+impl LogPrinter {
+    pub(crate) fn new(timestamps: bool) -> LogPrinter {
+        LogPrinter { timestamps, only: None, several: false }
+    }
+
+    pub(crate) fn lines(&mut self, lines: &[LogLine]) -> String {
+        for line in lines {
+            self.several |= *self.only.get_or_insert_with(|| line.service.clone()) != line.service;
+        }
+        lines.iter().map(|it| self.line(it)).collect()
+    }
+
+    fn line(&self, line: &LogLine) -> String {
+        let time = line.time.filter(|_| self.timestamps).map(|it| precise(it) + "  ");
+        let service = self.several.then(|| format!("{} | ", line.service));
+        [time.unwrap_or_default(), service.unwrap_or_default(), line.text.clone() + "\n"].concat()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use colony_core::time::Wall;
+
+    use super::*;
+
+    #[test]
+    fn lines_say_whose_they_are_from_the_second_service_on() {
+        let mut print = LogPrinter::new(false);
+        assert_eq!(print.lines(&[line("web", "a")]), "a\n");
+        assert_eq!(print.lines(&[line("web", "b"), line("db", "c")]), "web | b\ndb | c\n");
+        assert_eq!(print.lines(&[line("web", "d")]), "web | d\n");
+    }
+
+    #[test]
+    fn time_stamps_are_printed_when_asked_for() {
+        let mut print = LogPrinter::new(true);
+        assert_eq!(print.lines(&[line("web", "a")]), "2026-11-16 11:59:20.007Z  a\n");
+        let untimed = LogLine { time: None, ..line("web", "b") };
+        assert_eq!(print.lines(&[untimed]), "b\n");
+    }
+
+    fn line(service: &str, text: &str) -> LogLine {
+        let time = Some(Wall(1_794_830_360_007));
+        LogLine { service: service.to_owned(), time, text: text.to_owned() }
+    }
 }

@@ -378,7 +378,7 @@ fn events_and_logs_are_lines() {
     assert_snapshot!(event::line(&view, &sample::wide()), @"2027-01-15 08:00:00Z  home/laptop  hello  INSTALLING → INSTALLED  state_transition  node:laptop  e-7");
     let lines = |services: [&str; 2]| {
         let lines: Vec<_> = services.map(|it| read(json!({"service": it, "text": "up"}))).into();
-        event::log_lines(&lines)
+        event::LogPrinter::new(false).lines(&lines)
     };
     assert_eq!(lines(["web", "web"]), "up\nup\n");
     assert_eq!(lines(["web", "db"]), "web | up\ndb | up\n");

@@ -27,9 +27,18 @@ impl Look {
 
 /// `2026-11-16 00:53:18Z`
 pub(super) fn stamp(at: Wall) -> String {
+    written(at, "%Y-%m-%d %H:%M:%SZ")
+}
+
+/// `2026-11-16 00:53:18.007Z`
+pub(super) fn precise(at: Wall) -> String {
+    written(at, "%Y-%m-%d %H:%M:%S%.3fZ")
+}
+
+fn written(at: Wall, format: &str) -> String {
     let millis = i64::try_from(at.0).unwrap_or(i64::MAX);
     let Ok(at) = jiff::Timestamp::from_millisecond(millis) else { return "?".to_owned() };
-    at.strftime("%Y-%m-%d %H:%M:%SZ").to_string()
+    at.strftime(format).to_string()
 }
 
 pub(super) fn or_dash(text: Option<&str>) -> String {

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use colony_api::Client;
 use colony_api::request::{Invite, SiteAdd};
-use colony_node::Node;
+use colony_node::{Node, Refused};
 use colony_task::Tasks;
 
 use super::{Flag, central, local, node, operator};
@@ -77,8 +77,21 @@ async fn begin(config: &Config, tasks: &mut Tasks) -> anyhow::Result<()> {
     let node = Node::start(node::settings(config, join)?).await?;
     say(&format!("central {url} · site {site} · node {} ({})", node.name(), node.engine()));
     say("next: colony deploy hello --watch");
-    tasks.spawn("node", node.run(tasks.stop()));
+    tasks.spawn("node", run_node(node, tasks.stop()));
     Ok(())
+}
+
+/// A node that was retired ends alone: the orchestrators go on without it.
+async fn run_node(node: Node, stop: CancellationToken) -> anyhow::Result<()> {
+    match node.run(stop.child_token()).await {
+        Err(error) if error.is::<Refused>() => {
+            say(&format!("{error:#}"));
+            say("`colony up` lets it join again by itself when it is started again");
+            stop.cancelled().await;
+            Ok(())
+        }
+        ended => ended,
+    }
 }
 
 /// Nothing once the site has joined.
@@ -94,13 +107,28 @@ async fn site_invitation(config: &Config, client: &Client) -> anyhow::Result<Opt
     Ok(Some(invited.context("could not invite the site")?.token))
 }
 
-/// Nothing once the node has joined. Waits until the site has introduced itself.
+/// Whether this machine has the identity of a node that the site has not
+/// retired. An orchestrator that cannot say counts as a yes.
+async fn is_node_of(config: &Config, client: &Client, site: &str) -> bool {
+    let Some(name) = node_name(config) else { return false };
+    let nodes = client.node_list(Some(site)).await;
+    nodes.map_or(true, |it| it.iter().any(|it| it.name.as_str() == name))
+}
+
+/// The name this machine joined with.
+fn node_name(config: &Config) -> Option<String> {
+    let text = std::fs::read(config.data().join("node/identity/site.json")).ok()?;
+    let kept: serde_json::Value = serde_json::from_slice(&text).ok()?;
+    kept.get("name")?.as_str().map(str::to_owned)
+}
+
+/// Nothing while the site has the node. Waits until the site has introduced itself.
 async fn node_invitation(
     config: &Config,
     client: &Client,
     site: &str,
 ) -> anyhow::Result<Option<String>> {
-    if config.data().join("node/identity/svid.pem").exists() {
+    if is_node_of(config, client, site).await {
         return Ok(None);
     }
     let mut tries = 0;

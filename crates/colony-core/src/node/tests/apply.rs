@@ -188,7 +188,7 @@ fn new_attempt_replaces_an_unhealthy_component() {
     let script = "web@1 is unhealthy; deploy a web@1; run 9; deploy a web@1 attempt=2";
     check(
         &format!("{script}; run 40"),
-        "a: installing, clear web, find web@1, start web@1, a: failed unhealthy web",
+        "a: installing, find web@1, clear web, start web@1, a: failed unhealthy web",
     );
 }
 
@@ -221,4 +221,26 @@ fn deployment_that_comes_back_is_applied_again() {
 fn restart_of_the_process_touches_nothing() {
     check("deploy a web@1; run 9; reboot; run 60", "");
     check("deploy a web@1; run 9; wipe; reboot; run 9", "a: installing, find web@1, a: installed");
+}
+
+#[test]
+fn retry_of_a_failed_attempt_takes_what_was_pushed_again_under_the_tag() {
+    let failed = "web@1 is exiting; deploy a web@1; run 9; web@1 is corrected";
+    check(
+        &format!("{failed}; deploy a web@1 attempt=2; run 9"),
+        "a: installing, pull web@1, clear web, start web@1, a: installed",
+    );
+    let slow = "web@1 is slow; deploy a web@1/0m30s; run 90; web@1 is corrected";
+    check(
+        &format!("{slow}; deploy a web@1/0m30s attempt=2; run 9"),
+        "a: installing, pull web@1, clear web, start web@1, a: installed",
+    );
+}
+
+#[test]
+fn what_is_installed_is_not_fetched_again() {
+    check(
+        "deploy a web@1; run 90; web@1 is corrected; deploy a web@1 attempt=2; run 9",
+        "a: installed",
+    );
 }

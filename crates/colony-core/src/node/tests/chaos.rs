@@ -79,7 +79,8 @@ fn input(seed: Seed, begun: &[Action]) -> Input {
             let chosen = begun.get(usize::from(a).min(begun.len().saturating_sub(1))).cloned();
             let action = chosen.unwrap_or(Action::Remove { deployment });
             let services = ["main", "side"].into_iter().take(usize::from(b % 3));
-            let prepared = Prepared { services: services.map(str::to_owned).collect() };
+            let prepared =
+                Prepared { services: services.map(str::to_owned).collect(), ..Prepared::default() };
             let failed = Failure::new(Code::ALL[usize::from(b) % Code::ALL.len()].clone(), "no");
             Input::Done {
                 action,
@@ -125,8 +126,13 @@ fn container(a: u8, b: u8) -> Container {
         staged: beside,
         service: ["main", "side"][usize::from(a % 2)].to_owned(),
         run: b.to_string(),
-        status: [Status::Running, Status::Starting, Status::Exited { code: 1 }, Status::Dead]
-            [usize::from(b % 4)],
+        status: [
+            Status::Running,
+            Status::Starting,
+            Status::Stopped,
+            Status::Exited { code: 1 },
+            Status::Dead,
+        ][usize::from(b % 4)],
         health: [Health::None, Health::Healthy, Health::Unhealthy { detail: String::new() }]
             [usize::from(a % 3)]
         .clone(),

@@ -47,13 +47,17 @@ impl World {
         let own = held.plan.as_ref().ok();
         let old = held.previous.as_ref().filter(|_| held.is_staging());
         let own = own.into_iter().chain(old);
-        own.flat_map(|it| it.parts.iter().map(|part| it.phase.label(part))).collect()
+        let current = |it: &&crate::node::Part| !held.memory.outdated.contains(&it.fingerprint);
+        own.flat_map(|it| it.parts.iter().filter(current).map(|part| it.phase.label(part)))
+            .collect()
     }
 
     pub(super) fn perform(&mut self, action: &Action, title: &str) -> Result<Prepared, Failure> {
         let down = self.engine_down.then(|| Failure::new(Code::EngineUnavailable, "no answer"));
         match action {
-            Action::Prepare { fingerprint, .. } => self.prepare(title, *fingerprint),
+            Action::Prepare { fingerprint, refresh, .. } => {
+                self.prepare(title, *fingerprint, *refresh)
+            }
             Action::Start { .. } | Action::Stage { .. } => {
                 down.map_or_else(|| self.start(action, title), Err)
             }
@@ -95,8 +99,14 @@ impl World {
         });
     }
 
-    fn prepare(&mut self, title: &str, fingerprint: Digest) -> Result<Prepared, Failure> {
-        let local = self.images.contains(&fingerprint);
+    fn prepare(
+        &mut self,
+        title: &str,
+        fingerprint: Digest,
+        refresh: bool,
+    ) -> Result<Prepared, Failure> {
+        let outdated = refresh && self.corrected.remove(title);
+        let local = self.images.contains(&fingerprint) && !outdated;
         self.trace.push(format!("{} {title}", if local { "find" } else { "pull" }));
         if self.behaviour(title) == Behaviour::NoImage {
             return Err(Failure::new(Code::ImageMissing, "no such image"));
@@ -105,7 +115,8 @@ impl World {
             return Err(Failure::new(Code::RegistryUnavailable, "no route"));
         }
         self.images.insert(fingerprint);
-        Ok(Prepared { services: BTreeSet::from(["main".to_owned()]) })
+        let outdated = outdated && self.engine.values().any(|it| it.title == title);
+        Ok(Prepared { services: BTreeSet::from(["main".to_owned()]), outdated })
     }
 
     fn start(&mut self, action: &Action, title: &str) -> Result<Prepared, Failure> {

@@ -36,6 +36,30 @@ fn what_ends_soon_after_its_installation_is_reported_at_once() {
 }
 
 #[test]
+fn drift_is_repaired_without_a_report() {
+    let installed = "deploy a web@1; run 9; web@1 becomes";
+    check(&format!("{installed} gone; run 9"), "start web@1");
+    check(&format!("{installed} stopped; run 9"), "start web@1");
+}
+
+#[test]
+fn drift_that_goes_on_is_reported_as_interference() {
+    for state in ["gone", "stopped"] {
+        let again = format!("web@1 becomes {state}; run 70");
+        let script = format!("deploy a web@1; run 9{}", format!("; {again}").repeat(6));
+        check(&script, "a: failed interference web, start web@1, a: installed");
+    }
+}
+
+#[test]
+fn container_stopped_from_outside_during_an_installation_is_started_again() {
+    check(
+        "web@1 is slow; deploy a web@1; run 3; web@1 is fine; web@1 becomes stopped; run 9",
+        "start web@1, a: installed",
+    );
+}
+
+#[test]
 fn recovery_is_reported_after_the_settle_time() {
     check(
         "deploy a web@1; run 9; web@1 is exiting; web@1 becomes exited; run 60; web@1 is fine; run 70",

@@ -129,6 +129,10 @@ fn behave(world: &mut World, title: &str, behaviour: &str) {
         "slow" => Behaviour::Slow,
         "exiting" => Behaviour::Exits,
         "missing" => Behaviour::NoImage,
+        "corrected" => {
+            world.corrected.insert(title.to_owned());
+            Behaviour::Fine
+        }
         "unstartable" => Behaviour::NoStart,
         other => panic!("`{other}` is not a behaviour"),
     };
@@ -142,6 +146,7 @@ fn become_(world: &mut World, title: &str, state: &str) {
     for fake in world.engine.values_mut().filter(|it| it.title == title) {
         match state {
             "exited" => fake.status = Status::Exited { code: 1 },
+            "stopped" => fake.status = Status::Stopped,
             "healthy" => fake.health = Health::Healthy,
             "unhealthy" => fake.health = Health::Unhealthy { detail: "503".to_owned() },
             other => panic!("`{other}` is not a state"),

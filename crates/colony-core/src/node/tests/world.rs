@@ -18,6 +18,8 @@ pub(super) struct World {
     pub(super) engine: BTreeMap<Place, Fake>,
     pub(super) images: BTreeSet<Digest>,
     pub(super) behaviours: BTreeMap<String, Behaviour>,
+    /// What was pushed again under the same tag since it was fetched.
+    pub(super) corrected: BTreeSet<String>,
     pub(super) registry_down: bool,
     pub(super) engine_down: bool,
     pub(super) removal_fails: bool,
@@ -48,6 +50,7 @@ impl World {
             engine: BTreeMap::new(),
             images: BTreeSet::new(),
             behaviours: BTreeMap::new(),
+            corrected: BTreeSet::new(),
             registry_down: false,
             engine_down: false,
             removal_fails: false,

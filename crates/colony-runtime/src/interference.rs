@@ -1,0 +1,125 @@
+//! Which containers something other than this node stopped.
+//!
+//! An engine shows the same of a container that ended by itself and of one
+//! that a person stopped; only its events tell the two apart. Docker announces
+//! a `kill` before the `die` that follows from it, Podman a `stop` or `kill`
+//! after the end. What happens while this node acts on the deployment is this
+//! node's own doing and not noted.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// A signal explains an end that lies no further from it than this.
+const REACH: Duration = Duration::from_secs(60);
+/// So long an explanation may follow an end.
+const JUST: Duration = Duration::from_millis(250);
+/// More containers than this are not remembered.
+const LIMIT: usize = 1_024;
+/// Signals that programs take as a message, by number and name: reload, rotate
+/// logs, resize.
+const MESSAGES: [&str; 8] = ["1", "10", "12", "28", "HUP", "USR1", "USR2", "WINCH"];
+
+#[derive(Debug, Default)]
+pub(crate) struct Interference(Mutex<BTreeMap<String, Mark>>);
+
+/// When a container was told to end, and when it ended.
+#[derive(Debug, Default, Clone, Copy)]
+struct Mark {
+    told: Option<Instant>,
+    ended: Option<Instant>,
+}
+
+impl Interference {
+    /// Takes an event of the container `id`. `own` says that this node acts on
+    /// its deployment.
+    pub(crate) fn note(&self, id: &str, action: &str, signal: Option<&str>, own: bool) {
+        match action {
+            "kill" if !own && ends(signal) => self.mark(id, |it, now| it.told = Some(now)),
+            "stop" if !own => self.mark(id, |it, now| it.told = Some(now)),
+            "die" | "died" => self.mark(id, |it, now| it.ended = Some(now)),
+            "start" | "destroy" | "remove" => drop(self.marks().remove(id)),
+            _ => {}
+        }
+    }
+
+    /// The end of this container was brought about from outside.
+    pub(crate) fn explains(&self, id: &str) -> bool {
+        let mark = self.marks().get(id).copied().unwrap_or_default();
+        let Some(told) = mark.told else { return false };
+        let ended = mark.ended.unwrap_or_else(Instant::now);
+        ended.saturating_duration_since(told).max(told.saturating_duration_since(ended)) < REACH
+    }
+
+    /// Waits a moment if the container has just ended without an explanation:
+    /// Podman tells of a signal after the end.
+    pub(crate) async fn settle(&self, id: &str) {
+        let mark = self.marks().get(id).copied().unwrap_or_default();
+        if mark.told.is_none() && mark.ended.is_some_and(|it| it.elapsed() < JUST) {
+            tokio::time::sleep(JUST).await;
+        }
+    }
+
+    fn mark(&self, id: &str, set: impl FnOnce(&mut Mark, Instant)) {
+        let mut marks = self.marks();
+        if marks.len() < LIMIT || marks.contains_key(id) {
+            set(marks.entry(id.to_owned()).or_default(), Instant::now());
+        }
+    }
+
+    fn marks(&self) -> MutexGuard<'_, BTreeMap<String, Mark>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An engine that does not name the signal sent the one that ends.
+fn ends(signal: Option<&str>) -> bool {
+    signal.is_none_or(|it| !MESSAGES.contains(&it.trim_start_matches("SIG")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_end_is_explained_by_a_signal_from_outside() {
+        check("die", false).await;
+        check("kill:9 die", true).await;
+        check("kill:SIGTERM 10s die stop", true).await;
+        check("died stop", true).await;
+        check("kill die", true).await;
+        check("kill:9", true).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_only_spoke_to_the_program_explains_nothing() {
+        check("kill:1 die", false).await;
+        check("kill:SIGHUP die", false).await;
+        check("kill:15 61s die", false).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn own_doing_and_earlier_runs_explain_nothing() {
+        check("own:kill die", false).await;
+        check("own:stop die", false).await;
+        check("kill:9 die start die", false).await;
+        check("kill:9 die destroy", false).await;
+    }
+
+    async fn check(words: &str, expected: bool) {
+        let heard = Interference::default();
+        for word in words.split(' ') {
+            if let Some(seconds) = word.strip_suffix('s').and_then(|it| it.parse().ok()) {
+                tokio::time::advance(Duration::from_secs(seconds)).await;
+                continue;
+            }
+            let (own, word) = word.strip_prefix("own:").map_or((false, word), |it| (true, it));
+            let (action, signal) = word.split_once(':').map_or((word, None), |(a, s)| (a, Some(s)));
+            heard.note("c1", action, signal, own);
+        }
+        assert_eq!(heard.explains("c1"), expected, "{words}");
+        assert!(!heard.explains("c2"), "{words}");
+    }
+}

@@ -1,7 +1,8 @@
 //! What a plan says of nodes that would not, or could hardly, do it.
 
-use colony_api::request::{DeployRequest, Strategy, StrategyKind};
+use colony_api::request::{DeployRequest, SettingsChange, StrategyChange, StrategyKind};
 use colony_api::view::PlanTarget;
+use serde_json::{Value, json};
 
 use crate::support::{Hub, hello};
 
@@ -29,15 +30,54 @@ async fn blue_green_leaves_devices_of_another_make_alone() {
     hub.stop().await;
 }
 
+#[tokio::test]
+async fn settings_are_set_changed_and_cleared_in_the_file() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a"]).await;
+    lo.push().await;
+    let first = json!({
+        "strategy": {"type": "canary", "canary": {"line": "press"}, "steps": [2, "50%"], "soak": "5m"},
+        "onFailure": "stop", "selector": {"hall": "2"}, "replicas": 3,
+        "retry": {"installs": 5, "updates": 2}, "progressDeadline": "15m", "soak": "2m",
+    });
+    let diff = changed(&hub, Some("1.0"), &first, false).await;
+    for line in ["type: canary", "line: press", "- 2", "installs: 5", "replicas: 3", "hall: "] {
+        assert!(diff.contains(line), "{line}: {diff}");
+    }
+    let change =
+        json!({"strategy": {"soak": "1m"}, "clear": ["selector", "replicas", "retry.updates"]});
+    let diff = changed(&hub, None, &change, false).await;
+    for line in [
+        "-      hall: \"2\"",
+        "-    replicas: 3",
+        "-      updates: 2",
+        "-      soak: \"5m\"",
+        "+      soak: \"1m\"",
+    ] {
+        assert!(diff.contains(line), "{line}: {diff}");
+    }
+    assert!(!diff.contains("1.1"), "only settings change, and not the version: {diff}");
+    let all = json!({"clear": ["strategy", "onFailure", "retry", "progressDeadline", "soak"]});
+    let diff = changed(&hub, None, &all, true).await;
+    assert!(diff.contains("-  x-colony-extensions:"), "{diff}");
+    hub.stop().await;
+}
+
+/// Deploys with these settings, and returns how the file changes.
+async fn changed(hub: &Hub, version: Option<&str>, settings: &Value, dry_run: bool) -> String {
+    let settings = serde_json::from_value(settings.clone()).expect("settings");
+    let version = version.map(str::to_owned);
+    let request = DeployRequest { version, settings, dry_run, ..hello("") };
+    let answer = hub.client.deploy(&request).await.expect("a plan");
+    answer.plan.files.iter().map(|it| it.diff.as_str()).collect()
+}
+
 async fn targets(hub: &Hub, version: &str) -> Vec<PlanTarget> {
-    let strategy = Strategy {
-        kind: StrategyKind::BlueGreen,
-        max_unavailable: None,
-        canary: None,
-        soak: None,
-        promote: None,
-    };
-    let dry = DeployRequest { dry_run: true, strategy: Some(strategy), ..hello(version) };
+    let kind = Some(StrategyKind::BlueGreen);
+    let strategy = StrategyChange { kind, ..StrategyChange::default() };
+    let settings = SettingsChange { strategy, ..SettingsChange::default() };
+    let dry = DeployRequest { dry_run: true, settings, ..hello(version) };
     hub.client.deploy(&dry).await.expect("a plan").plan.targets
 }
 

@@ -12,6 +12,7 @@ mod global;
 mod look;
 mod node;
 mod reference;
+mod setting;
 mod site;
 mod token;
 

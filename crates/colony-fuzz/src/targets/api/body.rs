@@ -32,9 +32,8 @@ const REQUESTS: &[Body] = bodies! {
         BatchAnswer Hints HintsQuery SiteLogRequest SiteJoined SiteRenewed GitAccess GitAuth;
     asks: Asks LogRequest LogAnswer LogLine;
     health: NodeReport Readiness PullView;
-    request: DeployRequest Strategy Promote StrategyKind OnFailure SiteAdd Invite RegistryAdd Lint
-        Hold Release ReleaseWhat Steer QuarantineRelease Retry Rollback TokenAdd DeleteQuery
-        EventQuery LogsQuery SiteQuery;
+    request: DeployRequest SiteAdd Invite RegistryAdd Lint Hold Release ReleaseWhat Steer
+        QuarantineRelease Retry Rollback TokenAdd DeleteQuery EventQuery LogsQuery SiteQuery;
     problem: Fenced;
 };
 

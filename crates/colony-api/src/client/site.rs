@@ -30,6 +30,11 @@ impl Client {
         self.post(&["sites", site, "release"], release).await
     }
 
+    /// What the whole fleet waits for.
+    pub async fn fleet_why(&self) -> Result<WhyView, Error> {
+        self.get(&["why"], &()).await
+    }
+
     pub async fn site_why(&self, site: &str) -> Result<WhyView, Error> {
         self.get(&["sites", site, "why"], &()).await
     }

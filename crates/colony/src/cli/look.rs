@@ -50,6 +50,12 @@ pub(crate) struct Logs {
     /// Stay and print what is added
     #[arg(short, long)]
     pub(crate) follow: bool,
+    /// Print control characters, such as colours, also to a terminal
+    ///
+    /// They are replaced there by default: a container can use them to hide
+    /// lines or to write into the clipboard.
+    #[arg(long)]
+    pub(crate) raw: bool,
 }
 
 /// Why is it not running yet, who has to act, and what happens next
@@ -57,9 +63,10 @@ pub(crate) struct Logs {
 #[command(after_help = "Examples:\n  \
     colony why hello\n  \
     colony why hello --site plant-b\n  \
-    colony why --site plant-b                           the site as a whole")]
+    colony why --site plant-b                           the site as a whole\n  \
+    colony why                                          the whole fleet")]
 pub(crate) struct Why {
-    #[arg(required_unless_present = "site")]
+    /// [default: the whole fleet]
     pub(crate) deployment: Option<String>,
     #[arg(long)]
     pub(crate) site: Option<String>,

@@ -58,6 +58,7 @@ fn the_story_can_be_typed() {
         "quarantine list",
         "why hello --site plant-b",
         "why --site plant-b",
+        "why",
         "deployment rollback hello --to 1.0",
         "deployment delete hello --watch",
         "deploy hello --watch --timeout 10m",
@@ -73,6 +74,7 @@ fn the_story_can_be_typed() {
         "release --site plant-b --what removal",
         "repo clone",
         "app lint a b",
+        "logs hello --raw",
         "node retire home/laptop --yes",
         "--socket /run/x.sock hold hello",
     ] {
@@ -126,6 +128,17 @@ fn what_is_wrong_is_said() {
         "invalid value 'soon' for '--timeout <TIME>': expected a time such as 30m, 1h or 7d",
     );
     check("token create ci", "the following required arguments were not provided:");
+}
+
+#[test]
+fn wide_tables_are_refused_where_they_show_no_more() {
+    let check = |line: &str| super::check_format(&operator(line), super::Format::Wide).is_ok();
+    for line in ["status", "deployment show hello", "site list", "node list", "event"] {
+        assert!(check(line), "{line}");
+    }
+    for line in ["why hello", "logs hello", "token list", "app list"] {
+        assert!(!check(line), "{line}");
+    }
 }
 
 #[test]

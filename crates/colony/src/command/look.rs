@@ -58,6 +58,7 @@ async fn follow(
 }
 
 pub(super) async fn logs(client: &Client, args: Logs, out: &mut Out) -> anyhow::Result<u8> {
+    out.set_raw(args.raw);
     let (site, node) = args.node.map(|it| (it.site, it.node)).unzip();
     let query = LogsQuery { site, node, previous: args.previous, lines: Some(args.lines) };
     let view = client.deployment_logs(&args.deployment, &query).await?;
@@ -92,7 +93,8 @@ async fn logs_follow(
         }
         let view = client.deployment_logs(name, query).await?;
         if view.problem.is_none() {
-            out.data(&event::log_lines(fresh(&seen, &view.lines)))?;
+            let added = fresh(&seen, &view.lines).to_vec();
+            out.data(&event::log_lines(&out.clean(&added)?))?;
             seen = view.lines;
         }
     }
@@ -110,7 +112,14 @@ pub(super) async fn why(client: &Client, args: Why, out: &mut Out) -> anyhow::Re
     let view = match (&args.deployment, site) {
         (Some(name), _) => client.deployment_why(name, site).await?,
         (None, Some(site)) => client.site_why(site).await?,
-        (None, None) => anyhow::bail!("name a deployment or a site"),
+        (None, None) => match client.fleet_why().await {
+            Err(error) if error.is_not_found() => {
+                anyhow::bail!(
+                    "this server does not answer for the fleet; name a deployment or a site"
+                )
+            }
+            answer => answer?,
+        },
     };
     out.show(&view, talk::why)?;
     Ok(0)

@@ -29,8 +29,11 @@ pub(crate) fn remarks(plan: &PlanView) -> String {
 pub(crate) fn show(plan: &PlanView, look: &Look) -> String {
     let version = plan.version.as_deref().map(|it| format!(" {it}")).unwrap_or_default();
     let profile = plan.profile.as_deref().map(|it| format!(", profile {it}")).unwrap_or_default();
-    let mut text =
-        format!("{}: {}{version}{profile}: {}\n\n", plan.name, plan.application, summary(plan));
+    let application = match plan.application.as_str() {
+        own if own == plan.name.as_str() => String::new(),
+        other => format!(": {other}"),
+    };
+    let mut text = format!("{}{application}{version}{profile}: {}\n\n", plan.name, summary(plan));
     let rows = plan.targets.iter().map(|it| {
         [place(it), it.action.name().to_owned(), versions(it), or_dash(it.reason.as_deref())]
     });

@@ -63,5 +63,6 @@ pub use config::{
     Choice, Config, Credential, EngineInfo, Facts, PullProgress, Registries, Subject,
 };
 pub use error::Error;
+pub use registry::push::{PushError, Pushed, push_component};
 pub use runtime::Runtime;
 pub use source::{BUILTIN, Fetched, Source};

@@ -24,7 +24,7 @@ use clap_complete::Shell;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub(crate) use app::{AppCommand, RegistryCommand};
+pub(crate) use app::{AppCommand, AppNew, AppPackage, AppPush, RegistryCommand};
 pub(crate) use deploy::Deploy;
 pub(crate) use deployment::{Delete, DeploymentCommand, Retry, Rollback, Steer};
 pub(crate) use global::{Format, Global, Peer};

@@ -41,7 +41,7 @@ pub(crate) use token::TokenCommand;
 pub(crate) enum Operator {
     /// The whole fleet at a glance, and what needs a person
     Status,
-    Deploy(Deploy),
+    Deploy(Box<Deploy>),
     /// Look at deployments, change or delete them
     #[command(subcommand, visible_alias = "deployments")]
     Deployment(DeploymentCommand),

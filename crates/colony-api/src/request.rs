@@ -9,12 +9,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+pub use colony_core::document::{
+    OnFailure, Promote, RetryChange, SettingsChange, StrategyChange, StrategyKind,
+};
+
 /// `POST /api/v1/deployments`: create or change a deployment, by name.
 ///
 /// What is left out stays as it is; for a first deployment it takes the
 /// default.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeployRequest {
     /// The application's id in the catalog.
     pub application: String,
@@ -31,104 +35,21 @@ pub struct DeployRequest {
     /// One node, as `<site>/<node>` or `<node>` with one site; absent: every node that matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
-    /// Labels a node must have.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub selector: BTreeMap<String, String>,
     /// Values by parameter. A text is read as the type the schema wants.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, Value>,
     /// The one that matches the most targets if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub strategy: Option<Strategy>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub on_failure: Option<OnFailure>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub replicas: Option<u32>,
+    /// How it is rolled out, where it may run and what a failure does.
+    #[serde(default, skip_serializing_if = "SettingsChange::is_empty")]
+    pub settings: SettingsChange,
     /// Plan and answer; write nothing.
     #[serde(default)]
     pub dry_run: bool,
     /// Refuse if the plan is no longer the one with this hash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan_hash: Option<String>,
-}
-
-/// In which order the nodes of a site take a revision.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Strategy {
-    #[serde(rename = "type")]
-    pub kind: StrategyKind,
-    /// A count or a percentage: `1`, `25%`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_unavailable: Option<String>,
-    /// Of a canary: who goes first. A count, a percentage, or labels as `line=press,hall=2`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub canary: Option<String>,
-    /// How long all of a step must stay well: `5m`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub soak: Option<String>,
-    /// Whether the next step opens by itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub promote: Option<Promote>,
-}
-
-/// What opens the next step of a rollout.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Promote {
-    Auto,
-    /// An operator has to say so.
-    Manual,
-}
-
-impl Promote {
-    pub fn name(self) -> &'static str {
-        match self {
-            Promote::Auto => "auto",
-            Promote::Manual => "manual",
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum StrategyKind {
-    Rolling,
-    AllAtOnce,
-    Canary,
-    BlueGreen,
-}
-
-/// What happens when the tries of a revision are spent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum OnFailure {
-    Stop,
-    RollbackNode,
-    RollbackSite,
-}
-
-impl OnFailure {
-    pub fn name(self) -> &'static str {
-        match self {
-            OnFailure::Stop => "stop",
-            OnFailure::RollbackNode => "rollback-node",
-            OnFailure::RollbackSite => "rollback-site",
-        }
-    }
-}
-
-impl StrategyKind {
-    pub fn name(self) -> &'static str {
-        match self {
-            StrategyKind::Rolling => "rolling",
-            StrategyKind::AllAtOnce => "all-at-once",
-            StrategyKind::Canary => "canary",
-            StrategyKind::BlueGreen => "blue-green",
-        }
-    }
 }
 
 /// `POST /api/v1/sites`

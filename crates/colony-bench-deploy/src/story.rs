@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
-use colony_api::request::{DeleteQuery, DeployRequest, EventQuery, Strategy};
+use colony_api::request::{DeleteQuery, DeployRequest, EventQuery, SettingsChange, StrategyChange};
 use colony_api::view::EventView;
 use colony_api::{Client, EventStream, Signal};
 
@@ -62,13 +62,13 @@ impl Story {
     /// The same with a strategy, which later deploys keep.
     pub(crate) async fn deploy_by(
         &mut self,
-        strategy: Strategy,
+        strategy: StrategyChange,
         name: &str,
         version: &str,
         node: &str,
     ) -> anyhow::Result<Times> {
-        let strategy = Some(strategy);
-        self.ask(name, DeployRequest { strategy, ..request(name, version, node) }).await
+        let settings = SettingsChange { strategy, ..SettingsChange::default() };
+        self.ask(name, DeployRequest { settings, ..request(name, version, node) }).await
     }
 
     async fn ask(&mut self, name: &str, request: DeployRequest) -> anyhow::Result<Times> {

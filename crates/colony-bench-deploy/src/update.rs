@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use colony_api::request::{Promote, Strategy, StrategyKind};
+use colony_api::request::{Promote, StrategyChange, StrategyKind};
 
 use crate::clock::{self, Samples};
 use crate::engine::{Engine, NETWORK};
@@ -63,13 +63,12 @@ pub(crate) async fn measure(
 }
 
 /// What is staged takes over as soon as it is well.
-fn blue_green() -> Strategy {
-    Strategy {
-        kind: StrategyKind::BlueGreen,
-        max_unavailable: None,
-        canary: None,
-        soak: Some("0s".to_owned()),
+fn blue_green() -> StrategyChange {
+    StrategyChange {
+        kind: Some(StrategyKind::BlueGreen),
+        soak: "0s".parse().ok(),
         promote: Some(Promote::Auto),
+        ..StrategyChange::default()
     }
 }
 

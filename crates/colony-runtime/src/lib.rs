@@ -68,5 +68,6 @@ pub use config::{
 };
 pub use error::Error;
 pub use logs::{LogEntry, LogPage, LogQuery};
+pub use registry::push::{PushError, Pushed, push_component};
 pub use runtime::Runtime;
 pub use source::{BUILTIN, Fetched, Source};

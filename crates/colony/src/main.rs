@@ -25,9 +25,10 @@ mod log;
 mod output;
 mod role;
 mod show;
+mod terminal;
 mod tool;
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -45,10 +46,18 @@ fn main() -> ExitCode {
     match tool::run(tool) {
         Ok(code) => code,
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "colony: {error:#}");
+            complain(&format!("colony: {error:#}"));
             ExitCode::FAILURE
         }
     }
+}
+
+/// Part of an error may be what a server answered.
+fn complain(text: &str) {
+    let mut stderr = std::io::stderr();
+    let text = if stderr.is_terminal() { terminal::printable(text) } else { text.to_owned() };
+    // Nobody may be listening.
+    let _ = writeln!(stderr, "{text}");
 }
 
 /// Help and version are answers; everything else is a mistake of who typed.

@@ -1,40 +1,76 @@
-//! `colony config show`: every setting, and where it came from. Secrets inside of
-//! addresses are not shown.
+//! `colony config show`: every setting, and where it came from.
+//!
+//! A setting of a role that runs with the same data directory is shown as that
+//! role took it when it was started; others as a role started here would.
 
-use std::io::Write;
-use std::process::ExitCode;
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
 
-use crate::config::Config;
+use crate::config::running::{Running, Setting, settings};
+use crate::config::{Config, keys};
 
-pub(crate) fn config(config: &Config) -> anyhow::Result<ExitCode> {
-    let mut out = std::io::stdout().lock();
-    let widest = |column: fn(&Line) -> &str, lines: &[Line]| {
-        lines.iter().map(|it| column(it).len()).max().unwrap_or(0)
+/// Which roles use a setting, by the first part of its name.
+const USERS: &[(&str, &[&str])] = &[
+    ("central", &["up", "central"]),
+    ("local", &["up", "local"]),
+    ("node", &["up", "node"]),
+    ("git", &["up", "central", "local"]),
+    ("data", &["up", "central", "local", "node"]),
+    ("log", &["up", "central", "local", "node"]),
+];
+
+/// A line of `config show`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Row {
+    #[serde(flatten)]
+    setting: Setting,
+    /// The running role that uses the value.
+    role: Option<String>,
+    help: String,
+}
+
+/// All settings, in order.
+pub(crate) fn rows(config: &Config) -> anyhow::Result<Vec<Row>> {
+    let mut running = Vec::new();
+    for role in ["up", "central", "local", "node"] {
+        running.extend(Running::find(&config.data(), role)?.map(|it| (role, it)));
+    }
+    let row = |setting: Setting| -> anyhow::Result<Row> {
+        let taken = users(&setting.name).iter().find_map(|role| {
+            let (_, all) = running.iter().find(|it| it.0 == *role)?;
+            Some((*role, all.iter().find(|it| it.name == setting.name)?.clone()))
+        });
+        let help = keys::find(&setting.name).context("every setting is listed")?.help.to_owned();
+        Ok(match taken {
+            Some((role, setting)) => Row { setting, role: Some(role.to_owned()), help },
+            None => Row { setting, role: None, help },
+        })
     };
-    let lines: Vec<Line> = config.all().map(Line::of).collect();
-    let (names, values) = (widest(|it| it.name, &lines), widest(|it| &it.value, &lines));
-    for Line { name, value, origin, help } in &lines {
-        writeln!(out, "{name:names$}  {value:values$}  {origin:22}  {help}")?;
-    }
-    Ok(ExitCode::SUCCESS)
+    settings(config).map(row).collect()
 }
 
-struct Line {
-    name: &'static str,
-    value: String,
-    origin: String,
-    help: &'static str,
+fn users(name: &str) -> &'static [&'static str] {
+    let group = name.split('.').next().unwrap_or_default();
+    USERS.iter().find(|it| it.0 == group).map_or(&[], |it| it.1)
 }
 
-impl Line {
-    fn of(
-        (key, value, origin): (&'static crate::config::keys::Key, &str, &crate::config::Origin),
-    ) -> Line {
-        let value = if value.is_empty() { "-" } else { value };
-        // An address may hold a login.
-        let (value, origin) = (colony_wfm::login::masked(value), origin.to_string());
-        Line { name: key.name, value, origin, help: key.help }
-    }
+/// The rows as aligned columns.
+pub(crate) fn table(rows: &[Row]) -> String {
+    let header = ["SETTING", "VALUE", "FROM", "ROLE", "MEANS"].map(str::to_owned);
+    let dash = |it: &str| if it.is_empty() { "-".to_owned() } else { it.to_owned() };
+    let row = |it: &Row| {
+        let Setting { name, value, origin } = &it.setting;
+        let role = it.role.as_deref().unwrap_or_default();
+        [name.clone(), dash(value), origin.clone(), dash(role), it.help.clone()]
+    };
+    let lines: Vec<[String; 5]> = std::iter::once(header).chain(rows.iter().map(row)).collect();
+    let widths: Vec<usize> =
+        (0..5).map(|at| lines.iter().map(|it| it[at].chars().count()).max().unwrap_or(0)).collect();
+    let line = |cells: &[String; 5]| {
+        let cells = cells.iter().zip(&widths).map(|(it, width)| format!("{it:width$}"));
+        format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
+    };
+    lines.iter().map(line).collect()
 }
 
 #[cfg(test)]
@@ -42,17 +78,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_inside_of_addresses_are_not_shown() {
-        check("git.url", "https://ana:hunter2@h/r.git", "https://***@h/r.git");
-        check("central.database", "postgres://c:hunter2@db/c", "postgres://c:***@db/c");
-        check("node.labels", "a=b,c=d", "a=b,c=d");
+    fn a_running_role_is_shown_with_its_own_settings() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let data = || ("data", "data", Some(dir.path().display().to_string()));
+        let listen = ("central.listen", "listen", Some("0.0.0.0:1".to_owned()));
+        let central = Config::load(None, |_| None, &[data(), listen]).expect("it loads");
+        let here = Config::load(None, |_| None, &[data()]).expect("it loads");
+        check(&here, "central.listen", "127.0.0.1:7443 default -");
+        let running = Running::record("central", &central).expect("writable");
+        check(&here, "central.listen", "0.0.0.0:1 --listen central");
+        check(&here, "git.branch", "main default central");
+        check(&here, "node.engine", "auto default -");
+        drop(running);
+        check(&here, "central.listen", "127.0.0.1:7443 default -");
     }
 
     #[track_caller]
-    fn check(name: &'static str, value: &str, expected: &str) {
-        let flags = [(name, "flag", Some(value.to_owned()))];
-        let config = Config::load(None, |_| None, &flags).expect("it loads");
-        let line = config.all().map(Line::of).find(|it| it.name == name).expect("a setting");
-        assert_eq!(line.value, expected);
+    fn check(config: &Config, name: &str, expected: &str) {
+        let rows = rows(config).expect("readable");
+        let row = rows.iter().find(|it| it.setting.name == name).expect("a setting");
+        let Setting { value, origin, .. } = &row.setting;
+        let role = row.role.as_deref().unwrap_or("-");
+        assert_eq!(format!("{value} {origin} {role}"), expected);
+        let line = table(&rows).lines().find(|it| it.starts_with(name)).map(str::to_owned);
+        let words =
+            line.map(|it| it.split_whitespace().skip(1).take(3).collect::<Vec<_>>().join(" "));
+        assert_eq!(words.as_deref(), Some(expected));
     }
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 
 use crate::config::Config;
+use crate::config::running::Running;
 use crate::role::{self, NodeArgs};
 use crate::{log, show};
 
@@ -93,6 +94,10 @@ struct NodeTool {
 #[derive(Debug, Subcommand)]
 enum ConfigCommand {
     /// Every setting, its value and where that came from
+    ///
+    /// Settings of a role that runs with this data directory are those it was
+    /// started with; ROLE names it. Others are as a role started here would
+    /// take them.
     Show,
 }
 
@@ -117,15 +122,23 @@ pub(crate) fn run(tool: Tool) -> anyhow::Result<ExitCode> {
     let config = tool.config()?;
     match tool.command {
         #[cfg(feature = "site")]
-        Command::Role(role) => start(&config, role.run(&config)),
+        Command::Role(role) => start(&config, role.name(), role.run(&config)),
         #[cfg(feature = "site")]
         Command::Node(NodeTool { command: Some(command), .. }) => {
             operate(crate::cli::Operator::Node(command), &tool.global)
         }
-        Command::Node(node) => start(&config, role::run_node(&config, &node.run)),
+        Command::Node(node) => start(&config, Some("node"), role::run_node(&config, &node.run)),
         #[cfg(feature = "site")]
         Command::Operator(command) => operate(command, &tool.global),
-        Command::Config(ConfigCommand::Show) => show::config(&config),
+        #[cfg(feature = "site")]
+        Command::Config(ConfigCommand::Show) => {
+            crate::cli::show(&tool.global, &show::rows(&config)?, |it, _| show::table(it))
+        }
+        #[cfg(not(feature = "site"))]
+        Command::Config(ConfigCommand::Show) => {
+            crate::say(show::table(&show::rows(&config)?).trim_end());
+            Ok(ExitCode::SUCCESS)
+        }
         #[cfg(feature = "site")]
         Command::Completion { shell } => {
             use clap::CommandFactory;
@@ -137,9 +150,13 @@ pub(crate) fn run(tool: Tool) -> anyhow::Result<ExitCode> {
 /// Runs a role. One thread is enough: work waits for others most of the time.
 fn start(
     config: &Config,
+    name: Option<&str>,
     role: impl Future<Output = anyhow::Result<()>>,
 ) -> anyhow::Result<ExitCode> {
     log::start(config)?;
+    // The role does its work also where nobody can look its settings up.
+    let recorded = name.map(|it| Running::record(it, config)).transpose();
+    let _running = recorded.inspect_err(|it| tracing::warn!("{it:#}")).ok();
     runtime()?.block_on(role)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use colony_margo::problem::FieldError;
+
 use crate::Problem;
 
 /// What went wrong with a request.
@@ -66,27 +68,32 @@ struct Told<'a>(&'a Problem);
 impl fmt::Display for Told<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Problem { title, status, detail, errors, .. } = self.0;
+        let said: Vec<&str> = errors.iter().map(|it| it.message.as_str()).collect();
+        // The fields say the same, and where it is.
+        let repeated = detail.as_ref().is_some_and(|it| *it == said.join("; "));
         match detail.as_deref().unwrap_or(title) {
+            _ if repeated => return f.write_str(&listed(errors).join("\n")),
             "" => write!(f, "the server answered {status}")?,
             sentence => f.write_str(sentence)?,
         }
         if *status == 401 {
             f.write_str(" (give a token with --token, COLONY_TOKEN or a context)")?;
         }
-        for error in errors {
-            match error.field.as_str() {
-                "" => write!(f, "\n  {}", error.message)?,
-                field => write!(f, "\n  {field}: {}", error.message)?,
-            }
-        }
-        Ok(())
+        listed(errors).iter().try_for_each(|it| write!(f, "\n  {it}"))
     }
+}
+
+/// What is wrong, by field.
+fn listed(errors: &[FieldError]) -> Vec<String> {
+    let line = |it: &FieldError| match it.field.as_str() {
+        "" => it.message.clone(),
+        field => format!("{field}: {}", it.message),
+    };
+    errors.iter().map(line).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use colony_margo::problem::FieldError;
-
     use super::*;
 
     #[test]
@@ -96,6 +103,11 @@ mod tests {
             Problem::about_blank(422).detail("2 parameters are wrong"),
             &[("port", "70000 is above 65535"), ("", "greeting is unknown")],
             "2 parameters are wrong\n  port: 70000 is above 65535\n  greeting is unknown",
+        );
+        check(
+            Problem::about_blank(422).detail("70000 is above 65535; greeting is unknown"),
+            &[("port", "70000 is above 65535"), ("", "greeting is unknown")],
+            "port: 70000 is above 65535\ngreeting is unknown",
         );
         check(Problem::about_blank(404), &[], "Not Found");
         check(

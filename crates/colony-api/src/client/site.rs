@@ -35,6 +35,7 @@ impl Client {
         self.post(&["sites", site, "release"], release).await
     }
 
+    /// What the whole fleet waits for.
     pub async fn fleet_why(&self) -> Result<WhyView, Error> {
         self.get(&["why"], &()).await
     }

@@ -18,6 +18,9 @@ pub struct ApplicationView {
     pub description: Option<String>,
     /// The newest first.
     pub versions: Vec<String>,
+    /// The version that is deployed if none is named: the newest release.
+    #[serde(default)]
+    pub latest: String,
     pub registry: String,
     #[schema(value_type = u64)]
     pub at: Wall,

@@ -92,6 +92,7 @@ async fn entry(
         id: id.to_owned(),
         name: head.name.clone(),
         description: found.description.metadata.description.clone(),
+        latest: head.version.clone(),
         versions,
         registry: head.registry.clone(),
         at: head.at,

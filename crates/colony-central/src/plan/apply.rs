@@ -30,12 +30,8 @@ pub(crate) async fn apply(
     dry_run: bool,
     expected: Option<&str>,
 ) -> Result<DeployAnswer, Fault> {
-    if let Some(expected) = expected.filter(|it| *it != plan.view.hash) {
-        let detail = format!(
-            "Git changed after the plan {expected} was made; run the command again to see the \
-             plan {}",
-            plan.view.hash
-        );
+    if expected.is_some_and(|it| it != plan.view.hash) {
+        let detail = "Git or the fleet changed meanwhile; run the command again";
         return Err(Kind::PlanChanged.problem(detail).into());
     }
     if dry_run || (plan.edits.is_empty() && plan.commands.is_empty()) {

@@ -154,11 +154,8 @@ async fn version_for(
 
 fn changes_other(request: &DeployRequest) -> bool {
     !request.parameters.is_empty()
-        || !request.selector.is_empty()
+        || !request.settings.is_empty()
         || request.node.is_some()
-        || request.strategy.is_some()
-        || request.on_failure.is_some()
-        || request.replicas.is_some()
         || request.profile.is_some()
 }
 

@@ -2,7 +2,6 @@
 //! right; nothing changes.
 
 use colony_api::request::{DeployRequest, Lint, SiteAdd};
-use colony_api::request::{Strategy, StrategyKind};
 use http::Method;
 use serde_json::json;
 
@@ -52,17 +51,32 @@ async fn parameters_and_settings_are_refused_with_their_field() {
     let mut unknown = hello("1.0");
     unknown.parameters.insert("colour".to_owned(), json!("red"));
     check(&hub, unknown, "parameter `colour` does not exist; expected one of").await;
-    let strategy = Strategy {
-        kind: StrategyKind::Rolling,
-        max_unavailable: Some("0".to_owned()),
-        canary: None,
-        soak: None,
-        promote: None,
-    };
-    let strategy = DeployRequest { strategy: Some(strategy), ..hello("1.0") };
-    check(&hub, strategy, "expected a number of nodes from 1").await;
-    let replicas = DeployRequest { replicas: Some(0), ..hello("1.0") };
-    check(&hub, replicas, "expected a number from 1 to 100000").await;
+    for (settings, expected) in [
+        (json!({"replicas": 0}), "expected a number from 1 to 100000"),
+        (json!({"strategy": {"maxUnavailable": "0"}}), "expected a number of nodes from 1"),
+        (json!({"strategy": {"soak": "5x"}}), "`5x`: expected a duration such as `30s`"),
+        (json!({"soak": "169h"}), "expected at most 168h"),
+        (json!({"sook": "5m"}), "unknown field `sook`"),
+        (json!({"clear": ["labels"]}), "expected one of strategy, strategy.maxUnavailable"),
+        (
+            json!({"strategy": {"soak": "5m"}}),
+            "has no meaning for rolling; expected no `soak`, or type `canary` or `blue-green`",
+        ),
+        (
+            json!({"strategy": {"type": "blue-green", "steps": [1]}}),
+            "has no meaning for blue-green; expected no `steps`, or type `canary`",
+        ),
+        (json!({"progressDeadline": "0s"}), "expected at least 1s"),
+        (json!({"retry": {"installs": 101}}), "expected a number from 1 to 100"),
+    ] {
+        let body = json!({"application": "hello", "settings": settings}).to_string();
+        let answer = hub.send(Method::POST, "/api/v1/deployments", &body).await;
+        let text = String::from_utf8_lossy(&answer.body).into_owned();
+        assert!(answer.status.is_client_error() && text.contains(expected), "{body}: {text}");
+    }
+    let old = json!({"application": "hello", "replicas": 2}).to_string();
+    let answer = hub.send(Method::POST, "/api/v1/deployments", &old).await;
+    assert!(answer.status.is_client_error(), "a field that is not known is not ignored");
     hub.stop().await;
 }
 
@@ -89,7 +103,7 @@ async fn a_plan_that_changed_since_it_was_shown_is_not_applied() {
     assert!(!plan.accepted && plan.plan.has_changes());
 
     let other = DeployRequest { plan_hash: Some(plan.plan.hash.clone()), ..hello("1.1") };
-    check(&hub, other, "run the command again").await;
+    check(&hub, other, "Git or the fleet changed meanwhile; run the command again").await;
     let same = DeployRequest { plan_hash: Some(plan.plan.hash), ..hello("1.0") };
     assert!(hub.client.deploy(&same).await.expect("a plan").accepted);
     hub.stop().await;

@@ -1,7 +1,8 @@
 //! Plans over the wire, and what the site does then.
 
-use colony_api::request::{DeployRequest, Rollback, Strategy, StrategyKind};
+use colony_api::request::{DeployRequest, Rollback, SettingsChange, StrategyChange, StrategyKind};
 use colony_api::view::{PlanTarget, PlanView};
+use serde_json::{Value, json};
 
 use crate::support::{Hub, hello};
 
@@ -42,13 +43,13 @@ async fn lowered_replicas_and_another_selector_list_the_removals() {
     hub.deploy("1.0").await;
     lo.follow().await;
 
-    let fewer = DeployRequest { replicas: Some(1), ..change() };
+    let fewer = DeployRequest { settings: settings(json!({"replicas": 1})), ..change() };
     let plan = planned(&hub, &fewer).await;
     check(&plan.targets, "b remove 1.0, c remove 1.0, a unchanged 1.0");
     assert!(plan.touches_running(), "a person is asked");
     assert_eq!(plan.settings.len(), 1);
-    let selector = [("line".to_owned(), "paint".to_owned())].into();
-    let other = DeployRequest { selector, ..change() };
+    let selector = settings(json!({"selector": {"line": "paint"}}));
+    let other = DeployRequest { settings: selector, ..change() };
     check(&planned(&hub, &other).await.targets, "a remove 1.0, b unchanged 1.0, c unchanged 1.0");
 
     hub.client.deploy(&fewer).await.expect("a plan");
@@ -63,8 +64,8 @@ async fn plan_that_can_run_nowhere_is_not_committed() {
     let dir = tempfile::tempdir().expect("a folder");
     let hub = Hub::start(dir.path()).await;
     let _lo = hub.site(&["a"]).await;
-    let selector = [("line".to_owned(), "press".to_owned())].into();
-    let request = DeployRequest { selector, ..hello("1.0") };
+    let selector = settings(json!({"selector": {"line": "press"}}));
+    let request = DeployRequest { settings: selector, ..hello("1.0") };
     let refusal = planned(&hub, &request).await.refusal.expect("refused");
     let reason = "no node can run hello, so nothing was changed: home: no node fits: \
                   a needs label line=press, device has no such label";
@@ -81,7 +82,7 @@ async fn site_that_is_added_takes_the_parameters_over() {
     let dir = tempfile::tempdir().expect("a folder");
     let hub = Hub::start(dir.path()).await;
     let mut lo = hub.site(&["a"]).await;
-    let parameters = [("greeting".to_owned(), serde_json::json!("Moin"))].into();
+    let parameters = [("greeting".to_owned(), json!("Moin"))].into();
     let first = DeployRequest { parameters, ..hello("1.0") };
     hub.client.deploy(&first).await.expect("a plan");
     lo.follow().await;
@@ -93,7 +94,7 @@ async fn site_that_is_added_takes_the_parameters_over() {
     check_parameters(&plan, "plant-b greeting -→\"Moin\"");
     assert!(plan.files[0].diff.contains("Moin"), "{:?}", plan.files);
 
-    let parameters = [("greeting".to_owned(), serde_json::json!("Hi"))].into();
+    let parameters = [("greeting".to_owned(), json!("Hi"))].into();
     let both = DeployRequest { parameters, sites: vec!["home".to_owned()], ..change() };
     check_parameters(&planned(&hub, &both).await, "home greeting \"Moin\"→\"Hi\"");
     hub.stop().await;
@@ -137,15 +138,58 @@ fn check_parameters(plan: &PlanView, expected: &str) {
     assert_eq!(text.collect::<Vec<_>>().join(", "), expected);
 }
 
+fn settings(value: Value) -> SettingsChange {
+    serde_json::from_value(value).expect("settings")
+}
+
+#[tokio::test]
+async fn settings_are_set_changed_and_cleared_in_the_file() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a"]).await;
+    lo.push().await;
+    let first = json!({
+        "strategy": {"type": "canary", "canary": {"line": "press"}, "steps": [2, "50%"], "soak": "5m"},
+        "onFailure": "stop", "selector": {"hall": "2"}, "replicas": 3,
+        "retry": {"installs": 5, "updates": 2}, "progressDeadline": "15m", "soak": "2m",
+    });
+    let diff = changed(&hub, Some("1.0"), &first, false).await;
+    for line in ["type: canary", "line: press", "- 2", "installs: 5", "replicas: 3", "hall: "] {
+        assert!(diff.contains(line), "{line}: {diff}");
+    }
+    let change =
+        json!({"strategy": {"soak": "1m"}, "clear": ["selector", "replicas", "retry.updates"]});
+    let diff = changed(&hub, None, &change, false).await;
+    for line in [
+        "-      hall: \"2\"",
+        "-    replicas: 3",
+        "-      updates: 2",
+        "-      soak: \"5m\"",
+        "+      soak: \"1m\"",
+    ] {
+        assert!(diff.contains(line), "{line}: {diff}");
+    }
+    assert!(!diff.contains("1.1"), "only settings change, and not the version: {diff}");
+    let all = json!({"clear": ["strategy", "onFailure", "retry", "progressDeadline", "soak"]});
+    let diff = changed(&hub, None, &all, true).await;
+    assert!(diff.contains("-  x-colony-extensions:"), "{diff}");
+    hub.stop().await;
+}
+
+/// Deploys with these settings, and returns how the file changes.
+async fn changed(hub: &Hub, version: Option<&str>, settings: &Value, dry_run: bool) -> String {
+    let settings = serde_json::from_value(settings.clone()).expect("settings");
+    let version = version.map(str::to_owned);
+    let request = DeployRequest { version, settings, dry_run, ..hello("") };
+    let answer = hub.client.deploy(&request).await.expect("a plan");
+    answer.plan.files.iter().map(|it| it.diff.as_str()).collect()
+}
+
 async fn targets(hub: &Hub, version: &str) -> Vec<PlanTarget> {
-    let strategy = Strategy {
-        kind: StrategyKind::BlueGreen,
-        max_unavailable: None,
-        canary: None,
-        soak: None,
-        promote: None,
-    };
-    let dry = DeployRequest { dry_run: true, strategy: Some(strategy), ..hello(version) };
+    let kind = Some(StrategyKind::BlueGreen);
+    let strategy = StrategyChange { kind, ..StrategyChange::default() };
+    let settings = SettingsChange { strategy, ..SettingsChange::default() };
+    let dry = DeployRequest { dry_run: true, settings, ..hello(version) };
     hub.client.deploy(&dry).await.expect("a plan").plan.targets
 }
 

@@ -5,9 +5,14 @@
 //! them. `wire` derives the document one node is sent: the same workload,
 //! addressed to that node, with colony's own settings reduced to the attempt.
 
+mod change;
+mod choice;
 mod facts;
+#[cfg(feature = "schema")]
+mod schema;
 mod settings;
 mod strategy;
+mod text;
 
 use std::time::Duration;
 
@@ -17,9 +22,12 @@ use serde_json::{Map, Value, json};
 use colony_margo::yaml::{self, Cursor, Limits};
 use colony_margo::{ApplicationDeployment, DeviceTarget, Digest, Finding, Findings, canonical};
 
+pub use change::{RetryChange, SettingName, SettingsChange, StrategyChange};
+pub use choice::Choice;
 pub use facts::FileFacts;
 pub use settings::{OnFailure, Settings};
-pub use strategy::{BlueGreen, Canary, Gate, Promote, Strategy, Subset, Unavailable};
+pub use strategy::{BlueGreen, Canary, Gate, Promote, Strategy, StrategyKind, Subset, Unavailable};
+pub use text::SettingDuration;
 
 use crate::attempt::Revision;
 use crate::id::{BlobId, DeploymentId, DeploymentName, GitRevision, NodeName, SiteName};

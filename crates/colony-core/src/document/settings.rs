@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use colony_margo::yaml::Cursor;
 
+use super::Choice;
+use super::choice::choice;
 use super::strategy::{Strategy, Unavailable};
+use super::text::SettingDuration;
 
 /// How a deployment is rolled out and what a failure does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,12 +30,16 @@ pub struct Settings {
     pub follow: Option<String>,
 }
 
-/// What happens when the tries of a revision are spent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnFailure {
-    Stop,
-    RollbackNode,
-    RollbackSite,
+choice! {
+    /// What happens when the tries of a revision are spent.
+    pub enum OnFailure {
+        /// Everything stays as it is and waits for an operator
+        Stop = "stop",
+        /// Nodes that failed go back
+        RollbackNode = "rollback-node",
+        /// The whole site goes back, and refuses the version until it is released
+        RollbackSite = "rollback-site",
+    }
 }
 
 impl Default for Settings {
@@ -51,8 +58,6 @@ impl Default for Settings {
     }
 }
 
-const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
-
 impl Settings {
     /// The keys of the block, as `docs/deployment-settings.md` lists them.
     pub const KEYS: &[&str] = &[
@@ -69,6 +74,10 @@ impl Settings {
     pub const STRATEGY_KEYS: &[&str] = Strategy::KEYS;
     /// The keys below `retry`.
     pub const RETRY_KEYS: &[&str] = &["installs", "updates"];
+    /// The most nodes `replicas` may ask for.
+    pub const MOST_REPLICAS: u32 = 100_000;
+    /// The most tries `retry` may allow.
+    pub const MOST_TRIES: u32 = 100;
 
     /// Reads the block; adds a finding for everything that is wrong with it.
     pub(super) fn read(own: &Cursor<'_>) -> Option<Settings> {
@@ -78,9 +87,10 @@ impl Settings {
         let tries = |key: &str, default| optional(retry.as_ref(), key, default, read_tries);
         let own = Some(own);
         let strategy = optional(own, "strategy", default.strategy, super::strategy::read);
-        let on_failure = optional(own, "onFailure", default.on_failure, read_on_failure);
+        let on_failure = optional(own, "onFailure", default.on_failure, read_choice);
         let selector = optional(own, "selector", default.selector, read_selector);
-        let replicas = optional(own, "replicas", None, |it| read_count(it, 100_000).map(Some));
+        let most = Settings::MOST_REPLICAS;
+        let replicas = optional(own, "replicas", None, |it| read_count(it, most).map(Some));
         let install_tries = tries("installs", default.install_tries);
         let update_tries = tries("updates", default.update_tries);
         let progress_deadline =
@@ -114,12 +124,9 @@ pub(super) fn optional<'a, T>(
     parent.and_then(|it| it.field(key)).map_or(Some(default), |it| read(&it))
 }
 
-fn read_on_failure(place: &Cursor<'_>) -> Option<OnFailure> {
-    Some(match place.one_of(&["stop", "rollback-node", "rollback-site"])? {
-        "stop" => OnFailure::Stop,
-        "rollback-node" => OnFailure::RollbackNode,
-        _ => OnFailure::RollbackSite,
-    })
+/// One of the names of a setting.
+pub(super) fn read_choice<T: Choice>(place: &Cursor<'_>) -> Option<T> {
+    T::named(place.one_of(T::NAMES)?)
 }
 
 pub(super) fn read_selector(place: &Cursor<'_>) -> Option<BTreeMap<String, String>> {
@@ -129,7 +136,7 @@ pub(super) fn read_selector(place: &Cursor<'_>) -> Option<BTreeMap<String, Strin
 }
 
 fn read_tries(place: &Cursor<'_>) -> Option<u32> {
-    read_count(place, 100)
+    read_count(place, Settings::MOST_TRIES)
 }
 
 fn read_count(place: &Cursor<'_>, limit: u32) -> Option<u32> {
@@ -140,7 +147,7 @@ fn read_count(place: &Cursor<'_>, limit: u32) -> Option<u32> {
 
 pub(super) fn read_duration(place: &Cursor<'_>) -> Option<Duration> {
     let duration = place.duration()?;
-    if duration > LONGEST {
+    if duration > SettingDuration::LONGEST {
         return place.mismatch("at most 168h");
     }
     Some(duration)

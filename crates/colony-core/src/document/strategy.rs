@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use colony_margo::yaml::{Cursor, Value};
 
-use super::settings::{Settings, optional, read_duration, read_selector};
+use super::Choice;
+use super::choice::choice;
+use super::settings::{Settings, optional, read_choice, read_duration, read_selector};
+use super::text;
 
 /// In which order the nodes of a site take a revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,11 +45,28 @@ pub struct Gate {
     pub promote: Promote,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Promote {
-    Auto,
-    /// An operator has to say so.
-    Manual,
+choice! {
+    /// What opens the next step of a rollout.
+    pub enum Promote {
+        /// The next step opens by itself
+        Auto = "auto",
+        /// An operator opens it with `colony deployment promote`
+        Manual = "manual",
+    }
+}
+
+choice! {
+    /// The kinds of strategies.
+    pub enum StrategyKind {
+        /// A few nodes at a time; the first failure stops the rest
+        Rolling = "rolling",
+        /// Any number of nodes at a time
+        AllAtOnce = "all-at-once",
+        /// A few nodes first, then the rest
+        Canary = "canary",
+        /// Beside the old version everywhere, then in its place
+        BlueGreen = "blue-green",
+    }
 }
 
 /// Which nodes go first.
@@ -67,10 +87,26 @@ pub enum Unavailable {
 impl Strategy {
     /// The keys below `strategy`, as `docs/deployment-settings.md` lists them.
     pub const KEYS: &[&str] = &["type", "maxUnavailable", "canary", "steps", "soak", "promote"];
-    pub const TYPES: &[&str] = &["rolling", "all-at-once", "canary", "blue-green"];
+    /// How many steps a canary may have between its first nodes and all.
+    pub const MOST_STEPS: usize = 20;
+}
+
+impl StrategyKind {
+    /// The keys that mean something for this kind, besides `type`.
+    pub fn keys(self) -> &'static [&'static str] {
+        match self {
+            StrategyKind::Rolling => &["maxUnavailable"],
+            StrategyKind::AllAtOnce => &[],
+            StrategyKind::Canary => &["maxUnavailable", "canary", "steps", "soak", "promote"],
+            StrategyKind::BlueGreen => &["maxUnavailable", "soak", "promote"],
+        }
+    }
 }
 
 impl Unavailable {
+    /// The largest count a setting may name.
+    pub const MOST: u32 = 100_000;
+
     /// How many of `total` nodes; at least one, or nothing would ever move.
     pub fn of(self, total: usize) -> u32 {
         let total = u64::try_from(total).unwrap_or(u64::MAX);
@@ -84,19 +120,19 @@ impl Unavailable {
 
 pub(super) fn read(place: &Cursor<'_>) -> Option<Strategy> {
     place.refuse_unknown_keys(Settings::STRATEGY_KEYS);
-    let kind = place.required("type")?.one_of(Strategy::TYPES)?;
+    let kind: StrategyKind = read_choice(&place.required("type")?)?;
     refuse_foreign_keys(place, kind);
     let one = Unavailable::Count(1);
     match kind {
-        "all-at-once" => Some(Strategy::AllAtOnce),
-        "canary" => read_canary(place).map(Strategy::Canary),
-        "blue-green" => {
+        StrategyKind::AllAtOnce => Some(Strategy::AllAtOnce),
+        StrategyKind::Canary => read_canary(place).map(Strategy::Canary),
+        StrategyKind::BlueGreen => {
             let gate = read_gate(place);
             let limit =
                 optional(Some(place), "maxUnavailable", None, |it| read_share(it).map(Some));
             Some(Strategy::BlueGreen(BlueGreen { gate: gate?, max_unavailable: limit? }))
         }
-        _ => {
+        StrategyKind::Rolling => {
             let limit = optional(Some(place), "maxUnavailable", one, read_share);
             Some(Strategy::Rolling { max_unavailable: limit? })
         }
@@ -104,16 +140,13 @@ pub(super) fn read(place: &Cursor<'_>) -> Option<Strategy> {
 }
 
 /// A key that means nothing for this kind of rollout is a mistake.
-fn refuse_foreign_keys(place: &Cursor<'_>, kind: &str) {
-    let known: &[&str] = match kind {
-        "all-at-once" => &[],
-        "canary" => &["maxUnavailable", "canary", "steps", "soak", "promote"],
-        "blue-green" => &["maxUnavailable", "soak", "promote"],
-        _ => &["maxUnavailable"],
-    };
-    for key in Strategy::KEYS.iter().filter(|it| **it != "type" && !known.contains(it)) {
+fn refuse_foreign_keys(place: &Cursor<'_>, kind: StrategyKind) {
+    for key in Strategy::KEYS.iter().filter(|it| **it != "type" && !kind.keys().contains(it)) {
         if let Some(found) = place.field(key) {
-            found.error(format!("has no meaning for {kind}"), format!("no `{key}`"));
+            let fitting = StrategyKind::ALL.iter().filter(|it| it.keys().contains(key));
+            let fitting: Vec<String> = fitting.map(|it| format!("`{it}`")).collect();
+            let expected = format!("no `{key}`, or type {}", fitting.join(" or "));
+            found.error(format!("has no meaning for {kind}"), expected);
         }
     }
 }
@@ -130,10 +163,7 @@ fn read_canary(place: &Cursor<'_>) -> Option<Canary> {
 
 fn read_gate(place: &Cursor<'_>) -> Option<Gate> {
     let soak = optional(Some(place), "soak", Duration::from_secs(60), read_duration);
-    let promote = optional(Some(place), "promote", Promote::Auto, |it| {
-        let text = it.one_of(&["auto", "manual"])?;
-        Some(if text == "manual" { Promote::Manual } else { Promote::Auto })
-    });
+    let promote = optional(Some(place), "promote", Promote::Auto, read_choice);
     Some(Gate { soak: soak?, promote: promote? })
 }
 
@@ -151,22 +181,14 @@ fn read_subset(place: &Cursor<'_>) -> Option<Subset> {
 
 fn read_steps(place: &Cursor<'_>) -> Option<Vec<Unavailable>> {
     let items = place.items()?;
-    if items.len() > 20 {
-        return place.mismatch("at most 20 steps");
+    if items.len() > Strategy::MOST_STEPS {
+        return place.mismatch(&format!("at most {} steps", Strategy::MOST_STEPS));
     }
     let steps: Vec<Option<Unavailable>> = items.iter().map(read_share).collect();
     steps.into_iter().collect()
 }
 
 fn read_share(place: &Cursor<'_>) -> Option<Unavailable> {
-    const EXPECTED: &str = "a number of nodes from 1, or a percentage from `1%` to `100%`";
-    let text = place.string()?;
-    let read = |text: &str, range: std::ops::RangeInclusive<u32>| {
-        text.parse().ok().filter(|it| range.contains(it))
-    };
-    let value = match text.strip_suffix('%') {
-        Some(percent) => read(percent, 1..=100).map(Unavailable::Percent),
-        None => read(&text, 1..=100_000).map(Unavailable::Count),
-    };
-    value.or_else(|| place.mismatch(EXPECTED))
+    let share = place.string()?.parse().ok();
+    share.or_else(|| place.mismatch(text::SHARE))
 }

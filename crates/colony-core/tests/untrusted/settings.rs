@@ -42,7 +42,7 @@ fn a_wrong_strategy_is_found() {
     );
     check(
         "strategy: {type: blue-green, canary: 1}",
-        "17:42: spec.x-colony-extensions.strategy.canary: has no meaning for blue-green; expected no `canary`",
+        "17:42: spec.x-colony-extensions.strategy.canary: has no meaning for blue-green; expected no `canary`, or type `canary`",
     );
     check(
         "strategy: {type: canary, canary: {}}",
@@ -66,7 +66,7 @@ fn a_wrong_strategy_is_found() {
     );
     check(
         "strategy: {type: all-at-once, maxUnavailable: 2}",
-        "17:51: spec.x-colony-extensions.strategy.maxUnavailable: has no meaning for all-at-once; expected no `maxUnavailable`",
+        "17:51: spec.x-colony-extensions.strategy.maxUnavailable: has no meaning for all-at-once; expected no `maxUnavailable`, or type `rolling` or `canary` or `blue-green`",
     );
     check(
         "strategy: {type: rolling, maxUnavailable: 0}",

@@ -1,5 +1,5 @@
-//! GET over HTTP/1.1, with TLS but for loopback and the hosts said to be
-//! insecure. Redirects are followed; a credential goes to no other host.
+//! HTTP/1.1, with TLS but for loopback and the hosts said to be insecure.
+//! Redirects of a GET are followed; a credential goes to no other host.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -8,10 +8,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, HOST, LOCATION, USER_AGENT};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, LOCATION, USER_AGENT};
 use http::uri::{Authority, Scheme, Uri};
-use http::{HeaderMap, Request, StatusCode};
-use http_body_util::{BodyExt, Empty, LengthLimitError, Limited};
+use http::{HeaderMap, Method, Request, StatusCode};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -22,6 +22,8 @@ const CONNECT_TIME: Duration = Duration::from_secs(10);
 /// How long the answer may let us wait before it begins.
 const HEAD_TIME: Duration = Duration::from_secs(30);
 const REDIRECTS: usize = 5;
+/// What is read of the answer to something that was sent.
+const CALL_LIMIT: usize = 64 << 10;
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HttpError {
@@ -40,6 +42,14 @@ pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) bytes: Bytes,
+}
+
+/// Something to send.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) method: Method,
+    pub(super) content_type: Option<&'static str>,
+    pub(super) body: Bytes,
 }
 
 #[derive(Debug)]
@@ -101,7 +111,24 @@ impl Client {
         Err(HttpError::Odd(format!("more than {REDIRECTS} redirects")))
     }
 
-    fn redirected(&self, url: &Uri, headers: &HeaderMap) -> Result<Uri, HttpError> {
+    /// Sends something else than a GET. A redirect is returned as the answer.
+    pub(super) async fn send(
+        &self,
+        url: &Uri,
+        call: &Call,
+        authorization: Option<&str>,
+    ) -> Result<Answer, HttpError> {
+        let mut request = request(url, "*/*", authorization)?;
+        *request.method_mut() = call.method.clone();
+        if let Some(kind) = call.content_type {
+            request.headers_mut().insert(CONTENT_TYPE, http::HeaderValue::from_static(kind));
+        }
+        *request.body_mut() = Full::new(call.body.clone());
+        self.exchange(url, request, CALL_LIMIT).await
+    }
+
+    /// The URL an answer's `Location` names, relative or not.
+    pub(super) fn redirected(&self, url: &Uri, headers: &HeaderMap) -> Result<Uri, HttpError> {
         let location = headers.get(LOCATION).and_then(|it| it.to_str().ok());
         let location = location.ok_or_else(|| HttpError::Odd("a redirect to nowhere".into()))?;
         if !location.starts_with('/') || location.starts_with("//") {
@@ -118,11 +145,19 @@ impl Client {
         authorization: Option<&str>,
         limit: usize,
     ) -> Result<Answer, HttpError> {
+        self.exchange(url, request(url, accept, authorization)?, limit).await
+    }
+
+    async fn exchange(
+        &self,
+        url: &Uri,
+        request: Request<Full<Bytes>>,
+        limit: usize,
+    ) -> Result<Answer, HttpError> {
         let stream = tokio::time::timeout(CONNECT_TIME, self.connect(url)).await;
         let unreachable = |it: io::Error| HttpError::Unreachable(format!("{}: {it}", host(url)));
         let silent = |_| HttpError::Unreachable(format!("{} does not answer", host(url)));
         let stream = stream.map_err(silent)?.map_err(unreachable)?;
-        let request = request(url, accept, authorization)?;
         let broken = |it: hyper::Error| HttpError::Unreachable(format!("{}: {it}", host(url)));
         let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
         let (mut sender, connection) = handshake.map_err(broken)?;
@@ -176,7 +211,7 @@ fn request(
     url: &Uri,
     accept: &str,
     authorization: Option<&str>,
-) -> Result<Request<Empty<Bytes>>, HttpError> {
+) -> Result<Request<Full<Bytes>>, HttpError> {
     let path = url.path_and_query().map_or("/", |it| it.as_str());
     let mut request = Request::get(path)
         .header(HOST, host(url))
@@ -185,7 +220,7 @@ fn request(
     if let Some(authorization) = authorization {
         request = request.header(AUTHORIZATION, authorization);
     }
-    request.body(Empty::new()).map_err(|it| HttpError::Odd(it.to_string()))
+    request.body(Full::default()).map_err(|it| HttpError::Odd(it.to_string()))
 }
 
 fn host(url: &Uri) -> &str {

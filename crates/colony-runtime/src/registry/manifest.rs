@@ -34,8 +34,8 @@ pub(crate) struct Platform {
     pub(crate) os: String,
 }
 
-const COMPONENT: &str = "application/vnd.org.margo.component.compose+json";
-const ARCHIVE: &str = "application/vnd.org.margo.component.compose.tar+gzip";
+pub(super) const COMPONENT: &str = "application/vnd.org.margo.component.compose+json";
+pub(super) const ARCHIVE: &str = "application/vnd.org.margo.component.compose.tar+gzip";
 
 impl Manifest {
     pub(crate) fn read(bytes: &[u8]) -> Result<Manifest, String> {

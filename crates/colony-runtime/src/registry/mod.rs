@@ -9,6 +9,7 @@ pub(crate) mod auth;
 mod http;
 mod manifest;
 mod place;
+pub(crate) mod push;
 
 use std::sync::Arc;
 use std::time::Duration;

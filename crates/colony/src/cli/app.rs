@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AppCommand {
@@ -29,22 +29,28 @@ pub(crate) enum AppCommand {
     #[command(disable_version_flag = true)]
     Show {
         id: String,
-        /// [default: the newest]
+        /// [default: the newest release, which `deploy` takes]
         version: Option<String>,
     },
-    /// Check margo.yaml files; works without a server
+    New(AppNew),
+    /// Check packages, compose files and archives; works without a server
     ///
     /// Prints everything that is wrong at once, as file:line:column, with what
-    /// would be right. Of a folder without a margo.yaml all packages below it
-    /// are checked.
+    /// would be right. Of a package the components are checked, too, whose
+    /// compose files lie beside its margo.yaml. Of a folder without a margo.yaml
+    /// all packages below it are checked.
     #[command(after_help = "Examples:\n  \
         colony app lint margo.yaml\n  \
-        colony app lint packages/*/                      folders that hold a margo.yaml\n  \
+        colony app lint camera/                          a package with its compose files\n  \
+        colony app lint camera/web/compose.yaml\n  \
+        colony app lint camera/web-1.0.0.tar.gz          an archive as nodes get it\n  \
         colony app lint .                                a whole registry")]
     Lint {
         #[arg(required = true, value_name = "FILE|FOLDER")]
         files: Vec<PathBuf>,
     },
+    Package(AppPackage),
+    Push(AppPush),
     /// Where applications come from
     #[command(subcommand)]
     Registry(RegistryCommand),
@@ -62,4 +68,54 @@ pub(crate) enum RegistryCommand {
     Sync { name: String },
     /// Read a registry no more; deployments stay as they are
     Delete { name: String },
+}
+
+/// Make a folder with a package that works, to start from
+///
+/// It holds a margo.yaml and the compose file of its one component. The image
+/// comes with colony, so that it runs before anything of your own is in it.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    colony app new camera\n  \
+    colony app new camera --registry registry.example/line3")]
+pub(crate) struct AppNew {
+    /// Is made; its last part is the application's id
+    pub(crate) folder: PathBuf,
+    /// The OCI registry its archive is pushed to, as nodes see it
+    #[arg(long, value_name = "HOST[/PATH]", default_value = "localhost:5000")]
+    pub(crate) registry: String,
+}
+
+/// Pack the compose components of a package into the archives nodes fetch
+///
+/// A component's files lie in the folder of its name beside margo.yaml; its
+/// archive is written beside that folder. The same files give the same archive.
+#[derive(Debug, Args)]
+pub(crate) struct AppPackage {
+    /// The folder with the margo.yaml
+    #[arg(default_value = ".")]
+    pub(crate) folder: PathBuf,
+}
+
+/// Pack the compose components of a package and push them to their OCI registry
+///
+/// Where to and under which revision is in margo.yaml. A revision that is there
+/// with other content is refused: nodes keep what they have fetched.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    colony app push camera\n  \
+    colony app push camera --user ci --password-file ~/.registry-password")]
+pub(crate) struct AppPush {
+    /// The folder with the margo.yaml
+    #[arg(default_value = ".")]
+    pub(crate) folder: PathBuf,
+    /// Whom the registry knows you as
+    #[arg(long, requires = "password_file")]
+    pub(crate) user: Option<String>,
+    /// A file with the password
+    #[arg(long, value_name = "FILE", requires = "user")]
+    pub(crate) password_file: Option<PathBuf>,
+    /// Speak to the registry without TLS; on this machine that is done anyway
+    #[arg(long)]
+    pub(crate) insecure: bool,
 }

@@ -60,6 +60,12 @@ pub(crate) struct Logs {
     /// Stay and print what is added
     #[arg(short, long)]
     pub(crate) follow: bool,
+    /// Print control characters, such as colours, also to a terminal
+    ///
+    /// They are replaced there by default: a container can use them to hide
+    /// lines or to write into the clipboard.
+    #[arg(long)]
+    pub(crate) raw: bool,
 }
 
 /// Why is it not running yet, who has to act, and what happens next
@@ -70,6 +76,7 @@ pub(crate) struct Logs {
     colony why hello --site plant-b\n  \
     colony why --site plant-b                           everything at the site")]
 pub(crate) struct Why {
+    /// [default: the whole fleet]
     pub(crate) deployment: Option<String>,
     #[arg(long)]
     pub(crate) site: Option<String>,

@@ -13,6 +13,7 @@ mod global;
 mod look;
 mod node;
 mod reference;
+mod setting;
 mod site;
 mod token;
 
@@ -21,8 +22,10 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use clap_complete::Shell;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-pub(crate) use app::{AppCommand, RegistryCommand};
+pub(crate) use app::{AppCommand, AppNew, AppPackage, AppPush, RegistryCommand};
 pub(crate) use change::ChangeCommand;
 pub(crate) use deploy::Deploy;
 pub(crate) use deployment::{Delete, DeploymentCommand, Retry, Rollback, Steer};
@@ -40,7 +43,7 @@ pub(crate) use token::TokenCommand;
 pub(crate) enum Operator {
     /// The whole fleet at a glance, and what needs a person
     Status,
-    Deploy(Deploy),
+    Deploy(Box<Deploy>),
     /// Look at deployments, change or delete them
     #[command(subcommand, visible_alias = "deployments")]
     Deployment(DeploymentCommand),
@@ -75,14 +78,62 @@ pub(crate) enum Operator {
     Context(context::ContextCommand),
 }
 
+impl Operator {
+    /// Whether there is more to see with `-o wide`.
+    fn has_wide(&self) -> bool {
+        match self {
+            Operator::Status | Operator::Event(_) => true,
+            Operator::Deployment(it) => {
+                matches!(it, DeploymentCommand::List { .. } | DeploymentCommand::Show { .. })
+            }
+            Operator::Site(it) => matches!(it, SiteCommand::List | SiteCommand::Show { .. }),
+            Operator::Node(it) => {
+                matches!(it, NodeCommand::List { .. } | NodeCommand::Show { .. })
+            }
+            Operator::Deploy(_)
+            | Operator::App(_)
+            | Operator::Logs(_)
+            | Operator::Why(_)
+            | Operator::Quarantine(_)
+            | Operator::Hold(_)
+            | Operator::Release(_)
+            | Operator::Repo(_)
+            | Operator::Token(_)
+            | Operator::Context(_) => false,
+        }
+    }
+}
+
 /// Carries a command out. An error is for people: print its whole chain.
 pub(crate) async fn run(command: Operator, global: &Global) -> anyhow::Result<ExitCode> {
+    check_format(&command, global.output)?;
     let mut out = crate::output::Out::standard(global.output);
     match crate::command::run(command, global, &mut out).await {
         // Whoever reads our output has seen enough.
         Err(error) if is_broken_pipe(&error) => Ok(ExitCode::SUCCESS),
         other => other.map(ExitCode::from),
     }
+}
+
+/// Prints something that needs no server.
+pub(crate) fn show<T: Serialize + DeserializeOwned>(
+    global: &Global,
+    value: &T,
+    table: impl FnOnce(&T, &crate::output::Look) -> String,
+) -> anyhow::Result<ExitCode> {
+    anyhow::ensure!(global.output != Format::Wide, NO_WIDE);
+    match crate::output::Out::standard(global.output).show(value, table) {
+        Err(error) if is_broken_pipe(&error) => Ok(ExitCode::SUCCESS),
+        other => other.map(|()| ExitCode::SUCCESS),
+    }
+}
+
+const NO_WIDE: &str = "-o wide shows no more here; use -o table, json or yaml";
+
+/// A table that is asked for with more columns and has none would mislead.
+pub(crate) fn check_format(command: &Operator, format: Format) -> anyhow::Result<()> {
+    anyhow::ensure!(format != Format::Wide || command.has_wide(), NO_WIDE);
+    Ok(())
 }
 
 /// Prints the completions of `tool` for a shell.

@@ -55,18 +55,6 @@ impl FromStr for Setting {
     }
 }
 
-/// A count of nodes or a share of them: `1`, `25%`.
-pub(super) fn unavailable(text: &str) -> Result<String, String> {
-    let digits = text.strip_suffix('%').unwrap_or(text);
-    let plain = digits.bytes().all(|it| it.is_ascii_digit());
-    match digits.parse::<u32>() {
-        Ok(number) if plain && number > 0 && (digits == text || number <= 100) => {
-            Ok(text.to_owned())
-        }
-        _ => Err("expected a count such as 1 or a share such as 25%".to_owned()),
-    }
-}
-
 /// How long: `90s`, `10m`, `1h`.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     lifetime(text).map(Duration::from_secs)
@@ -85,19 +73,4 @@ pub(super) fn lifetime(text: &str) -> Result<u64, String> {
         _ => return Err(wrong()),
     };
     number.checked_mul(unit).filter(|it| *it > 0).ok_or_else(wrong)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_count_is_made_of_digits() {
-        for good in ["1", "25%", "100%", "4294967295"] {
-            assert_eq!(unavailable(good).as_deref(), Ok(good));
-        }
-        for bad in ["+1", "+25%", "0", "0%", "101%", "-1", "", "%", "1 ", "1%%"] {
-            assert!(unavailable(bad).is_err(), "{bad}");
-        }
-    }
 }

@@ -36,7 +36,7 @@ pub(crate) enum SiteCommand {
 pub(crate) struct SiteAdd {
     /// Lower-case letters, digits and dashes; a site keeps its name
     pub(crate) name: String,
-    /// For selectors; may be repeated
+    /// Kept with the site, nothing acts on it yet; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) label: Vec<Setting>,
     /// How long the command works [default: 1h]

@@ -77,6 +77,10 @@ fn the_story_can_be_typed() {
         "release --site plant-b --what removal",
         "repo clone",
         "app lint a b",
+        "app new camera --registry registry.example/line3",
+        "app package camera",
+        "app push camera --user ci --password-file secret --insecure",
+        "logs hello --raw",
         "node retire home/laptop --yes",
         "--socket /run/x.sock hold hello",
     ] {
@@ -92,17 +96,26 @@ fn what_is_wrong_is_said() {
         "invalid value 'greeting' for '--set <KEY=VALUE>': expected KEY=VALUE",
     );
     check(
-        "deploy hello --max-unavailable 0",
-        "invalid value '0' for '--max-unavailable <N|N%>': expected a count such as 1 or a share such as 25%",
-    );
-    check(
         "deploy hello --max-unavailable 150%",
-        "invalid value '150%' for '--max-unavailable <N|N%>': expected a count such as 1 or a share such as 25%",
+        "invalid value '150%' for '--max-unavailable <N|N%>': expected a number of nodes from 1, or a percentage from `1%` to `100%`",
     );
     check(
         "deploy hello --replicas 0",
-        "invalid value '0' for '--replicas <N>': 0 is not in 1..=4294967295",
+        "invalid value '0' for '--replicas <N>': 0 is not in 1..=100000",
     );
+    check(
+        "deploy hello --soak 5x",
+        "invalid value '5x' for '--soak <DURATION>': expected a duration such as `30s`, `5m` or `1h30m`",
+    );
+    check(
+        "deploy hello --selector=",
+        "invalid value '' for '--selector <KEY=VALUE,…>': expected KEY=VALUE; --clear selector removes it",
+    );
+    check(
+        "deploy hello --clear labels",
+        "invalid value 'labels' for '--clear <NAME,…>': expected one of strategy, strategy.maxUnavailable, strategy.canary, strategy.steps, strategy.soak, strategy.promote, onFailure, selector, replicas, retry, retry.installs, retry.updates, progressDeadline, soak, follow",
+    );
+    check("deploy hello --strategy waves", "invalid value 'waves' for '--strategy <TYPE>'");
     check(
         "node cordon laptop",
         "invalid value 'laptop' for '<SITE/NODE>': expected SITE/NODE, such as home/laptop",
@@ -124,26 +137,63 @@ fn what_is_wrong_is_said() {
 }
 
 #[test]
+fn wide_tables_are_refused_where_they_show_no_more() {
+    let check = |line: &str| super::check_format(&operator(line), super::Format::Wide).is_ok();
+    for line in ["status", "deployment show hello", "site list", "node list", "event"] {
+        assert!(check(line), "{line}");
+    }
+    for line in ["why hello", "logs hello", "token list", "app list"] {
+        assert!(!check(line), "{line}");
+    }
+}
+
+#[test]
 fn flags_become_a_request() {
     let line = "deploy hello --version 1.1 --site a,b --set greeting=Hi=there --set n=3 \
                 --max-unavailable 25% --on-failure stop --replicas 2 --selector line=3";
     assert_snapshot!(request(line), @r#"
     application: hello
     dryRun: false
-    onFailure: stop
     parameters:
       greeting: "Hi=there"
       "n": "3"
-    replicas: 2
-    selector:
-      line: "3"
+    settings:
+      onFailure: stop
+      replicas: 2
+      selector:
+        line: "3"
+      strategy:
+        maxUnavailable: "25%"
     sites:
     - a
     - b
-    strategy:
-      maxUnavailable: "25%"
-      type: rolling
     version: "1.1"
+    "#);
+    let line = "deploy hello --strategy canary --canary line=press --steps 2,50% --soak 90s \
+                --promote manual --retry-installs 5 --retry-updates 2 --progress-deadline 15m \
+                --proven-after 5m --follow stable --clear selector,strategy.maxUnavailable";
+    assert_snapshot!(request(line), @r#"
+    application: hello
+    dryRun: false
+    settings:
+      clear:
+      - selector
+      - strategy.maxUnavailable
+      follow: stable
+      progressDeadline: "15m"
+      retry:
+        installs: 5
+        updates: 2
+      soak: "5m"
+      strategy:
+        canary:
+          line: press
+        promote: manual
+        soak: "1m30s"
+        steps:
+        - 2
+        - "50%"
+        type: canary
     "#);
     assert_snapshot!(request("deploy camera --node plant-b/b2 --name cam"), @r"
     application: camera
@@ -153,6 +203,19 @@ fn flags_become_a_request() {
     sites:
     - plant-b
     ");
+}
+
+#[test]
+fn every_setting_has_a_flag() {
+    let line = "deploy hello --strategy canary --max-unavailable 1 --canary 1 --steps 2 --soak 1m \
+                --promote auto --on-failure stop --selector a=b --replicas 1 --retry-installs 1 \
+                --retry-updates 1 --progress-deadline 1m --proven-after 1m --follow stable";
+    let Operator::Deploy(deploy) = operator(line) else { panic!("deploy was typed") };
+    let set = serde_json::to_value(deploy.request().settings).expect("JSON");
+    for name in colony_core::document::SettingName::all() {
+        let path = format!("/{}", name.to_string().replace('.', "/"));
+        assert!(set.pointer(&path).is_some(), "{name} has no flag");
+    }
 }
 
 #[test]
@@ -256,50 +319,11 @@ fn help_of_deploy_has_examples_and_exit_codes() {
           --node <SITE/NODE>
               Only this node of its site
 
-          --selector <KEY=VALUE,…>
-              Only nodes with these labels
-
-          --replicas <N>
-              On so many nodes of each site [default: every node that matches]
-
           --set <KEY=VALUE>
               A parameter of the application, checked against its schema; may be repeated
 
           --profile <PROFILE>
               A deployment profile [default: the one that fits the most nodes]
-
-          --strategy <STRATEGY>
-              In which order the nodes of a site change [default: rolling]
-
-              Possible values:
-              - rolling:     A few nodes at a time; the first failure stops the rest
-              - all-at-once
-              - canary:      A few nodes first, then the rest
-              - blue-green:  Beside the old version everywhere, then in its place
-
-          --max-unavailable <N|N%>
-              How many nodes of a site may be down at once: 1, 25% [default: 1]
-
-          --canary <N|N%|KEY=VALUE,…>
-              Of a canary, who goes first: 1, 20%, line=press [default: 1]
-
-          --soak <DURATION>
-              Of a canary or blue-green, how long a step must stay well: 5m [default: 1m]
-
-          --promote <PROMOTE>
-              Of a canary or blue-green, what opens the next step [default: auto]
-
-              Possible values:
-              - auto
-              - manual: `colony deployment promote` does
-
-          --on-failure <ON_FAILURE>
-              What a failed version does [default: rollback-site]
-
-              Possible values:
-              - stop:          Leave everything as it is and wait for an operator
-              - rollback-node: Nodes that failed go back
-              - rollback-site: The whole site goes back, and refuses the version until it is released
 
       -w, --watch
               Stay and show what happens until it is done
@@ -315,6 +339,70 @@ fn help_of_deploy_has_examples_and_exit_codes() {
 
       -h, --help
               Print help (see a summary with '-h')
+
+    Settings, which stay until they are changed or cleared:
+          --selector <KEY=VALUE,…>
+              Only nodes with these labels [default: every node that fits]
+
+          --replicas <N>
+              On so many nodes of each site [default: every node that matches]
+
+          --strategy <TYPE>
+              In which order the nodes of a site change [default: rolling]
+
+              Possible values:
+              - rolling:     A few nodes at a time; the first failure stops the rest
+              - all-at-once: Any number of nodes at a time
+              - canary:      A few nodes first, then the rest
+              - blue-green:  Beside the old version everywhere, then in its place
+
+          --max-unavailable <N|N%>
+              How many nodes of a site may be down at once: 1, 25% [default: 1]
+
+          --canary <N|N%|KEY=VALUE,…>
+              Of a canary, the nodes that go first: 1, 20%, line=press [default: 1]
+
+          --steps <N|N%,…>
+              Of a canary, how many nodes have it in the steps after the first: 2,50%
+
+          --soak <DURATION>
+              Of a canary or blue-green, how long a step must stay well: 5m [default: 1m]
+
+          --promote <PROMOTE>
+              Of a canary or blue-green, what opens the next step [default: auto]
+
+              Possible values:
+              - auto:   The next step opens by itself
+              - manual: An operator opens it with `colony deployment promote`
+
+          --on-failure <ON_FAILURE>
+              What a failed version does [default: rollback-site]
+
+              Possible values:
+              - stop:          Everything stays as it is and waits for an operator
+              - rollback-node: Nodes that failed go back
+              - rollback-site: The whole site goes back, and refuses the version until it is released
+
+          --retry-installs <N>
+              Tries on a node where nothing ran before [default: 3]
+
+          --retry-updates <N>
+              Tries on a node that has a version to go back to [default: 1]
+
+          --progress-deadline <DURATION>
+              How long an attempt may take before it counts as failed: 15m [default: 10m]
+
+          --proven-after <DURATION>
+              How long a version must run well to count as proven: 5m [default: 1m]
+
+          --follow <TEXT>
+              A channel or range of versions; kept in the file, nothing acts on it yet
+
+          --clear <NAME,…>
+              Settings that go back to their defaults: selector, replicas, strategy.soak
+
+              The names are those of the file in Git, by comma. They are cleared before other flags are
+              applied.
 
     Connection:
           --server <URL>
@@ -360,7 +448,8 @@ fn help_of_deploy_has_examples_and_exit_codes() {
       colony deploy hello --set greeting='Hi there' --dry-run
       colony deploy camera --node plant-b/b2 --name camera-b2
       colony deploy camera --selector line=3 --max-unavailable 25% --on-failure stop
-      colony deploy camera --strategy canary --canary 20% --soak 5m --promote manual
+      colony deploy camera --strategy canary --canary 20% --steps 50% --soak 5m --promote manual
+      colony deploy camera --clear selector,strategy       back to every node, one at a time
 
     Exit codes:
       0 installed, or nothing to change    1 failed    2 the plan has changes (--dry-run)

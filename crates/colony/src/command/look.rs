@@ -62,6 +62,7 @@ async fn follow(
 }
 
 pub(super) async fn logs(client: &Client, args: Logs, out: &mut Out) -> anyhow::Result<u8> {
+    out.set_raw(args.raw);
     let query = logs_query(&args);
     let mut print = LogPrinter::new(args.timestamps);
     let view = client.deployment_logs(&args.deployment, &query).await?;
@@ -117,7 +118,7 @@ async fn logs_follow(
         }
         let view = client.deployment_logs(name, &query).await?;
         if view.problem.is_none() {
-            out.data(&print.lines(&view.lines))?;
+            out.data(&print.lines(&out.clean(&view.lines)?))?;
             query.after = view.position.or(query.after);
         }
         // What is behind has more to tell.

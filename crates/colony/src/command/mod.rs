@@ -33,7 +33,7 @@ pub(crate) async fn run(command: Operator, global: &Global, out: &mut Out) -> an
             out.show(&global.client()?.status().await?, status::show)?;
             Ok(0)
         }
-        Operator::Deploy(it) => deploy::deploy(&global.client()?, it, out).await,
+        Operator::Deploy(it) => deploy::deploy(&global.client()?, *it, out).await,
         Operator::Deployment(it) => deployment::run(&global.client()?, it, out).await,
         Operator::Site(it) => site::run(&global.client()?, it, out).await,
         Operator::Node(it) => node::run(&global.client()?, it, out).await,

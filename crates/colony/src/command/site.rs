@@ -32,8 +32,7 @@ async fn show(client: &Client, name: &str, out: &mut Out) -> anyhow::Result<()> 
     out.show(&view, site::show)?;
     if out.is_for_people() {
         let nodes = client.node_list(Some(name)).await?;
-        let text = node::list(&nodes, &out.look());
-        out.data(&format!("\n{text}"))?;
+        out.show(&nodes, |it, look| format!("\n{}", node::list(it, look)))?;
     }
     Ok(())
 }

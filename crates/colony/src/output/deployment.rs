@@ -71,7 +71,11 @@ fn bare_line(view: &DeploymentView, site: &DeploymentSite, look: &Look) -> Strin
 /// What is to be said of a placement besides its state.
 fn note(placement: &PlacementView, look: &Look) -> Option<String> {
     if let Some(deferred) = &placement.deferred {
-        return Some(format!("deferred: {}; catches up on return", deferred.reason));
+        let reason = match deferred.reason.as_str() {
+            "" => String::new(),
+            reason => format!(": {reason}"),
+        };
+        return Some(format!("deferred{reason}; catches up on return"));
     }
     if let Some(failure) = &placement.failure {
         return Some(failure_text(failure, look));
@@ -153,16 +157,31 @@ pub(crate) fn show(view: &DeploymentView, look: &Look) -> String {
     let version = view.version.as_deref().map(|it| format!(" {it}")).unwrap_or_default();
     let head =
         format!("{}: {}{version}, {}", view.name, view.application, outcome_name(view.outcome));
-    let rows = view.sites.iter().flat_map(|site| show_rows(site, look));
-    let header = ["TARGET", "STATE", "VERSION", "COMMIT", "SINCE", "SAYS"];
-    let mut text = format!("{head}\n{}\n\n{}\n", view.sentence, table(header, rows, look));
+    let mut text = format!("{head}\n{}\n\n{}\n", view.sentence, targets(view, look));
     for site in &view.sites {
         text += &site_remarks(site, look);
     }
     text
 }
 
-fn show_rows(site: &DeploymentSite, look: &Look) -> Vec<[String; 6]> {
+fn targets(view: &DeploymentView, look: &Look) -> String {
+    let rows = view.sites.iter().flat_map(|site| show_rows(site, look));
+    if look.wide {
+        let header =
+            ["TARGET", "STATE", "VERSION", "COMMIT", "SINCE", "SAYS", "NODE", "ATTEMPT", "BEFORE"];
+        return table(header, rows, look);
+    }
+    let narrow = |row: [String; 9]| {
+        let [target, state, version, commit, since, says, ..] = row;
+        [target, state, version, commit, since, says]
+    };
+    let header = ["TARGET", "STATE", "VERSION", "COMMIT", "SINCE", "SAYS"];
+    table(header, rows.map(narrow), look)
+}
+
+/// The last three are for a wide table.
+fn show_rows(site: &DeploymentSite, look: &Look) -> Vec<[String; 9]> {
+    let none = || "-".to_owned();
     if site.placements.is_empty() {
         return vec![[
             site.site.to_string(),
@@ -171,6 +190,9 @@ fn show_rows(site: &DeploymentSite, look: &Look) -> Vec<[String; 6]> {
             short(site.commit.as_ref()),
             look.ago(site.since),
             or_dash(site.why.first().map(|it| it.sentence.as_str())),
+            none(),
+            none(),
+            none(),
         ]];
     }
     let row = |it: &PlacementView| {
@@ -181,9 +203,21 @@ fn show_rows(site: &DeploymentSite, look: &Look) -> Vec<[String; 6]> {
             short(it.commit.as_ref().or(site.commit.as_ref())),
             look.ago(it.since),
             or_dash(note(it, look).as_deref()),
+            presence(it.presence).to_owned(),
+            it.attempt.to_string(),
+            or_dash(it.last_good.as_deref()),
         ]
     };
     site.placements.iter().map(row).collect()
+}
+
+fn presence(presence: Presence) -> &'static str {
+    match presence {
+        Presence::Joined => "never heard",
+        Presence::Online => "online",
+        Presence::Suspect => "late",
+        Presence::Offline => "offline",
+    }
 }
 
 /// Where a rollout stands: `step 1 of 2 (1 node), soaking, the next opens in 4 min`.

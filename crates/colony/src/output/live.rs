@@ -1,6 +1,7 @@
 //! A text that is drawn again in one place of a terminal.
 
 use super::Look;
+use crate::terminal::printable_line;
 
 /// More lines than this scroll away and cannot be drawn over.
 const LINES: usize = 30;
@@ -29,9 +30,12 @@ impl Live {
 /// One line each, none folded: a folded one would be counted as one.
 fn fit(lines: &[(bool, String)], look: &Look) -> Vec<String> {
     let width = usize::from(look.width.unwrap_or(120)).max(20);
-    let cut = |text: &String| match text.chars().count() > width {
-        true => text.chars().take(width - 1).chain(['…']).collect(),
-        false => text.clone(),
+    let cut = |text: &String| {
+        let text = printable_line(text);
+        match text.chars().count() > width {
+            true => text.chars().take(width - 1).chain(['…']).collect(),
+            false => text,
+        }
     };
     if lines.len() <= LINES {
         return lines.iter().map(|(_, text)| cut(text)).collect();

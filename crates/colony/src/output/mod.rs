@@ -1,10 +1,12 @@
 //! How answers are printed: data to stdout, everything else to stderr.
 //!
 //! Rendering is pure: a view and a `Look` give a text. Nothing is said by
-//! colour alone, so there is none.
+//! colour alone. What goes to a terminal is cleaned of control characters
+//! here, before it is rendered; `--raw` leaves the data of logs as it is.
 
 pub(crate) mod application;
 pub(crate) mod change;
+mod clean;
 mod clock;
 pub(crate) mod deployment;
 pub(crate) mod end;
@@ -27,10 +29,12 @@ mod tests;
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use colony_core::time::Wall;
 
 use crate::cli::Format;
+use crate::terminal::printable;
 pub(crate) use clock::now;
 pub(crate) use live::Live;
 
@@ -42,6 +46,8 @@ pub(crate) struct Look {
     pub(crate) now: Wall,
     /// Columns of the terminal; texts are not folded without one.
     pub(crate) width: Option<u16>,
+    /// States may be coloured.
+    pub(crate) colour: bool,
 }
 
 /// Where answers go.
@@ -51,6 +57,11 @@ pub(crate) struct Out {
     stderr: Box<dyn Write + Send>,
     /// Somebody sees stdout as it is written.
     terminal: bool,
+    /// Somebody sees stderr as it is written.
+    stderr_terminal: bool,
+    /// Data goes out as it came.
+    raw: bool,
+    colour: bool,
     /// Somebody can be asked.
     person: bool,
     clock: fn() -> Wall,
@@ -64,6 +75,9 @@ impl Out {
             stdout: Box::new(io::stdout()),
             stderr: Box::new(io::stderr()),
             terminal: io::stdout().is_terminal(),
+            stderr_terminal: io::stderr().is_terminal(),
+            raw: false,
+            colour: table::wants_colour(|name| std::env::var(name).ok()),
             person: io::stdin().is_terminal() && io::stderr().is_terminal(),
             clock: now,
         }
@@ -76,12 +90,34 @@ impl Out {
         stderr: impl Write + Send + 'static,
     ) -> Out {
         let (stdout, stderr) = (Box::new(stdout), Box::new(stderr));
-        Out { format, stdout, stderr, terminal: false, person: false, clock: sample::now }
+        Out {
+            format,
+            stdout,
+            stderr,
+            terminal: false,
+            stderr_terminal: false,
+            raw: false,
+            colour: false,
+            person: false,
+            clock: sample::now,
+        }
+    }
+
+    /// As if somebody saw all of it.
+    #[cfg(test)]
+    pub(crate) fn on_terminal(self) -> Out {
+        Out { terminal: true, stderr_terminal: true, ..self }
+    }
+
+    /// Prints data with whatever control characters it has.
+    pub(crate) fn set_raw(&mut self, raw: bool) {
+        self.raw = raw;
     }
 
     pub(crate) fn look(&self) -> Look {
         let width = if self.terminal { table::terminal_width() } else { None };
-        Look { wide: self.format == Format::Wide, now: (self.clock)(), width }
+        let colour = self.terminal && self.colour;
+        Look { wide: self.format == Format::Wide, now: (self.clock)(), width, colour }
     }
 
     /// Tables, not JSON or YAML.
@@ -99,25 +135,35 @@ impl Out {
     }
 
     /// Prints what was asked for, as a table or as it is.
-    pub(crate) fn show<T: Serialize>(
+    pub(crate) fn show<T: Serialize + DeserializeOwned>(
         &mut self,
         value: &T,
         table: impl FnOnce(&T, &Look) -> String,
     ) -> anyhow::Result<()> {
+        let value = &self.clean(value)?;
         let text = match self.format {
             Format::Table | Format::Wide => table(value, &self.look()),
             Format::Json => serde_json::to_string_pretty(value)?,
             Format::Yaml => colony_margo::yaml::emit(&serde_json::to_value(value)?),
         };
-        self.data(&text)
+        self.write(&text)
+    }
+
+    /// The view as it may be rendered for where it goes.
+    pub(crate) fn clean<T: Serialize + DeserializeOwned>(&self, value: &T) -> anyhow::Result<T> {
+        if self.terminal && !self.raw {
+            return clean::view(value);
+        }
+        Ok(serde_json::from_value(serde_json::to_value(value)?)?)
     }
 
     /// One of many values that come over time: a line, or an object of JSON or YAML.
-    pub(crate) fn show_next<T: Serialize>(
+    pub(crate) fn show_next<T: Serialize + DeserializeOwned>(
         &mut self,
         value: &T,
         line: impl FnOnce(&T, &Look) -> String,
     ) -> anyhow::Result<()> {
+        let value = &self.clean(value)?;
         let text = match self.format {
             Format::Table | Format::Wide => line(value, &self.look()),
             Format::Json => serde_json::to_string(value)?,
@@ -125,11 +171,18 @@ impl Out {
                 format!("---\n{}", colony_margo::yaml::emit(&serde_json::to_value(value)?))
             }
         };
-        self.data(&text)
+        self.write(&text)
     }
 
     /// Data: to stdout.
     pub(crate) fn data(&mut self, text: &str) -> anyhow::Result<()> {
+        if self.terminal && !self.raw {
+            return self.write(&printable(text));
+        }
+        self.write(text)
+    }
+
+    fn write(&mut self, text: &str) -> anyhow::Result<()> {
         let text = text.trim_end_matches('\n');
         if !text.is_empty() {
             writeln!(self.stdout, "{text}")?;
@@ -142,6 +195,7 @@ impl Out {
     pub(crate) fn note(&mut self, text: &str) -> anyhow::Result<()> {
         let text = text.trim_end_matches('\n');
         if !text.is_empty() {
+            let text = if self.stderr_terminal { printable(text) } else { text.to_owned() };
             writeln!(self.stderr, "{text}")?;
         }
         Ok(())
@@ -155,7 +209,7 @@ impl Out {
 
     /// Asks a person; anything but yes is no.
     pub(crate) fn confirm(&mut self, question: &str) -> anyhow::Result<bool> {
-        write!(self.stderr, "{question} [y/N] ")?;
+        write!(self.stderr, "{} [y/N] ", printable(question))?;
         self.stderr.flush()?;
         let mut answer = String::new();
         io::stdin().lock().read_line(&mut answer)?;

@@ -14,7 +14,7 @@ pub(crate) fn now() -> Wall {
 }
 
 pub(crate) fn look() -> Look {
-    Look { wide: false, now: now(), width: None }
+    Look { wide: false, now: now(), width: None, colour: false }
 }
 
 pub(crate) fn wide() -> Look {

@@ -8,7 +8,7 @@ use super::table::table;
 use super::words::{count, or_dash, short};
 
 pub(crate) fn list(views: &[SiteView], look: &Look) -> String {
-    let rows = views.iter().map(|it| {
+    let row = |it: &SiteView| {
         [
             it.name.to_string(),
             presence(it, look),
@@ -17,8 +17,22 @@ pub(crate) fn list(views: &[SiteView], look: &Look) -> String {
             short(it.commit.as_ref()),
             or_dash(Some(&remarks(it, look).join("; "))),
         ]
-    });
-    table(["SITE", "PRESENCE", "NODES", "DEPLOYMENTS", "COMMIT", "SAYS"], rows, look)
+    };
+    if !look.wide {
+        let header = ["SITE", "PRESENCE", "NODES", "DEPLOYMENTS", "COMMIT", "SAYS"];
+        return table(header, views.iter().map(row), look);
+    }
+    let wide = |it: &SiteView| {
+        let [site, presence, nodes, deployments, commit, says] = row(it);
+        let heard = or_dash(it.last_heard.map(|at| look.ago(at)).as_deref());
+        let labels: Vec<String> =
+            it.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let (colony, labels) = (or_dash(it.version.as_deref()), or_dash(Some(&labels.join(","))));
+        [site, presence, heard, nodes, deployments, commit, says, colony, labels]
+    };
+    let header =
+        ["SITE", "PRESENCE", "HEARD", "NODES", "DEPLOYMENTS", "COMMIT", "SAYS", "COLONY", "LABELS"];
+    table(header, views.iter().map(wide), look)
 }
 
 /// `2/3` online, or `?/3` while the site is not heard.

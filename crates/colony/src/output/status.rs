@@ -44,7 +44,7 @@ fn head(view: &StatusView) -> String {
 }
 
 fn deployments(all: &[DeploymentSummary], look: &Look) -> String {
-    let rows = all.iter().map(|it| {
+    let row = |it: &DeploymentSummary| {
         [
             it.name.to_string(),
             or_dash(it.version.as_deref()),
@@ -53,6 +53,15 @@ fn deployments(all: &[DeploymentSummary], look: &Look) -> String {
             it.sites.to_string(),
             it.sentence.clone(),
         ]
-    });
-    table(["DEPLOYMENT", "VERSION", "OUTCOME", "NODES", "SITES", "SAYS"], rows, look)
+    };
+    if !look.wide {
+        let header = ["DEPLOYMENT", "VERSION", "OUTCOME", "NODES", "SITES", "SAYS"];
+        return table(header, all.iter().map(row), look);
+    }
+    let wide = |it: &DeploymentSummary| {
+        let [name, version, outcome, nodes, sites, says] = row(it);
+        [name, it.application.clone(), version, outcome, nodes, sites, says]
+    };
+    let header = ["DEPLOYMENT", "APPLICATION", "VERSION", "OUTCOME", "NODES", "SITES", "SAYS"];
+    table(header, all.iter().map(wide), look)
 }

@@ -193,6 +193,53 @@ fn the_fleet_is_seen_at_a_glance() {
 }
 
 #[test]
+fn a_wide_table_shows_more() {
+    assert_snapshot!(status::show(&sample::status(), &sample::wide()), @r"
+    central https://hub.local:7443 · ready · commit 3f2a1c9 · colony 0.1.0
+
+    SITE     PRESENCE        HEARD       NODES  DEPLOYMENTS       COMMIT   SAYS                        COLONY  LABELS
+    home     online          1 s ago     1/2    INSTALLED 2       3f2a1c9  -                           -       -
+    plant-b  offline 10 min  10 min ago  1/2    FAILED(update) 1  -        held by ann for 2 h: audit  -       -
+    plant-c  not joined      -           0/0    -                 -        -                           -       -
+
+    DEPLOYMENT  APPLICATION  VERSION  OUTCOME      NODES  SITES  SAYS
+    hello       hello        1.1      ROLLED BACK  3/4    2      1.2-bad was left at home
+
+    NEEDS ATTENTION
+    hello@home: 1.2-bad is quarantined
+      colony quarantine release hello --site home
+    ");
+    assert_snapshot!(deployment::show(&sample::deferred(), &sample::wide()), @r"
+    hello: hello 1.1, DEFERRED
+    hello is deferred
+
+    TARGET       STATE      VERSION  COMMIT   SINCE     SAYS                                         NODE     ATTEMPT  BEFORE
+    home/laptop  INSTALLED  1.1      3f2a1c9  60 s ago  -                                            online   0        -
+    home/shed    INSTALLED  1.1      3f2a1c9  60 s ago  -                                            online   0        -
+    plant-b/b1   INSTALLED  1.1      3f2a1c9  60 s ago  -                                            online   0        -
+    plant-b/b2   INSTALLED  1.0      3f2a1c9  60 s ago  deferred: offline 3 h; catches up on return  offline  0        -
+    ");
+}
+
+#[test]
+fn a_deferral_without_a_reason_needs_no_colon() {
+    let away = with(placement("b2", "INSTALLED", "1.0"), json!({"deferred": {"reason": ""}}));
+    let view = hello("deferred", "1.1", json!([site("plant-b", "INSTALLED", json!([away]))]));
+    assert_snapshot!(lines(&view), @"hello  plant-b/b2  INSTALLED 1.0  commit 3f2a1c9  deferred; catches up on return");
+}
+
+#[test]
+fn a_plan_names_an_application_of_the_same_name_once() {
+    let plan = |application: &str| {
+        let view =
+            json!({"hash": "sha256:0", "name": "hello", "application": application, "targets": []});
+        plan::show(&read(view), &look()).lines().next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(plan("hello"), "hello: no targets");
+    assert_eq!(plan("camera"), "hello: camera: no targets");
+}
+
+#[test]
 fn an_empty_fleet_says_how_to_begin() {
     let view = read(json!({"role": "central", "version": "0.1.0", "url": "https://hub:7443",
         "ready": false, "reasons": ["Git cannot be reached"], "at": 0, "sites": [], "deployments": []}));

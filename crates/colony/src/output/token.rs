@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn a_token_is_listed_with_its_end_and_told_when_it_is_made() {
-        let look = Look { wide: false, now: Wall(1_000_000), width: None };
+        let look = Look { wide: false, now: Wall(1_000_000), width: None, colour: false };
         let token = |name: &str, sites: &[&str], expires: Option<u64>| TokenView {
             name: name.to_owned(),
             role: "operator".to_owned(),

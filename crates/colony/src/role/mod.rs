@@ -47,6 +47,17 @@ impl Role {
         }
     }
 
+    /// Its name; none of what only looks after a role's data.
+    pub(crate) fn name(&self) -> Option<&'static str> {
+        match self {
+            #[cfg(feature = "full")]
+            Role::Up(_) => Some("up"),
+            #[cfg(feature = "full")]
+            Role::Central(args) => args.command.is_none().then_some("central"),
+            Role::Local(_) => Some("local"),
+        }
+    }
+
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<()> {
         let stop = stop_on_signals()?;
         match self {

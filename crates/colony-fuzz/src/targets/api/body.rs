@@ -32,9 +32,9 @@ const REQUESTS: &[Body] = bodies! {
         BatchAnswer Hints HintsQuery SiteLogRequest SiteJoined SiteRenewed GitAccess GitAuth;
     asks: Asks LogRequest LogAnswer LogLine;
     health: NodeReport Readiness PullView;
-    request: DeployRequest Strategy Promote StrategyKind OnFailure SiteAdd SiteTrust Invite RegistryAdd Lint
-        Hold Release ReleaseWhat Steer QuarantineRelease Retry Rollback TokenAdd DeleteQuery
-        EventQuery LogsQuery SiteQuery;
+    request: DeployRequest SiteAdd SiteTrust Invite RegistryAdd Lint Hold Release ReleaseWhat Steer
+        QuarantineRelease Retry Rollback TokenAdd DeleteQuery EventQuery LogsQuery SiteQuery
+        ListQuery;
     problem: Fenced;
 };
 

@@ -1,0 +1,113 @@
+//! `colony app package` and `push`: from a package's folder to an OCI registry.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use anyhow::{Context as _, ensure};
+use serde::{Deserialize, Serialize};
+
+use colony_margo::Digest;
+use colony_runtime::{Credential, Registries, push_component};
+
+use super::folder::{Package, read};
+use crate::cli::{AppPackage, AppPush};
+use crate::output::{Look, Out};
+
+/// How long a password may be.
+const PASSWORD_LIMIT: u64 = 4096;
+
+/// An archive that was written or pushed.
+#[derive(Debug, Serialize, Deserialize)]
+struct Made {
+    component: String,
+    /// A file, or a repository with its tag.
+    place: String,
+    /// Of the file, or of the manifest.
+    digest: String,
+    /// The registry had it already.
+    existed: bool,
+}
+
+pub(super) fn package(args: &AppPackage, out: &mut Out) -> anyhow::Result<()> {
+    let mut made = Vec::new();
+    for Packed { name, revision, archive, .. } in packed(&args.folder)? {
+        let path = args.folder.join(format!("{name}-{revision}.tar.gz"));
+        let doing = || format!("could not write {}", path.display());
+        std::fs::write(&path, &archive).with_context(doing)?;
+        let (place, digest) = (path.display().to_string(), Digest::of(&archive).to_string());
+        made.push(Made { component: name, place, digest, existed: false });
+    }
+    out.show(&made, |it, look| lines(it, look))
+}
+
+pub(super) async fn push(args: &AppPush, out: &mut Out) -> anyhow::Result<()> {
+    let mut made = Vec::new();
+    let packed = packed(&args.folder)?;
+    let registries = registries(args, &packed)?;
+    for it in &packed {
+        let pushed = push_component(&registries, &it.repository, &it.revision, &it.archive).await?;
+        made.push(Made {
+            component: it.name.clone(),
+            place: format!("{}:{}", it.repository.reference(), it.revision),
+            digest: pushed.digest.to_string(),
+            existed: pushed.existed,
+        });
+    }
+    out.show(&made, |it, look| lines(it, look))?;
+    let folder = args.folder.display();
+    out.note(&format!(
+        "next: colony app add, with the folder or Git repository that holds {folder}"
+    ))
+}
+
+/// `web: localhost:5000/camera:1.0.0, sha256:…`
+fn lines(made: &[Made], _: &Look) -> String {
+    let line = |it: &Made| {
+        let existed = if it.existed { ", was there already" } else { "" };
+        format!("{}: {}, {}{existed}\n", it.component, it.place, it.digest)
+    };
+    made.iter().map(line).collect()
+}
+
+/// A component that is ready to be fetched by nodes.
+struct Packed {
+    name: String,
+    repository: colony_margo::Repository,
+    revision: colony_margo::Revision,
+    archive: Vec<u8>,
+}
+
+fn packed(folder: &Path) -> anyhow::Result<Vec<Packed>> {
+    let package = Package::open(folder)?;
+    let components = package.components();
+    ensure!(!components.is_empty(), "{} has no compose component", folder.display());
+    let pack = |it: &super::folder::ComposeComponent<'_>| {
+        let properties = &it.component.properties;
+        Ok(Packed {
+            name: it.component.name.to_string(),
+            repository: properties.repository.clone(),
+            revision: properties.revision.clone(),
+            archive: it.archive(&package.parameters(it.component))?,
+        })
+    };
+    components.iter().map(pack).collect()
+}
+
+fn registries(args: &AppPush, packed: &[Packed]) -> anyhow::Result<Registries> {
+    let host =
+        |it: &Packed| it.repository.reference().split('/').next().unwrap_or_default().to_owned();
+    let hosts: BTreeSet<String> = packed.iter().map(host).collect();
+    let mut credentials = BTreeMap::new();
+    if let (Some(user), Some(file)) = (&args.user, &args.password_file) {
+        let password = String::from_utf8(read(file, PASSWORD_LIMIT)?);
+        let password = password.context("the password is not UTF-8")?.trim().to_owned();
+        let credential = Credential { user: user.clone(), password };
+        ensure!(
+            hosts.len() == 1,
+            "the components are in several registries; one password goes to one of them only"
+        );
+        credentials.extend(hosts.iter().map(|it| (it.clone(), credential.clone())));
+    }
+    let insecure = if args.insecure { hosts } else { BTreeSet::new() };
+    Ok(Registries { insecure, credentials })
+}

@@ -6,13 +6,14 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 
 use colony_api::request::{DeployRequest, EventQuery, SiteAdd};
 use colony_api::{Client, EventStream, Signal};
 
+use crate::clock;
 use crate::deploy::VERSION;
 use crate::fleet::{Setup, client, contexts, free_port, wait};
 use crate::process::{Process, Weight};
@@ -132,12 +133,12 @@ impl SiteFleet {
     ) -> anyhow::Result<Net> {
         let mut net = Net::default();
         for repeat in 0..repeats {
-            let (begun, before) = (Instant::now(), self.central.cpu()?);
+            let (begun, before) = (clock::now(), self.central.cpu()?);
             let sites: BTreeSet<String> = whose(repeat).into_iter().map(name).collect();
             self.deploy(&format!("{what}-{repeat}"), sites).await?;
             tokio::time::sleep(TRAIL).await;
             net.cpu += self.central.cpu()? - before;
-            net.wall += begun.elapsed().as_secs_f64();
+            net.wall += (clock::now() - begun).as_secs_f64();
         }
         let times = u32::try_from(repeats)?;
         Ok(Net { cpu: net.cpu / times, wall: net.wall / f64::from(times) })
@@ -216,13 +217,13 @@ fn start(program: &Path, dir: &Path, role: &str, words: &[&str]) -> anyhow::Resu
 
 /// Waits until so many sites serve; asks seldom, for it is a long list.
 async fn all_ready(client: &Client, count: usize) -> anyhow::Result<()> {
-    let begun = Instant::now();
+    let begun = clock::now();
     loop {
         let ready = client.site_list().await?.iter().filter(|it| it.ready).count();
         if ready >= count {
             return Ok(());
         }
-        if begun.elapsed() > PATIENCE {
+        if clock::now() - begun > PATIENCE {
             bail!("{ready} of {count} sites are ready");
         }
         tokio::time::sleep(Duration::from_millis(500)).await;

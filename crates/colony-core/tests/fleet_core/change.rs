@@ -19,7 +19,9 @@ fn a_change_that_is_undone_leaves_the_fleet_as_it_was() {
             fleet.target_cleared(&home(), &name("other")).expect("home exists");
             fleet.command(&home(), Action::ReleaseRemoval, "ana", Wall(9)).expect("home exists");
         },
-        |fleet| drop(fleet.join(&home(), Wall(9), true).expect("it is replaced")),
+        |fleet| {
+            fleet.join(&home(), Wall(9), true).expect("it is replaced");
+        },
     ];
     for (index, change) in changes.into_iter().enumerate() {
         let mut fleet = fleet();
@@ -79,7 +81,12 @@ fn a_change_alerts_the_sites_that_have_something_to_hear() {
         },
         "home",
     );
-    check_alerted(|fleet| drop(fleet.join(&home(), Wall(9), true).expect("replaced")), "home");
+    check_alerted(
+        |fleet| {
+            fleet.join(&home(), Wall(9), true).expect("it is replaced");
+        },
+        "home",
+    );
 }
 
 #[test]

@@ -90,6 +90,8 @@ pub fn check(action: &Action, state: &impl OrderState) -> Result<(), Refusal> {
     let deployment = deployment_of(action);
     let found = deployment.and_then(|it| state.deployment(it));
     let checked = match (deployment, &found) {
+        // A hold outlives the deployment it is about.
+        (Some(_), None) if is_held_release(action, state) => Ok(()),
         (Some(id), None) => Err(OrderReason::UnknownDeployment(id.clone())),
         (Some(_) | None, found) => check_known(action, found.as_ref(), state),
     };
@@ -98,6 +100,10 @@ pub fn check(action: &Action, state: &impl OrderState) -> Result<(), Refusal> {
         deployment: found.map(|it| it.name),
         reason,
     })
+}
+
+fn is_held_release(action: &Action, state: &impl OrderState) -> bool {
+    matches!(action, Action::ReleaseHold { scope } if state.is_held(scope))
 }
 
 fn deployment_of(action: &Action) -> Option<&DeploymentId> {

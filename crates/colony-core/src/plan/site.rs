@@ -65,7 +65,7 @@ impl<'a> SitePlanner<'a> {
         let view = &self.snapshot.view;
         let others = view.deployments_named(self.name).filter(|it| {
             let kept = keep.is_some_and(|keep| *keep.id() == it.id);
-            !kept && !(keep.is_some() && it.withdrawn)
+            !kept && (keep.is_none() || !it.withdrawn)
         });
         let placed = others.flat_map(|it| view.placements_of(&it.id).map(move |p| (it, p)));
         placed.map(|(it, placement)| self.removed(it, placement)).collect()

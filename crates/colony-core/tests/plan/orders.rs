@@ -53,6 +53,14 @@ const SITUATIONS: &[Situation] = &[
         }
         world
     }),
+    ("on hold and gone", || {
+        let mut world = World::installed("a b", "");
+        world.plant.undeploy("hello");
+        let scope = HoldScope::Deployment(deployment_id("hello"));
+        order(&mut world, Action::Hold { scope, note: String::new() });
+        world.converge();
+        world
+    }),
     ("being removed", || {
         let mut world = updating("");
         world.plant.undeploy("hello");
@@ -92,6 +100,16 @@ fn site_executes_what_the_rule_allows() {
             assert!(guarded || done == expected, "{situation}: {action:?} {done:?} {expected:?}");
         }
     }
+}
+
+#[test]
+fn hold_of_a_deployment_that_is_gone_is_released() {
+    let (_, world) = SITUATIONS.iter().find(|it| it.0 == "on hold and gone").expect("listed");
+    let mut world = world();
+    assert_eq!(world.plant.states(), "");
+    let scope = HoldScope::Deployment(deployment_id("hello"));
+    assert_eq!(world.plant.command(Action::ReleaseHold { scope }), Ok(()));
+    assert!(world.plant.site.holds().is_empty());
 }
 
 #[test]

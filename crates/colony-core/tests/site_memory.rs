@@ -25,7 +25,8 @@ fn a_soak_that_another_clock_measured_starts_over() {
     let mut known = seed(&app, "INSTALLED");
     let paused = Some(Hold { by: "ana".to_owned(), note: String::new(), since: Wall(7) });
     let (soaking, awaits) = (Some(Mono(5)), Some(Wall(6)));
-    known.deployments[0].rollout = Rollout { step: 1, nodes: None, soaking, awaits, paused: paused.clone() };
+    known.deployments[0].rollout =
+        Rollout { step: 1, nodes: None, soaking, awaits, paused: paused.clone() };
     let plant = taken_over(known);
     let rollout = plant.site.deployment(&deployment_id("hello")).expect("it is known").rollout();
     assert_eq!(*rollout, Rollout { step: 1, nodes: None, soaking: None, awaits: None, paused });

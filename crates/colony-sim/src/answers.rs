@@ -130,7 +130,9 @@ impl World {
         reply: Option<AnswersReply>,
     ) {
         let local = &mut self.sites[site];
-        let Some(reply) = reply.filter(|it| it.session == local.answers.session) else { return };
+        let Some(reply) = reply.filter(|it| it.session == local.answers.outbox.session()) else {
+            return;
+        };
         if incarnation != local.core.log().incarnation {
             return;
         }

@@ -65,7 +65,8 @@ impl Head {
         match self.answers {
             Some(known) if known.0 == session && number <= known.1 => AnswersOrder::Late,
             Some(known) if known.0 == session && number == known.1 + 1 => AnswersOrder::Next,
-            _ if self.answers_before.contains(&session) => AnswersOrder::Late,
+            // A process that is gone, or one that was taken for gone: it starts over.
+            _ if self.answers_before.contains(&session) => AnswersOrder::Gap,
             Some(_) | None if update.complete => AnswersOrder::Next,
             Some(_) | None => AnswersOrder::Gap,
         }

@@ -58,7 +58,7 @@ fn placement_view(placement: &Placement) -> PlacementView {
         since: placement.since,
         attempt: placement.attempt_number(),
         revisions: placement.revisions.clone(),
-        failure: placement.failure.clone(),
+        failure: placement.failure_reported().cloned(),
         retry: placement.retry_reported(),
         beside: placement.runs_beside(),
         running: placement.running_lost().cloned(),

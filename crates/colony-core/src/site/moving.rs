@@ -119,6 +119,9 @@ impl Turn<'_> {
         let retry = op.and_then(|_| self.site.retry(id, self.now));
         let Some(placement) = self.site.placements.get_mut(id) else { return };
         placement.retry = retry;
+        if op.is_some() || change.to == State::Installed {
+            placement.failure_reported.clone_from(&placement.failure);
+        }
         let body = Transition {
             deployment: id.deployment.clone(),
             node: id.node.clone(),

@@ -32,6 +32,9 @@ pub struct Placement {
     /// How a failure goes on, as it was reported with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) retry: Option<Retry>,
+    /// The failure of the last FAILED; a later report may know a better cause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) failure_reported: Option<Failure>,
     /// When a node that polls but says nothing gets a new attempt.
     pub(super) silent_at: Option<Mono>,
     pub(super) installed_at: Option<Mono>,
@@ -100,6 +103,7 @@ impl Placement {
             failures: 0,
             retry_at: None,
             retry: None,
+            failure_reported: None,
             silent_at: None,
             installed_at: None,
             lost_late: false,
@@ -124,6 +128,11 @@ impl Placement {
     /// How a failure goes on, as it was reported with it.
     pub(crate) fn retry_reported(&self) -> Option<Retry> {
         self.retry
+    }
+
+    /// What went wrong last, as it was reported.
+    pub(crate) fn failure_reported(&self) -> Option<&Failure> {
+        self.failure_reported.as_ref().or(self.failure.as_ref())
     }
 
     /// The attempt runs beside what was there.

@@ -200,6 +200,7 @@ fn restore(seed: SeedPlacement, now: Now) -> Placement {
     let mut placement = Placement::new(seed.id, seed.since.unwrap_or(now.wall));
     placement.retry_at = matches!(seed.state, State::Failed(_)).then_some(now.mono);
     placement.installed_at = (seed.state == State::Installed).then_some(now.mono);
+    placement.failure_reported.clone_from(&seed.failure);
     placement.failure = seed.failure;
     placement.state = seed.state;
     let beside = seed.beside && seed.state.op() == Some(Op::Update);

@@ -256,9 +256,15 @@ impl AnswerOutbox {
     }
 
     /// The central orchestrator lacks an earlier update, or may have been
-    /// restored: everything is sent again.
+    /// restored: everything is sent again, as a session of its own. So a late
+    /// update of this one cannot be taken for a part of the next.
     pub fn start_over(&mut self) {
         (self.open, self.complete) = (None, true);
+        self.session = self.session.wrapping_add(1);
+    }
+
+    pub fn session(&self) -> u64 {
+        self.session
     }
 }
 

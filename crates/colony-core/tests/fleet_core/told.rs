@@ -127,6 +127,18 @@ fn node_that_joins_during_a_step_changes_no_report() {
     central.sync(&plant);
 }
 
+/// The site knows a better cause of a failure that it has reported.
+#[test]
+fn report_after_a_failure_changes_no_report() {
+    let first: Step = |it| it.deploy(&app("1.0.0"));
+    let lost: Step = |it| {
+        it.silence("a");
+        it.pass(1_200);
+    };
+    let late: Step = |it| it.report("a", "hello", "failed:exited");
+    check(&[|it| it.join("a"), first, lost, late]);
+}
+
 /// The way back of a revision that was good before is lost with it.
 #[test]
 fn good_revision_that_is_condemned_is_good_no_more() {

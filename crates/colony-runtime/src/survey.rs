@@ -130,7 +130,11 @@ impl Inner {
         match seen.status {
             _ if seen.is_still() => Status::Running,
             Status::Exited { .. } if self.interference.explains(&seen.id) => Status::Stopped,
-            status => status,
+            it @ (Status::Starting
+            | Status::Running
+            | Status::Stopped
+            | Status::Exited { .. }
+            | Status::Dead) => it,
         }
     }
 

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use colony_core::event::Incarnation;
+use colony_core::event::{CentralEvent, Incarnation};
 use colony_core::id::SiteName;
 use colony_core::time::Wall;
 use colony_store::{CentralStore, Write};
@@ -101,11 +101,18 @@ pub(super) async fn check(
     let actor = format!("site:{site}");
     match app.authorities.judge(site, &reported) {
         Verdict::OnRecord => Ok(()),
-        Verdict::First => record(app, site, reported, ("site_authority_known", &actor), now).await,
+        Verdict::First => {
+            let event =
+                CentralEvent::SiteAuthorityKnown { fingerprint: reported.fingerprint.clone() };
+            record(app, site, reported, (&event, &actor), now).await
+        }
         Verdict::Other { on_record, again } => {
             if !again {
-                let body = json!({"onRecord": on_record, "refused": fingerprint});
-                write(app, site, ("site_authority_refused", &actor), body, None, now).await?;
+                let event = CentralEvent::SiteAuthorityRefused {
+                    fingerprint: fingerprint.to_owned(),
+                    known: on_record.clone(),
+                };
+                write(app, site, (&event, &actor), None, now).await?;
             }
             Err(Fault::refused(format!(
                 "site {site} reports the authority {fingerprint}, but {on_record} is on record; if \
@@ -129,19 +136,19 @@ pub(crate) async fn accept(
         return Err(Fault::refused(format!("no orchestrator has joined site {site} yet")));
     };
     let accepted = Record { incarnation, fingerprint };
-    record(app, site, accepted, ("site_authority_accepted", &operator.name), now).await
+    let event = CentralEvent::SiteAuthorityAccepted { fingerprint: accepted.fingerprint.clone() };
+    record(app, site, accepted, (&event, &operator.name), now).await
 }
 
 async fn record(
     app: &App,
     site: &SiteName,
     record: Record,
-    event: (&str, &str),
+    event: (&CentralEvent, &str),
     now: Wall,
 ) -> Result<(), Fault> {
     let note = (format!("{PREFIX}{site}"), json!(record));
-    let body = json!({"fingerprint": record.fingerprint});
-    write(app, site, event, body, Some(note), now).await?;
+    write(app, site, event, Some(note), now).await?;
     app.authorities.set(site, record);
     Ok(())
 }
@@ -149,12 +156,11 @@ async fn record(
 async fn write(
     app: &App,
     site: &SiteName,
-    (kind, actor): (&str, &str),
-    body: Value,
+    (event, actor): (&CentralEvent, &str),
     note: Option<(String, Value)>,
     now: Wall,
 ) -> Result<(), Fault> {
-    let events = vec![own_event(kind, actor, now, (Some(site), None), body)];
+    let events = vec![own_event(event, actor, now, (Some(site), None))];
     let write = Write { events, notes: note.into_iter().collect(), ..Write::default() };
     app.brain.write(|_| Ok(((), write))).await
 }

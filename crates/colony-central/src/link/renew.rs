@@ -3,9 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use colony_api::site::{SiteRenewRequest, SiteRenewed};
+use colony_core::event::CentralEvent;
 use colony_store::Write;
 use colony_wfm::requested_key;
-use serde_json::json;
 
 use super::join::unsigned;
 use crate::app::App;
@@ -40,8 +40,8 @@ pub(crate) async fn renew(
     let now = clock::wall();
     let chain = app.identity.sign_site(&request.csr, site.as_str(), clock::unix(now));
     let chain = chain.map_err(|it| unsigned(&it))?;
-    let body = json!({"incarnation": incarnation, "key": asked.to_string()});
-    let event = own_event("site_renewed", &format!("site:{site}"), now, (Some(site), None), body);
+    let event = CentralEvent::SiteRenewed { incarnation, key: asked.to_string() };
+    let event = own_event(&event, &format!("site:{site}"), now, (Some(site), None));
     let write = Write { events: vec![event], ..Write::default() };
     app.brain.write(|_| Ok::<_, Fault>(((), write))).await?;
     colony_fail::hit(colony_fail::Point::CentralRenewIssued);

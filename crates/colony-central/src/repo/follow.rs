@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use colony_core::id::{GitRevision, SiteName};
 use colony_git::{Deployments, Error, SiteParts};
 use tokio::sync::watch;
 
 use super::{Repo, lock};
+use crate::clock;
 
 /// An answer of the server that is older than this says nothing of the branch.
 const FRESH: Duration = Duration::from_secs(60);
@@ -21,7 +22,7 @@ impl Repo {
         let head = self.call("read the branch", Deployments::refresh).await;
         self.judge(head.as_ref().err());
         let head = head?;
-        *lock(&self.0.asked) = Some(Instant::now());
+        *lock(&self.0.asked) = Some(clock::wall());
         self.tell(head.clone()).await;
         Ok(head)
     }
@@ -113,7 +114,9 @@ impl Repo {
 
     /// Whether nothing can have moved that was not seen here.
     pub(crate) fn is_current(&self) -> bool {
-        let asked = lock(&self.0.asked).is_some_and(|it| it.elapsed() < FRESH);
+        let now = clock::wall();
+        // A clock that was set back says nothing.
+        let asked = lock(&self.0.asked).is_some_and(|it| it <= now && now.since(it) < FRESH);
         self.hosted().is_some() || (asked && self.problem().is_none())
     }
 }

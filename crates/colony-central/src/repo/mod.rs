@@ -11,10 +11,10 @@ mod line;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use colony_core::id::{BlobId, DeploymentName, GitRevision, SiteName};
 use colony_core::site::SiteSettings;
+use colony_core::time::Wall;
 use colony_git::{Deployments, Error};
 use tokio::sync::watch;
 
@@ -38,7 +38,7 @@ struct Inner {
     /// Held while the branch is looked at and told of.
     order: tokio::sync::Mutex<()>,
     /// When Git was last asked with success.
-    asked: Mutex<Option<Instant>>,
+    asked: Mutex<Option<Wall>>,
     facts: Mutex<BTreeMap<BlobId, Arc<Facts>>>,
     problem: Mutex<Option<String>>,
     labels: Mutex<Option<(Option<GitRevision>, Labels)>>,

@@ -168,6 +168,7 @@ pub(crate) fn event_id(app: &App, position: i64) -> String {
 }
 
 /// One deployment, also one that is gone.
+#[expect(clippy::result_large_err, reason = "a problem is an answer, made once for each request")]
 pub(crate) async fn deployment(
     app: &App,
     operator: &Operator,

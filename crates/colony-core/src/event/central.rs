@@ -90,6 +90,24 @@ pub enum CentralEvent {
         token: String,
         replace: bool,
     },
+    SiteRenewed {
+        incarnation: Incarnation,
+        /// The digest of the key it is for.
+        key: String,
+    },
+    /// The site's own CA, with its first report.
+    SiteAuthorityKnown {
+        fingerprint: String,
+    },
+    /// A report with another CA than the one on record.
+    SiteAuthorityRefused {
+        fingerprint: String,
+        known: String,
+    },
+    /// An admin took another CA for the site's.
+    SiteAuthorityAccepted {
+        fingerprint: String,
+    },
     NodeInvited {
         expires: Wall,
     },
@@ -165,6 +183,10 @@ impl CentralEvent {
             | CentralEvent::SiteAdded { .. }
             | CentralEvent::SiteInvited { .. }
             | CentralEvent::SiteJoined { .. }
+            | CentralEvent::SiteRenewed { .. }
+            | CentralEvent::SiteAuthorityKnown { .. }
+            | CentralEvent::SiteAuthorityRefused { .. }
+            | CentralEvent::SiteAuthorityAccepted { .. }
             | CentralEvent::NodeInvited { .. }
             | CentralEvent::Pushed { .. }
             | CentralEvent::RegistryAdded { .. }
@@ -208,6 +230,16 @@ impl CentralEvent {
                 format!("{actor} invited an orchestrator for site {site}")
             }
             CentralEvent::SiteJoined { .. } => format!("an orchestrator joined site {site}"),
+            CentralEvent::SiteRenewed { .. } => format!("site {site} renewed its certificate"),
+            CentralEvent::SiteAuthorityKnown { fingerprint } => {
+                format!("the CA of site {site} is {fingerprint}")
+            }
+            CentralEvent::SiteAuthorityRefused { fingerprint, known } => {
+                format!("site {site} reported the CA {fingerprint}, but {known} is on record")
+            }
+            CentralEvent::SiteAuthorityAccepted { fingerprint } => {
+                format!("{actor} accepted {fingerprint} as the CA of site {site}")
+            }
             CentralEvent::NodeInvited { .. } => format!("{actor} invited a node for site {site}"),
             CentralEvent::Pushed { commit: Some(commit), .. } => {
                 format!("{actor} pushed commit {}", commit.short())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use colony_margo::Capabilities;
+use colony_margo::{Capabilities, Digest};
 
 use crate::attempt::Revision;
 use crate::document::Document;

@@ -87,7 +87,7 @@ impl Case<'_> {
     pub(super) fn doing(&self) -> String {
         let target = self.placement.revisions.target.as_ref();
         let has = target.map_or("it".to_owned(), |it| self.version(it));
-        let main = match self.placement.state() {
+        match self.placement.state() {
             State::Pending if self.outlook.trigger == Some(Trigger::Remove) => {
                 "was never started".to_owned()
             }
@@ -101,8 +101,7 @@ impl Case<'_> {
             State::Unknown(op) => format!("was {} {has} when contact was lost", gerund(op)),
             State::Deleting => format!("is being removed{}", self.leaving()),
             State::Deleted => "is removed".to_owned(),
-        };
-        main
+        }
     }
 
     fn failed_doing(&self, op: Op, has: &str) -> String {

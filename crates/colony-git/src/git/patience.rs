@@ -6,10 +6,11 @@
 use std::io::Read;
 use std::process::{Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{end, spawn_error};
 use crate::Error;
+use crate::limit::now;
 
 /// The most that is kept of what a program says.
 const KEPT: usize = 64 * 1024;
@@ -77,7 +78,7 @@ struct Heard {
 impl Heard {
     /// Listens until both pipes are closed.
     fn all(&mut self, words: &Receiver<Word>, patience: Patience) -> Result<(), String> {
-        let began = Instant::now();
+        let began = now();
         while self.closed < 2 {
             let silent = self.out.is_empty() && self.err.is_empty();
             let limit = if silent { patience.first_word } else { patience.end };

@@ -92,6 +92,7 @@ impl Operator {
             }
             Operator::Deploy(_)
             | Operator::App(_)
+            | Operator::Change(_)
             | Operator::Logs(_)
             | Operator::Why(_)
             | Operator::Quarantine(_)

@@ -29,7 +29,7 @@ mod tests {
 
     #[test]
     fn changes_are_listed_with_what_they_write() {
-        let look = Look { wide: false, now: Wall(1_000_000), width: None };
+        let look = Look { wide: false, now: Wall(1_000_000), width: None, colour: false };
         let change = |id: &str, paths: &[&str]| ChangeView {
             id: id.to_owned(),
             at: Wall(400_000),

@@ -12,7 +12,8 @@ mod value;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use reference::{NodeRef, Setting, duration, lifetime, unavailable};
+use colony_core::document::Unavailable;
+use reference::{NodeRef, Setting, duration, lifetime};
 
 use crate::Shape::Text;
 use crate::{Outcome, Target, hold};
@@ -52,6 +53,7 @@ fn value(input: &[u8]) -> Outcome {
         node(&text),
         setting(&text),
         count(&text),
+        size(&text),
         time(&text),
         list(&text),
         pairs(&text),
@@ -76,12 +78,18 @@ fn setting(text: &str) -> bool {
     true
 }
 
-/// It is sent as it was typed: whoever reads it next knows no signs.
+/// It is printed as a count or a percentage, and read again as the same.
 fn count(text: &str) -> bool {
-    let Ok(count) = unavailable(text) else { return false };
-    assert_eq!(count, text);
+    let Ok(count) = text.parse::<Unavailable>() else { return false };
+    hold::same(&count.to_string().parse(), &Ok(count), text);
     let digits = text.strip_suffix('%').unwrap_or(text);
     assert!(digits.bytes().all(|it| it.is_ascii_digit()), "{text:?} is no count");
+    true
+}
+
+fn size(text: &str) -> bool {
+    let Ok(bytes) = value::bytes(text) else { return false };
+    assert!(bytes == u64::MAX || bytes % 1_024 == 0, "sizes are given in whole KiB");
     true
 }
 

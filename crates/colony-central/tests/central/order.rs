@@ -1,8 +1,6 @@
 //! Orders travel down with the hints, logs come up; both are told.
 
-use colony_api::request::{
-    DeployRequest, Hold, LogsQuery, Promote, Release, Steer, Steering, Strategy, StrategyKind,
-};
+use colony_api::request::{DeployRequest, Hold, LogsQuery, Release, Steer, Steering};
 use colony_api::site::{LogAnswer, NodeHealth, NodesReport, PullHealth};
 use colony_api::view::{InviteKind, LogLine};
 use colony_core::state::State;
@@ -82,14 +80,11 @@ async fn canary_is_promoted_once_its_step_is_done_and_not_beyond_its_last() {
     let dir = tempfile::tempdir().expect("a folder");
     let hub = Hub::start(dir.path()).await;
     let mut lo = hub.site(&["a", "b"]).await;
-    let strategy = Strategy {
-        kind: StrategyKind::Canary,
-        max_unavailable: None,
-        canary: Some("1".to_owned()),
-        soak: Some("5m".to_owned()),
-        promote: Some(Promote::Manual),
-    };
-    let request = DeployRequest { strategy: Some(strategy), ..hello("1.0") };
+    let strategy =
+        serde_json::json!({"type": "canary", "canary": 1, "soak": "5m", "promote": "manual"});
+    let settings = serde_json::json!({"strategy": strategy});
+    let settings = serde_json::from_value(settings).expect("settings");
+    let request = DeployRequest { settings, ..hello("1.0") };
     hub.client.deploy(&request).await.expect("a plan");
     let head = lo.plant.site.git().map(ToString::to_string).unwrap_or_default();
     assert!(lo.hints(&format!("head={head}")).await.is_some());

@@ -330,5 +330,5 @@ fn send(fleet: &mut Fleet, outbox: &mut AnswerOutbox, update: &AnswerUpdate) -> 
 #[track_caller]
 fn check(fleet: &Fleet, plant: &Plant) {
     let view = fleet.site(&home()).expect("home exists");
-    assert_eq!(view.answers, site_answers(&plant.site, plant.now));
+    assert_eq!(*view.answers, site_answers(&plant.site, plant.now));
 }

@@ -1,9 +1,7 @@
 //! The repository CO hosts: written here, pushed to by people, interrupted anywhere.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use colony_core::id::GitRevision;
 use colony_git::{Deployments, Error};
 use tempfile::TempDir;
 

@@ -107,14 +107,14 @@ mod tests {
 
     #[test]
     fn changed_lines_are_shown_with_their_surroundings() {
-        let text = unified("a: 1\nb: 2\nc: 3\n", "a: 1\nb: 4\nc: 3\n");
+        let text = unified_diff("a: 1\nb: 2\nc: 3\n", "a: 1\nb: 4\nc: 3\n");
         assert_eq!(text, "@@ -1,3 +1,3 @@\n a: 1\n-b: 2\n+b: 4\n c: 3\n");
     }
 
     #[test]
     fn a_long_diff_is_cut_at_a_line() {
         let long: String = (0..5000).map(|it| format!("line é {it}\n")).collect();
-        let text = cut(unified("", &long));
+        let text = cut(unified_diff("", &long));
         assert!(text.len() <= LIMIT && text.ends_with(CUT), "{}", text.len());
         assert_eq!(cut("x".repeat(20_000)), CUT);
     }

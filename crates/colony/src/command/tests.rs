@@ -132,7 +132,7 @@ async fn a_registry_of_which_nothing_can_be_used_is_exit_1() {
 
 #[tokio::test]
 async fn a_dry_run_with_changes_is_exit_2() {
-    let stdout = "hello: hello 1.0: create 1\n\n\
+    let stdout = "hello 1.0: create 1\n\n\
                   TARGET       ACTION  VERSION  WHY\n\
                   home/laptop  create  1.0      -\n\n\
                   deployments/home/hello.yaml\n+id: 1\n\nplan sha256:01\nexit 2";

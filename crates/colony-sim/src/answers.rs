@@ -21,7 +21,6 @@ const UPDATE_BYTES: usize = 4_000;
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
     outbox: AnswerOutbox,
-    session: u64,
     outside: Surroundings,
     /// The life of CO that the answers were sent to.
     central: Option<u64>,
@@ -38,9 +37,9 @@ pub(crate) struct AnswersReply {
 impl Answers {
     /// Nothing of it is persisted: each start sends everything again.
     pub(crate) fn restart(&mut self, session: u64) {
-        // A shell that fell back to its disk goes on in the same life.
-        let session = session.max(self.session) + 1;
-        *self = Answers { outbox: AnswerOutbox::new(session), session, ..Answers::default() };
+        // Sessions rise, also if the shell fell back to its disk in the same life.
+        let session = session.max(self.outbox.session()) + 1;
+        *self = Answers { outbox: AnswerOutbox::new(session), ..Answers::default() };
     }
 
     pub(crate) fn current(&self) -> impl Iterator<Item = &Why> {

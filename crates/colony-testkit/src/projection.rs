@@ -73,5 +73,9 @@ fn entries<K: Ord + Debug, V: PartialEq + Debug>(
     own: &BTreeMap<K, V>,
 ) -> Option<String> {
     let mut keys = own.keys().chain(seen.keys());
-    keys.find_map(|key| field(&format!("{name}[{key:?}]"), &seen.get(key), &own.get(key)))
+    keys.find_map(|key| match (seen.get(key), own.get(key)) {
+        (Some(_), None) => Some(format!("{name}: only central has {key:?}")),
+        (None, Some(_)) => Some(format!("{name}: only the site has {key:?}")),
+        (seen, own) => field(&format!("{name}[{key:?}]"), &seen, &own),
+    })
 }

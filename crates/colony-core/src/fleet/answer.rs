@@ -8,9 +8,6 @@ use crate::why::{AnswerKey, AnswerUpdate, Why};
 /// The most answers that are kept of one site.
 const ANSWER_LIMIT: usize = 50_000;
 
-/// How many earlier runs of a site's orchestrator are remembered.
-const SESSION_LIMIT: usize = 8;
-
 /// What became of an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswersTaken {
@@ -36,10 +33,6 @@ impl Fleet {
             AnswersOrder::Gap => return Ok(AnswersTaken::Incomplete),
             AnswersOrder::Next => {}
         }
-        let before = head.answers.filter(|it| it.0 != update.session);
-        head.answers_before.extend(before.map(|it| it.0));
-        let surplus = head.answers_before.len().saturating_sub(SESSION_LIMIT);
-        head.answers_before.drain(..surplus);
         if update.complete {
             pen.forget_answers();
         }
@@ -65,8 +58,8 @@ impl Head {
         match self.answers {
             Some(known) if known.0 == session && number <= known.1 => AnswersOrder::Late,
             Some(known) if known.0 == session && number == known.1 + 1 => AnswersOrder::Next,
-            // A process that is gone, or one that was taken for gone: it starts over.
-            _ if self.answers_before.contains(&session) => AnswersOrder::Gap,
+            // Sessions rise: an earlier one speaks of the past, however late it comes.
+            Some(known) if known.0 > session => AnswersOrder::Gap,
             Some(_) | None if update.complete => AnswersOrder::Next,
             Some(_) | None => AnswersOrder::Gap,
         }

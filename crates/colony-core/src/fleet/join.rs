@@ -120,7 +120,6 @@ impl SiteView {
         self.head.log = Some(Log::new(site.clone(), incarnation));
         self.head.joined = Some(now);
         self.head.ready = false;
-        self.head.answers_before.clear();
         self.recent = Default::default();
     }
 }

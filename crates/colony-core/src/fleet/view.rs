@@ -69,9 +69,6 @@ pub struct Head {
     /// Session and number of the newest answers that were stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<(u64, u64)>,
-    /// Sessions before that one: what still arrives of them is late.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub answers_before: Vec<u64>,
 }
 
 /// What waits for a person's word at a site.

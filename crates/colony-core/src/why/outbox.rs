@@ -140,7 +140,8 @@ pub struct AnswerOutbox {
 }
 
 impl AnswerOutbox {
-    /// `session` differs from that of every run before.
+    /// `session` is higher than that of every run before: the site's own clock,
+    /// which goes on where the last run ended.
     pub fn new(session: u64) -> AnswerOutbox {
         AnswerOutbox { session, complete: true, ..AnswerOutbox::default() }
     }

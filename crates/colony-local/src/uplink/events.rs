@@ -65,7 +65,7 @@ impl Forward {
         incarnation: Incarnation,
     ) -> Forward {
         Forward {
-            outbox: AnswerOutbox::new(brain.now().wall.0),
+            outbox: AnswerOutbox::new(brain.now().mono.0),
             uplink: Uplink::default(),
             refreshed: None,
             returns: 0,

@@ -181,6 +181,9 @@ impl AnswerOutbox {
         changed: &Changed,
     ) -> BTreeSet<AnswerKey> {
         let mut keys = BTreeSet::from([AnswerKey::Site]);
+        // A deployment may have come or gone beside its refused file; these are few.
+        let files = self.current.keys().filter(|it| matches!(it, AnswerKey::File(_)));
+        keys.extend(files.cloned().chain(file_keys(site)));
         let placed = changed.placements.iter().map(|it| it.deployment.clone());
         let deployments = changed.deployments.iter().cloned().chain(placed);
         keys.extend(deployments.map(AnswerKey::Deployment));

@@ -84,6 +84,12 @@ const EXCUSES: &[Excuse] = &[
     },
     Excuse {
         table: CAUSES,
+        name: "change-refused",
+        why: "the simulated repository takes every change",
+        test: ("colony-central/tests/central/queue.rs", "a_change_that_git_refuses_fails_alone"),
+    },
+    Excuse {
+        table: CAUSES,
         name: "inconsistent-report",
         why: "no sound site reports what does not fit: a story in which CO says so ends badly",
         test: ("colony-core/tests/fleet_core/why.rs", "event_that_does_not_fit_is_told"),

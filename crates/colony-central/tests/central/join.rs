@@ -202,7 +202,7 @@ async fn another_authority_of_a_site_needs_the_word_of_an_admin() {
     assert!(refused.status == 409 && text.contains("colony site trust home"), "{text}");
     assert_eq!(report(&lo, &second).await.status, 409);
     let event = hub.event("site_authority_refused", 0).await;
-    assert_eq!(event.body["refused"], second);
+    assert_eq!(event.body["fingerprint"], second);
     let head = hub.head().await;
     assert_eq!(pin(&hub).await, first, "nodes are invited as before");
 

@@ -147,6 +147,8 @@ async fn settings_are_set_changed_and_cleared_in_the_file() {
     let dir = tempfile::tempdir().expect("a folder");
     let hub = Hub::start(dir.path()).await;
     let mut lo = hub.site(&["a"]).await;
+    lo.plant.join_with("b", "amd64", r#""hall":"2","line":"press""#);
+    lo.plant.pass(1);
     lo.push().await;
     let first = json!({
         "strategy": {"type": "canary", "canary": {"line": "press"}, "steps": [2, "50%"], "soak": "5m"},

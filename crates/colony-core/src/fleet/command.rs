@@ -44,10 +44,6 @@ impl Pen<'_> {
             command: command.to_owned(),
             refusal: refusal.map(str::to_owned),
         });
-        let done = self.view.commands.get(&number).map(|it| it.action.clone());
-        if let Some(Action::ReleaseQuarantine { deployment }) = done.filter(|_| refusal.is_none()) {
-            self.deployment(&deployment, |it| it.release());
-        }
         let head = &mut self.view.head;
         head.commands_done = head.commands_done.max(number);
         // The site ignores lower numbers from here on, so they are over too.

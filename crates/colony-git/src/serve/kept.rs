@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(answers.get(&text(0)), None, "the oldest gives way");
         assert!(answers.get(&text(1)).is_some() && answers.get(&text(ANSWERS)).is_some());
 
-        answers.put(text(98), Bytes::from(vec![0; ANSWER_BYTES - 100]));
+        answers.put(text(98), Bytes::from(vec![0; ANSWER_BYTES - 40]));
         assert!(answers.get(&text(98)).is_some() && answers.0.len() < 5, "it fills the space");
         answers.put(text(99), Bytes::from(vec![0; ANSWER_BYTES]));
         assert_eq!(answers.get(&text(99)), None, "one that has no room is not kept");

@@ -118,7 +118,7 @@ async fn a_watch_whose_time_is_up_says_why_and_is_exit_5() {
 async fn a_registry_of_which_nothing_can_be_used_is_exit_1() {
     let broken = "broken: 0 packages, 1 broken\nfrom: /srv/broken\n\
                   pump/margo.yaml:1:1: is no text; expected a text\nexit 1";
-    let help = "none of its packages can be used; it is read again every 5 minutes\n\
+    let help = "none of its packages can be used; it is read again by itself\n\
                 see: colony app registry show broken\n";
     check("app add /srv/broken", &[], broken, help).await;
     let some = "some: 2 packages, 1 broken\nfrom: /srv/some\n\

@@ -236,7 +236,7 @@ fn a_plan_names_an_application_of_the_same_name_once() {
         plan::show(&read(view), &look()).lines().next().unwrap_or_default().to_owned()
     };
     assert_eq!(plan("hello"), "hello: no targets");
-    assert_eq!(plan("camera"), "hello: camera: no targets");
+    assert_eq!(plan("camera"), "hello (camera): no targets");
 }
 
 #[test]

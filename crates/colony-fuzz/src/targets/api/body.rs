@@ -39,12 +39,12 @@ const REQUESTS: &[Body] = bodies! {
 };
 
 const VIEWS: &[Body] = bodies! {
-    view: InviteView InviteKind Accepted WhyView ReasonView LogsView LogLine RepoView
-        PlacementView Deferred FailureView DeploymentView Outcome DeploymentSite QuarantineView
+    view: InviteView InviteKind Accepted WhyView ReasonView CauseView LogsView LogLine RepoView
+        ChangeView PlacementView Deferred FailureView DeploymentView DeploymentSite QuarantineView
         RolledBackView RolloutView PausedView StoppedView ConflictView HistoryView HistoryEntry
         NodeView NodePlacement EventView EventPage ApplicationView ApplicationDetail ProfileView
         ParameterView RegistryView LintView DeployAnswer PlanView PlanTarget PlanAction
-        ValueChange PlanStep PlanPull FileDiff SiteView SitePresence NodeCounts HoldView TokenView
+        ValueChange PlanStep PlanPull FileDiff SiteView NodeCounts HoldView TokenView
         StatusView
         Role DeploymentSummary Attention;
 };

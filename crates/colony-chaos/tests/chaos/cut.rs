@@ -32,11 +32,11 @@ fn site_is_cut_off_from_the_fleet() {
     let net = Net::lay();
     let mut bed = net.bed("packets dropped", "local – central");
     bed.install("job");
-    let own = bed.fresh();
+    bed.fresh();
     net.cut("home", "central");
     bed.faults(1);
     assert_eq!(bed.deploy("second"), 0);
-    bed.break_at_site("job", &own[0]);
+    bed.work_at_site();
     bed.why("second", "");
     bed.over();
     net.mend("home");

@@ -49,14 +49,14 @@ fn database_hangs() {
     let fleet = Fleet::central(&["--database", &url]).with_node_on(Engine::podman());
     let mut bed = Bed::prepared(fleet, "database hangs", "central");
     bed.install("job");
-    let own = bed.fresh();
+    bed.fresh();
     let folder = url.rsplit_once('@').unwrap().1.replace("%2F", "/").replace("/postgres", "");
     let server = one(&with(&format!("{folder}/data")));
     let all = [vec![server], children(server)].concat();
     all.iter().for_each(|it| send(*it, "STOP"));
     bed.faults(1);
     wait("the orchestrator to say so", || Some(()).filter(|()| bed.fleet.get("/readyz").0 != 200));
-    bed.break_at_site("job", &own[0]);
+    bed.work_at_site();
     bed.ask("central");
     bed.over();
     all.iter().for_each(|it| send(*it, "CONT"));

@@ -85,11 +85,11 @@ fn database_is_restarted() {
     let fleet = Fleet::central(&["--database", &database.url()]).with_node_on(Engine::podman());
     let mut bed = Bed::prepared(fleet, "database restarted", "central");
     bed.install("job");
-    let own = bed.fresh();
+    bed.fresh();
     database.stop();
     bed.faults(1);
     assert_ne!(bed.deploy("second"), 0, "accepted without being stored");
-    bed.break_at_site("job", &own[0]);
+    bed.work_at_site();
     bed.ask("central");
     bed.over();
     database.start_again();

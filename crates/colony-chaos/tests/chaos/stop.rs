@@ -48,10 +48,10 @@ fn site_stands_still() {
 fn central_stands_still() {
     let mut bed = Bed::ready(Engine::podman(), "SIGSTOP", "central");
     bed.install("job");
-    let own: Vec<String> = bed.fresh();
+    bed.fresh();
     signal(bed.fleet.process("central"), "STOP");
     bed.faults(1);
-    bed.break_at_site("job", &own[0]);
+    bed.work_at_site();
     bed.ask("central");
     bed.over();
     signal(bed.fleet.process("central"), "CONT");

@@ -58,16 +58,13 @@ impl Bed {
         engine.ask("GET", "/containers/json").as_array().map_or(0, Vec::len)
     }
 
-    /// A container ends and the site repairs it, with nobody's help.
+    /// The site goes on and writes its log, with nobody's help.
     #[track_caller]
-    pub(crate) fn break_at_site(&self, name: &str, container: &str) {
+    pub(crate) fn work_at_site(&self) {
         let socket = self.fleet.path().join("home/local/local.sock").display().to_string();
-        let show = ["deployment", "show", name, "--socket", &socket];
-        let placement = || self.fleet.json(show)["sites"][0]["placements"][0].clone();
-        let before = placement();
-        let engine = self.fleet.engine.as_ref().unwrap();
-        engine.ask("POST", &format!("/containers/{container}/kill"));
-        let repaired = |it: &Value| it["since"] != before["since"] && it["state"] == "INSTALLED";
-        wait("the repair", || Some(placement()).filter(repaired));
+        self.fleet.colony(["node", "cordon", "home/n1", "--socket", &socket]).ok();
+        let show = ["node", "show", "home/n1", "--socket", &socket];
+        wait("the cordon", || Some(()).filter(|()| self.fleet.json(show)["cordoned"] == true));
+        self.fleet.colony(["node", "uncordon", "home/n1", "--socket", &socket]).ok();
     }
 }

@@ -116,10 +116,6 @@ impl Inner {
         shown: &Shown<'_>,
     ) -> Result<(), Failure> {
         let reference = Reference::read(name);
-        let insecure = self.is_insecure(reference.name);
-        if insecure && self.engine.kind == "podman" {
-            return self.image_pull_plain(name, platform, shown).await;
-        }
         let options = CreateImageOptions {
             from_image: Some(reference.name.to_owned()),
             tag: Some(reference.version.to_owned()),
@@ -134,13 +130,21 @@ impl Inner {
                 Some(Ok(step)) => shown.note(&step),
                 Some(Err(error)) => {
                     let failure = Trouble::from(error).not_pulled(name);
-                    return Err(if insecure { with_docker_hint(failure) } else { failure });
+                    if !(self.is_insecure(reference.name) && wants_tls(&failure)) {
+                        return Err(failure);
+                    }
+                    return match self.engine.kind == "podman" {
+                        true => self.image_pull_plain(name, platform, shown).await,
+                        false => Err(with_docker_hint(failure)),
+                    };
                 }
                 None => return Ok(()),
             }
         }
     }
 
+    /// The engine has no word of its own that the registry has no TLS; the node has. Podman
+    /// before 4.4 does not count the bytes of such a pull.
     async fn image_pull_plain(
         &self,
         name: &str,
@@ -222,12 +226,14 @@ impl Inner {
     }
 }
 
+/// The engine would speak to the registry only with TLS.
+fn wants_tls(failure: &Failure) -> bool {
+    let message = failure.message.to_lowercase();
+    ["http response to https client", "x509", "tls:"].iter().any(|it| message.contains(it))
+}
+
 /// Docker decides by a list of its own which registries it speaks to without TLS.
 fn with_docker_hint(failure: Failure) -> Failure {
-    let told = failure.message.to_lowercase();
-    if !["http response to https client", "x509", "tls:"].iter().any(|it| told.contains(it)) {
-        return failure;
-    }
     let hint = "Docker does not use the node's list: add the registry to `insecure-registries` \
                 in its daemon.json and restart it";
     Failure { message: format!("{}; {hint}", failure.message), ..failure }

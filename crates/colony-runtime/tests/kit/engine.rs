@@ -19,10 +19,19 @@ pub(crate) struct Engine {
 impl Engine {
     /// Podman's API service with its own storage.
     pub(crate) fn podman() -> Engine {
+        Engine::podman_with("unqualified-search-registries = []\n")
+    }
+
+    /// The same, told by its own settings that registries on this machine have no TLS.
+    pub(crate) fn podman_without_tls() -> Engine {
+        Engine::podman_with("[[registry]]\nlocation = \"127.0.0.1\"\ninsecure = true\n")
+    }
+
+    fn podman_with(registries: &str) -> Engine {
         let dir = folder();
         let at = |it: &str| dir.path().join(it);
         write(&at("containers.conf"), &podman_config(dir.path()));
-        write(&at("registries.conf"), "unqualified-search-registries = []\n");
+        write(&at("registries.conf"), registries);
         let socket = at("podman.sock");
         let (root, run) = (at("root"), at("run"));
         let address = format!("unix://{}", socket.display());

@@ -25,7 +25,7 @@ fn everything_that_waits_has_a_specific_answer() {
             met.extend(check(&plant, &context));
         }
     }
-    let unmet: Vec<_> = Cause::ALL_NAMES.iter().filter(|it| !met.contains(*it)).collect();
+    let unmet: Vec<_> = Cause::all_names().filter(|it| !met.contains(it)).collect();
     assert!(met.len() >= 25, "only {} kinds were met, not {unmet:?}", met.len());
 }
 
@@ -65,7 +65,7 @@ fn check_placement(plant: &Plant, id: &PlacementId, context: &str) -> Option<Why
 fn check_wire(why: &Why) {
     let json = serde_json::to_value(why).expect("an answer is JSON");
     assert_eq!(json["cause"]["name"], why.cause.name());
-    assert!(Cause::ALL_NAMES.contains(&why.cause.name()));
+    assert!(Cause::all_names().any(|it| it == why.cause.name()));
     let back: Why = serde_json::from_value(json).expect("an answer reads back");
     assert_eq!(&back, why);
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use colony_core::site::{Input, Seed};
-use colony_core::why::{self, Cause};
+use colony_core::why::{self, Cause, SiteCause};
 
 use crate::check::Rule;
 use crate::plan::Flaw;
@@ -17,7 +17,9 @@ impl World {
             return false;
         }
         let now = self.local.clock.at_site(self.now);
-        why::site(core, now).iter().any(|it| matches!(it.cause, Cause::SiteNotSeeded {}))
+        why::site(core, now)
+            .iter()
+            .any(|it| matches!(it.cause, Cause::Site(SiteCause::SiteNotSeeded {})))
     }
 
     pub(crate) fn local_seed(&mut self) {

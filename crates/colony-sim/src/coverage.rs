@@ -99,7 +99,7 @@ impl Coverage {
         let rows = TABLE.iter().map(|it| (it.id, count(&self.rows, it.id))).collect();
         let codes = Code::ALL.iter().map(|it| it.as_str());
         let codes = codes.map(|it| (it, self.codes.get(it).copied().unwrap_or(0))).collect();
-        let causes = Cause::ALL_NAMES.iter().map(|it| (*it, count(&self.causes, it))).collect();
+        let causes = Cause::all_names().map(|it| (it, count(&self.causes, it))).collect();
         let trials = TRIALS.iter().map(|it| (*it, count(&self.trials, it))).collect();
         [
             ("transition rows", rows),

@@ -91,7 +91,7 @@ impl Local {
 /// It was seeded in an earlier life.
 fn knows_its_site(core: &Site) -> bool {
     let frozen = why::site(core, Now::default());
-    !frozen.iter().any(|it| matches!(it.cause, why::Cause::SiteNotSeeded {}))
+    !frozen.iter().any(|it| matches!(it.cause, why::Cause::Site(why::SiteCause::SiteNotSeeded {})))
 }
 
 fn through_bytes(row: &Row) -> Row {

@@ -4,7 +4,7 @@ use colony_core::code::{Class, Code};
 use colony_core::id::PlacementId;
 use colony_core::time::Wall;
 use colony_core::transition::Reason;
-use colony_core::why::{self, Cause, Next, Owner, Subject, Why};
+use colony_core::why::{self, Cause, Next, NodeCause, Owner, Subject, VerdictCause, Why};
 use colony_testkit::{App, Plant, deployment_id};
 
 #[test]
@@ -31,10 +31,10 @@ fn codes_of_others_are_tried_again_or_condemn_and_are_told() {
 #[test]
 fn causes_that_no_site_can_come_to_still_say_what_they_mean() {
     let node = || "n7".parse().expect("a name");
-    check(Cause::NodeRetired { node: node() }, "node n7 is retired");
+    check(Cause::Node(NodeCause::NodeRetired { node: node() }), "node n7 is retired");
     let reason = Reason::HealthLostAfterSoak;
     let expected = format!("it does not roll back because {reason}");
-    check(Cause::RollbackRefused { reason }, &expected);
+    check(Cause::Verdict(VerdictCause::RollbackRefused { reason }), &expected);
 }
 
 #[track_caller]

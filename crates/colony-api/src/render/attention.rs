@@ -2,7 +2,7 @@
 
 use colony_core::fleet::Fleet;
 use colony_core::id::SiteName;
-use colony_core::why::{Cause, Subject, Why};
+use colony_core::why::{Cause, CentralCause, FitCause, NodeCause, SiteCause, Subject, Why};
 
 use super::{Context, command};
 use crate::view::Attention;
@@ -74,9 +74,14 @@ fn entry(site: &SiteName, why: &Why, context: &Context<'_>) -> Attention {
 fn rank(why: &Why) -> u8 {
     match &why.cause {
         it if it.failure().is_some() => 0,
-        Cause::FileRefused { .. } | Cause::Conflict { .. } | Cause::NothingFits { .. } => 0,
-        Cause::SiteSilent { .. } | Cause::NodeNotReady { .. } => 1,
-        Cause::Stale { .. } | Cause::LostEligibility { .. } | Cause::NodeCordoned { .. } => 3,
+        Cause::Site(SiteCause::FileRefused { .. })
+        | Cause::Central(CentralCause::Conflict { .. })
+        | Cause::Fit(FitCause::NothingFits { .. }) => 0,
+        Cause::Central(CentralCause::SiteSilent { .. })
+        | Cause::Node(NodeCause::NodeNotReady { .. }) => 1,
+        Cause::Node(NodeCause::Stale { .. })
+        | Cause::Fit(FitCause::LostEligibility { .. })
+        | Cause::Node(NodeCause::NodeCordoned { .. }) => 3,
         _ => 2,
     }
 }

@@ -1,7 +1,10 @@
 //! The command that helps with a cause, where there is one.
 
 use colony_core::id::{DeploymentName, SiteName};
-use colony_core::why::{Cause, Subject, Why};
+use colony_core::why::{
+    AttemptCause, Cause, CentralCause, NodeCause, RemovalCause, RolloutCause, SiteCause, Subject,
+    VerdictCause, Why,
+};
 
 /// The command line to type, for the first cause of the answer.
 #[expect(clippy::wildcard_enum_match_arm, reason = "most causes have no command")]
@@ -10,22 +13,31 @@ pub(super) fn of(why: &Why, site: &SiteName) -> Option<String> {
     let of_deployment =
         |verb: &str| deployment.map(|it| format!("colony {verb} {it} --site {site}"));
     match &why.cause {
-        Cause::SiteNeverJoined { site } => Some(format!("colony site invite {site}")),
-        Cause::HoldSite { .. } => Some(format!("colony release --site {site}")),
-        Cause::HoldDeployment { .. } => of_deployment("release"),
-        Cause::RemovalHeld { .. } => Some(format!("colony release --site {site} --what removal")),
-        Cause::HistoryHeld { .. } => Some(format!("colony release --site {site} --what history")),
-        Cause::Quarantined { .. } | Cause::RejectedHere { .. } => {
-            of_deployment("quarantine release")
+        Cause::Central(CentralCause::SiteNeverJoined { site }) => {
+            Some(format!("colony site invite {site}"))
         }
-        Cause::AwaitsPromotion { .. } => of_deployment("deployment promote"),
-        Cause::Paused { .. } => of_deployment("deployment resume"),
-        Cause::WaveStopped { .. }
-        | Cause::TriesUsedUp { .. }
-        | Cause::RollbackRefused { .. }
-        | Cause::DeleteFailed { until: None, .. } => of_deployment("deployment retry"),
-        Cause::NodeCordoned { node } => Some(format!("colony node uncordon {site}/{node}")),
-        Cause::NoNodes {} => Some(format!("colony node invite --site {site}")),
+        Cause::Site(SiteCause::HoldSite { .. }) => Some(format!("colony release --site {site}")),
+        Cause::Site(SiteCause::HoldDeployment { .. }) => of_deployment("release"),
+        Cause::Site(SiteCause::RemovalHeld { .. }) => {
+            Some(format!("colony release --site {site} --what removal"))
+        }
+        Cause::Site(SiteCause::HistoryHeld { .. }) => {
+            Some(format!("colony release --site {site} --what history"))
+        }
+        Cause::Verdict(VerdictCause::Quarantined { .. })
+        | Cause::Verdict(VerdictCause::RejectedHere { .. }) => of_deployment("quarantine release"),
+        Cause::Rollout(RolloutCause::AwaitsPromotion { .. }) => of_deployment("deployment promote"),
+        Cause::Rollout(RolloutCause::Paused { .. }) => of_deployment("deployment resume"),
+        Cause::Verdict(VerdictCause::WaveStopped { .. })
+        | Cause::Attempt(AttemptCause::TriesUsedUp { .. })
+        | Cause::Verdict(VerdictCause::RollbackRefused { .. })
+        | Cause::Removal(RemovalCause::DeleteFailed { until: None, .. }) => {
+            of_deployment("deployment retry")
+        }
+        Cause::Node(NodeCause::NodeCordoned { node }) => {
+            Some(format!("colony node uncordon {site}/{node}"))
+        }
+        Cause::Site(SiteCause::NoNodes {}) => Some(format!("colony node invite --site {site}")),
         _ => None,
     }
 }

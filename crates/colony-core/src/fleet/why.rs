@@ -9,7 +9,7 @@ use crate::fleet::{Fleet, SiteView, Target};
 use crate::id::{DeploymentName, SiteName};
 use crate::site::deployment_path;
 use crate::time::Wall;
-use crate::why::{AnswerKey, Cause, Subject, Why};
+use crate::why::{AnswerKey, Cause, CentralCause, Subject, Why};
 
 impl Fleet {
     /// Everything that stands between a deployment and its end at `site`,
@@ -93,17 +93,22 @@ impl SiteView {
     fn why_silent(&self, site: &SiteName, now: Wall) -> impl Iterator<Item = Why> {
         let (head, own) = (&self.head, site.clone());
         let silent = match self.presence(now) {
-            SitePresence::Expected => Some(Cause::SiteNeverJoined { site: own }),
-            SitePresence::Offline => {
-                Some(Cause::SiteSilent { site: own, last_heard: head.last_heard })
+            SitePresence::Expected => {
+                Some(Cause::Central(CentralCause::SiteNeverJoined { site: own }))
             }
+            SitePresence::Offline => Some(Cause::Central(CentralCause::SiteSilent {
+                site: own,
+                last_heard: head.last_heard,
+            })),
             SitePresence::Online => None,
         };
         let joined = self.incarnation().filter(|_| !head.ready && self.answers.is_empty());
-        let taking_over = joined.map(|incarnation| Cause::SiteNotReady {
-            site: site.clone(),
-            incarnation,
-            joined: head.joined,
+        let taking_over = joined.map(|incarnation| {
+            Cause::Central(CentralCause::SiteNotReady {
+                site: site.clone(),
+                incarnation,
+                joined: head.joined,
+            })
         });
         let subject = Subject::Site { site: site.clone() };
         let causes = silent.into_iter().chain(taking_over);
@@ -121,7 +126,7 @@ impl SiteView {
         let target = self.targets.get(name).and_then(|it| self.target_cause(site, &path, it, git));
         let reverts = self.deployments_named(name).filter_map(DeploymentView::awaits_revert);
         let revert = reverts.map(|it| it.since).next();
-        let revert = revert.map(|since| Cause::AwaitsRevert { path, since });
+        let revert = revert.map(|since| Cause::Central(CentralCause::AwaitsRevert { path, since }));
         target.into_iter().chain(revert)
     }
 
@@ -135,23 +140,27 @@ impl SiteView {
         let path = path.to_owned();
         match target.clone() {
             Target::Accepted { .. } => None,
-            Target::Planned { since } => {
-                Some(Cause::NotCommitted { path, since, problem: git.map(str::to_owned) })
-            }
-            Target::Conflict { expected, found, since, .. } => {
-                Some(Cause::Conflict { path, expected, found, since })
-            }
-            Target::Committed { git: commit, blob, since } => Some(Cause::NotFetched {
-                site: site.clone(),
+            Target::Planned { since } => Some(Cause::Central(CentralCause::NotCommitted {
                 path,
-                commit,
-                removal: blob.is_none(),
-                at: self.head.git.clone(),
-                last_heard: self.head.last_heard,
                 since,
-            }),
+                problem: git.map(str::to_owned),
+            })),
+            Target::Conflict { expected, found, since, .. } => {
+                Some(Cause::Central(CentralCause::Conflict { path, expected, found, since }))
+            }
+            Target::Committed { git: commit, blob, since } => {
+                Some(Cause::Central(CentralCause::NotFetched {
+                    site: site.clone(),
+                    path,
+                    commit,
+                    removal: blob.is_none(),
+                    at: self.head.git.clone(),
+                    last_heard: self.head.last_heard,
+                    since,
+                }))
+            }
             Target::Refused { reason, since, .. } => {
-                Some(Cause::ChangeRefused { path, reason, since })
+                Some(Cause::Central(CentralCause::ChangeRefused { path, reason, since }))
             }
         }
     }
@@ -162,7 +171,7 @@ impl SiteView {
         placements.filter_map(|it| {
             let flag = it.flagged.as_ref()?;
             let (node, problem) = (it.id.node.clone(), flag.to_string());
-            Some(Cause::InconsistentReport { node, problem, since: flag.at })
+            Some(Cause::Central(CentralCause::InconsistentReport { node, problem, since: flag.at }))
         })
     }
 
@@ -175,6 +184,6 @@ impl SiteView {
             return None;
         }
         let (site, state, since) = (site.clone(), status.to_string(), deployment.since);
-        about(name, Cause::NotExplained { site, state, since })
+        about(name, Cause::Central(CentralCause::NotExplained { site, state, since }))
     }
 }

@@ -7,7 +7,7 @@ use crate::site::moving::By;
 use crate::site::want::Want;
 use crate::site::{Deployment, Placement, Site};
 use crate::state::{Op, State};
-use crate::time::Now;
+use crate::time::{Now, Wall};
 use crate::transition::{Facts, Guard, Reason, Trigger};
 
 /// What is known about one placement when it is about to move.
@@ -119,10 +119,7 @@ impl PlacementFacts<'_> {
         if self.is_back() {
             return Ok(());
         }
-        match self.site.settings.opens(self.now.wall) {
-            Some(opens) => Err(Reason::WindowClosed { opens }),
-            None => Ok(()),
-        }
+        too_early(self.site, self.deployment, self.now.wall).map_or(Ok(()), Err)
     }
 
     fn not_quarantined(&self) -> Check {
@@ -221,6 +218,11 @@ impl PlacementFacts<'_> {
             }
         }
     }
+}
+
+/// What the clock alone keeps from starting, until the latest of its times.
+pub(super) fn too_early(site: &Site, _deployment: &Deployment, now: Wall) -> Option<Reason> {
+    site.settings.opens(now).map(|opens| Reason::WindowClosed { opens })
 }
 
 /// How many nodes may be down at once; `None` if any number may.

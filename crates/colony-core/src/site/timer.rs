@@ -6,6 +6,7 @@ use crate::attempt::Failure;
 use crate::code::Code;
 use crate::event::Actor;
 use crate::id::{DeploymentId, NodeName, PlacementId};
+use crate::site::facts::too_early;
 use crate::site::moving::By;
 use crate::site::turn::Turn;
 use crate::state::State;
@@ -22,6 +23,7 @@ pub(super) enum Timer {
     Silent(PlacementId),
     /// A soak may be over.
     Rollout(DeploymentId),
+    /// A window may have opened, a delay may be over.
     Window,
 }
 
@@ -100,18 +102,21 @@ impl Turn<'_> {
         }
     }
 
-    /// A window opened or closed, or the clock was moved: whoever waits asks again.
+    /// A window opened, a delay ended, or the clock was moved: what waits is looked at again.
     fn window_due(&mut self) {
         self.dirty.extend(self.site.index.hungry.iter().cloned());
     }
 
-    /// Looks again when the window opens; at the latest in a minute, because
-    /// the wall clock may jump.
-    pub(super) fn watch_window(&mut self) {
-        let Some(opens) = self.site.settings.opens(self.now.wall) else { return };
-        let wait = opens.since(self.now.wall).min(std::time::Duration::from_secs(60));
-        let at = self.now.mono.after(wait);
+    /// Looks again when what the clock keeps from starting may start; at the
+    /// latest in a minute, because the wall clock may jump.
+    pub(super) fn watch_clock(&mut self, id: &DeploymentId) {
+        let Some(deployment) = self.site.deployments.get(id) else { return };
+        let early = too_early(self.site, deployment, self.now.wall);
+        let Some(until) = early.and_then(|it| it.until()) else { return };
+        let wait = until.since(self.now.wall).min(std::time::Duration::from_secs(60));
         let timers = &mut self.site.index.timers;
+        let armed = timers.window.filter(|it| *it > self.now.mono);
+        let at = armed.map_or(self.now.mono.after(wait), |it| it.min(self.now.mono.after(wait)));
         if let Some(armed) = timers.window.replace(at) {
             timers.cancel(armed, Timer::Window);
         }

@@ -148,7 +148,7 @@ impl Turn<'_> {
             self.site.index.hungry.remove(id);
         } else {
             self.site.index.hungry.insert(id.clone());
-            self.watch_window();
+            self.watch_clock(id);
         }
     }
 

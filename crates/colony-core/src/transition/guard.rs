@@ -171,6 +171,16 @@ pub enum Reason {
     WasDelivered,
 }
 
+impl Reason {
+    /// When it ends by itself, for those that the wall clock ends.
+    pub(crate) fn until(&self) -> Option<Wall> {
+        match self {
+            Reason::WindowClosed { opens: until } => Some(*until),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

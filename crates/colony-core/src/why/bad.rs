@@ -5,9 +5,9 @@ use colony_margo::Digest;
 use crate::id::NodeName;
 use crate::site::view::Rejected;
 use crate::site::{Deployment, Placement, Quarantine};
-use crate::why::Cause;
 use crate::why::placement::Case;
 use crate::why::story::version;
+use crate::why::{Cause, VerdictCause};
 
 impl Case<'_> {
     /// Git's revision is refused, here or everywhere.
@@ -31,14 +31,14 @@ impl Case<'_> {
 /// The cause of a quarantine; what runs is the revision in force.
 pub(super) fn quarantined(deployment: &Deployment, entry: &Quarantine) -> Cause {
     let good = deployment.effective().filter(|it| it.workload != entry.revision.workload);
-    Cause::Quarantined {
+    Cause::Verdict(VerdictCause::Quarantined {
         version: version(deployment, &entry.revision),
         workload: entry.revision.workload,
         node: entry.node.clone(),
         failure: entry.failure.clone(),
         since: entry.since,
         runs: good.map(|it| version(deployment, it)),
-    }
+    })
 }
 
 pub(super) fn rejected(
@@ -49,11 +49,11 @@ pub(super) fn rejected(
 ) -> Cause {
     let good = placement.and_then(|it| it.revisions.last_good.as_ref());
     let good = good.filter(|it| it.workload != found.workload);
-    Cause::RejectedHere {
+    Cause::Verdict(VerdictCause::RejectedHere {
         version: version(deployment, deployment.wanted()),
         workload: found.workload,
         node: node.clone(),
         failure: found.failure.clone(),
         runs: good.map(|it| version(deployment, it)),
-    }
+    })
 }

@@ -7,7 +7,7 @@ use crate::site::view::deployment_path;
 use crate::site::{Deployment, Site};
 use crate::time::Now;
 use crate::why::story::version;
-use crate::why::{Cause, Subject, Waiting, Why, bad, fit};
+use crate::why::{Cause, FitCause, SiteCause, Subject, VerdictCause, Waiting, Why, bad, fit};
 
 /// The answers for the deployment of this name: its own causes, then those of
 /// its placements, equal ones together. A name whose file was refused, or that
@@ -72,33 +72,37 @@ fn stopped(deployment: &Deployment) -> Option<Cause> {
     let stopped = deployment.stopped()?;
     let version = version(deployment, deployment.wanted());
     let (node, failure) = (stopped.node.clone(), stopped.failure.clone());
-    Some(Cause::WaveStopped { version, node, failure, since: stopped.since })
+    Some(Cause::Verdict(VerdictCause::WaveStopped { version, node, failure, since: stopped.since }))
 }
 
 fn hold(site: &Site, deployment: &Deployment) -> Option<Cause> {
     let hold = site.holds().get(&HoldScope::Deployment(deployment.id.clone()))?.clone();
-    Some(Cause::HoldDeployment { by: hold.by, note: hold.note, since: hold.since })
+    Some(Cause::Site(SiteCause::HoldDeployment { by: hold.by, note: hold.note, since: hold.since }))
 }
 
 /// Too few nodes, or none.
 fn unplaced(site: &Site, deployment: &Deployment) -> Option<Cause> {
     let document = deployment.policy()?;
     if site.members().next().is_none() {
-        return Some(Cause::NoNodes {});
+        return Some(Cause::Site(SiteCause::NoNodes {}));
     }
     if let Target::Node(node) = &document.target
         && site.member(node).is_none()
     {
-        return Some(Cause::TargetNotJoined { node: node.clone() });
+        return Some(Cause::Fit(FitCause::TargetNotJoined { node: node.clone() }));
     }
     let placed = deployment.nodes();
     let replicas = document.settings.replicas;
     if placed.is_empty() {
-        return Some(Cause::NothingFits { unfit: fit::unfitting(site, deployment) });
+        return Some(Cause::Fit(FitCause::NothingFits { unfit: fit::unfitting(site, deployment) }));
     }
     let replicas = replicas.filter(|it| placed.len() < *it as usize)?;
     let placed = placed.iter().cloned().collect();
-    Some(Cause::TooFewFit { replicas, placed, unfit: fit::unfitting(site, deployment) })
+    Some(Cause::Fit(FitCause::TooFewFit {
+        replicas,
+        placed,
+        unfit: fit::unfitting(site, deployment),
+    }))
 }
 
 /// Nodes that gave the revision up with nothing to go back to.

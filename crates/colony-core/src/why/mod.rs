@@ -11,15 +11,12 @@
 
 mod bad;
 mod cause;
-mod clause;
 mod deployment;
 mod fit;
-mod follow;
 mod node;
 mod outbox;
 mod placement;
 mod reason;
-mod remedy;
 mod site;
 mod story;
 mod surroundings;
@@ -28,13 +25,18 @@ mod words;
 
 use serde::{Deserialize, Serialize};
 
-pub use cause::{Cause, Misfit, Slot, Unfitting};
+pub use cause::{
+    AttemptCause, Cause, CentralCause, FitCause, Misfit, NodeCause, RemovalCause, RolloutCause,
+    SiteCause, Slot, Unfitting, VerdictCause,
+};
 pub use deployment::{deployment, deployment_by_id};
 pub use node::node;
 pub use outbox::{AnswerKey, AnswerOutbox, AnswerUpdate, answers};
 pub use placement::placement;
 pub use site::site;
 pub use surroundings::{Outage, Surroundings};
+
+use cause::Explanation;
 
 use crate::id::{DeploymentName, NodeName, SiteName};
 use crate::state::State;
@@ -117,14 +119,24 @@ pub struct Next {
 }
 
 impl Why {
-    /// The answer for `subject`, from the first cause; `clause` is what happens
+    /// The answer for `subject`, from the first cause; `then` is what happens
     /// when the cause is gone.
-    pub(crate) fn new(subject: Subject, causes: Vec<Cause>, clause: &str) -> Option<Why> {
+    pub(crate) fn new(subject: Subject, causes: Vec<Cause>, then: &str) -> Option<Why> {
         let mut causes = causes.into_iter();
         let cause = causes.next()?;
         let also: Vec<Cause> = causes.collect();
-        let (owner, act) = remedy::of(&cause);
-        let (since, next) = (cause.since(), follow::next(&cause, &also, clause));
+        // The clause, which alone depends on the reader's time, is not kept.
+        let explain = |it: &Cause| it.explain(Wall::default(), then);
+        let Explanation { owner, act, since, next, at, is_gate, .. } = explain(&cause);
+        let gated = also.iter().any(|it| explain(it).is_gate);
+        let what = match gated {
+            true if is_gate => format!("{next} and nothing else is in the way"),
+            true if cause.failure().is_some() && at.is_some() => {
+                format!("{next}, if nothing else is in the way")
+            }
+            _ => next,
+        };
+        let next = Next { what, at };
         Some(Why { subject, cause, also, owner, act, since, next })
     }
 

@@ -3,15 +3,16 @@
 use crate::event::Presence;
 use crate::id::NodeName;
 use crate::site::{Member, Site};
-use crate::why::{Cause, Subject, Why};
+use crate::why::{Cause, NodeCause, Subject, Why};
 
 /// The answer for one node; `None` if it is heard and open for everything.
 pub fn node(site: &Site, node: &NodeName) -> Option<Why> {
     let member = site.member(node)?;
     let silent = presence(site, member);
-    let cordoned = member.is_cordoned().then(|| Cause::NodeCordoned { node: node.clone() });
+    let cordoned =
+        member.is_cordoned().then(|| Cause::Node(NodeCause::NodeCordoned { node: node.clone() }));
     let mute = member.capabilities().is_none() && member.presence() != Presence::Joined;
-    let mute = mute.then(|| Cause::NoCapabilities { node: node.clone() });
+    let mute = mute.then(|| Cause::Node(NodeCause::NoCapabilities { node: node.clone() }));
     let causes = silent.into_iter().chain(cordoned).chain(mute).collect();
     Why::new(Subject::Node { node: node.clone() }, causes, "it gets its deployments")
 }
@@ -21,8 +22,12 @@ fn presence(site: &Site, member: &Member) -> Option<Cause> {
     match member.presence() {
         Presence::Online => None,
         Presence::Suspect => suspect(site, member),
-        Presence::Offline => Some(Cause::NodeOffline { node, last_heard: member.last_heard() }),
-        Presence::Joined => Some(Cause::NodeNeverHeard { node, joined: Some(member.joined) }),
+        Presence::Offline => {
+            Some(Cause::Node(NodeCause::NodeOffline { node, last_heard: member.last_heard() }))
+        }
+        Presence::Joined => {
+            Some(Cause::Node(NodeCause::NodeNeverHeard { node, joined: Some(member.joined) }))
+        }
     }
 }
 
@@ -32,5 +37,5 @@ pub(super) fn suspect(site: &Site, member: &Member) -> Option<Cause> {
     }
     let last_heard = member.last_heard();
     let offline_at = last_heard.after(site.timing().lease);
-    Some(Cause::NodeSuspect { node: member.name.clone(), last_heard, offline_at })
+    Some(Cause::Node(NodeCause::NodeSuspect { node: member.name.clone(), last_heard, offline_at }))
 }

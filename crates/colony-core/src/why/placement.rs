@@ -7,7 +7,7 @@ use crate::site::{Deployment, Member, Placement, Site};
 use crate::state::{Op, State};
 use crate::time::Now;
 use crate::transition::Trigger;
-use crate::why::{Cause, Subject, Why};
+use crate::why::{AttemptCause, Cause, NodeCause, RolloutCause, Subject, VerdictCause, Why};
 
 /// The answer for one placement; `None` if it runs what is wanted and its node is heard.
 pub fn placement(site: &Site, id: &PlacementId, now: Now) -> Option<Why> {
@@ -115,7 +115,7 @@ impl<'a> Case<'a> {
         let told = causes.iter().any(|it| it.failure().is_some());
         let is_told = |code: &Code| told || away && *code == Code::NodeOffline;
         let failure = self.placement.failure.clone().filter(|it| !is_told(&it.code));
-        causes.extend(failure.map(|failure| Cause::LastError { failure }));
+        causes.extend(failure.map(|failure| Cause::Attempt(AttemptCause::LastError { failure })));
         if op != Op::Delete {
             causes.extend(self.running_lost());
             causes.extend(self.way_back());
@@ -126,14 +126,16 @@ impl<'a> Case<'a> {
     /// The rollout stopped because of this very failure.
     fn is_own_stop(&self, cause: &Cause) -> bool {
         let own = self.placement.failure.as_ref();
-        matches!(cause, Cause::WaveStopped { node, failure, .. }
+        matches!(cause, Cause::Verdict(VerdictCause::WaveStopped { node, failure, .. })
             if *node == self.placement.id.node && Some(failure) == own)
     }
 
     fn lost(&self) -> Vec<Cause> {
         let mut causes = vec![self.lost_attempt()];
         let refusals = self.refusals(self.outlook.trigger).into_iter();
-        causes.extend(refusals.filter(|it| !is_absence(it) && *it != Cause::Due {}));
+        causes.extend(
+            refusals.filter(|it| !is_absence(it) && *it != Cause::Rollout(RolloutCause::Due {})),
+        );
         causes
     }
 
@@ -150,7 +152,7 @@ impl<'a> Case<'a> {
         let Some(trigger) = trigger else { return Vec::new() };
         match self.site.refusal(&self.placement.id, trigger, self.now) {
             Some(it) => it.reasons.into_iter().filter_map(|it| self.cause(it)).collect(),
-            None => vec![Cause::Due {}],
+            None => vec![Cause::Rollout(RolloutCause::Due {})],
         }
     }
 
@@ -172,11 +174,13 @@ impl<'a> Case<'a> {
 fn is_absence(cause: &Cause) -> bool {
     matches!(
         cause,
-        Cause::NodeOffline { .. } | Cause::NodeNeverHeard { .. } | Cause::NodeRetired { .. }
+        Cause::Node(NodeCause::NodeOffline { .. })
+            | Cause::Node(NodeCause::NodeNeverHeard { .. })
+            | Cause::Node(NodeCause::NodeRetired { .. })
     )
 }
 
 /// The wait after a failure that says nothing but that the node was away.
 fn is_silence(cause: &Cause) -> bool {
-    matches!(cause, Cause::Backoff { failure, .. } if failure.code == Code::NodeOffline)
+    matches!(cause, Cause::Attempt(AttemptCause::Backoff { failure, .. }) if failure.code == Code::NodeOffline)
 }

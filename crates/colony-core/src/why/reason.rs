@@ -7,27 +7,43 @@ use crate::state::Op;
 use crate::time::Wall;
 use crate::transition::Reason;
 use crate::why::placement::Case;
-use crate::why::{Cause, Slot};
+use crate::why::{
+    AttemptCause, Cause, NodeCause, RemovalCause, RolloutCause, SiteCause, Slot, VerdictCause,
+};
 
 impl Case<'_> {
     /// What a guard's reason means for this placement. `None` for the reasons
     /// that only reports and operators' commands can meet.
     pub(super) fn cause(&self, reason: Reason) -> Option<Cause> {
         Some(match reason {
-            Reason::NodeOffline { node, last_heard } => Cause::NodeOffline { node, last_heard },
+            Reason::NodeOffline { node, last_heard } => {
+                Cause::Node(NodeCause::NodeOffline { node, last_heard })
+            }
             Reason::NodeNeverHeard { node } => self.never_heard(node),
-            Reason::NodeRetired { node } => Cause::NodeRetired { node },
+            Reason::NodeRetired { node } => Cause::Node(NodeCause::NodeRetired { node }),
             Reason::WaveFull { busy, taken, limit } => self.wave_full(&busy, taken, limit),
-            Reason::CanaryFirst { done, of } => Cause::CanaryFirst { done, of },
-            Reason::StageFirst { done, of } => Cause::StageFirst { done, of },
-            Reason::Soaking { until } => Cause::Soaking { until },
-            Reason::AwaitsPromotion { since } => Cause::AwaitsPromotion { since },
-            Reason::Paused { by, note, since } => Cause::Paused { by, note, since },
-            Reason::NotStageable { node } => Cause::NotStageable { node },
+            Reason::CanaryFirst { done, of } => {
+                Cause::Rollout(RolloutCause::CanaryFirst { done, of })
+            }
+            Reason::StageFirst { done, of } => {
+                Cause::Rollout(RolloutCause::StageFirst { done, of })
+            }
+            Reason::Soaking { until } => Cause::Rollout(RolloutCause::Soaking { until }),
+            Reason::AwaitsPromotion { since } => {
+                Cause::Rollout(RolloutCause::AwaitsPromotion { since })
+            }
+            Reason::Paused { by, note, since } => {
+                Cause::Rollout(RolloutCause::Paused { by, note, since })
+            }
+            Reason::NotStageable { node } => Cause::Rollout(RolloutCause::NotStageable { node }),
             Reason::WaveStopped { node, code } => self.wave_stopped(node, code),
-            Reason::HeldSite { by, note, since } => Cause::HoldSite { by, note, since },
-            Reason::HeldDeployment { by, note, since } => Cause::HoldDeployment { by, note, since },
-            Reason::WindowClosed { opens } => Cause::WindowClosed { opens },
+            Reason::HeldSite { by, note, since } => {
+                Cause::Site(SiteCause::HoldSite { by, note, since })
+            }
+            Reason::HeldDeployment { by, note, since } => {
+                Cause::Site(SiteCause::HoldDeployment { by, note, since })
+            }
+            Reason::WindowClosed { opens } => Cause::Site(SiteCause::WindowClosed { opens }),
             Reason::Quarantined { workload, .. } => return self.quarantined(workload),
             Reason::Backoff { until } => self.failed(Some(until)),
             Reason::TriesUsedUp { .. } => self.failed(None),
@@ -36,7 +52,9 @@ impl Case<'_> {
             | Reason::TriesLeft { .. }
             | Reason::PolicyStops
             | Reason::EnvironmentError { .. }
-            | Reason::HealthLostAfterSoak => Cause::RollbackRefused { reason },
+            | Reason::HealthLostAfterSoak => {
+                Cause::Verdict(VerdictCause::RollbackRefused { reason })
+            }
             Reason::NoSuchRow { .. }
             | Reason::OtherRevision { .. }
             | Reason::UnknownNeedsForce
@@ -46,13 +64,13 @@ impl Case<'_> {
 
     fn never_heard(&self, node: NodeName) -> Cause {
         let joined = self.site.member(&node).map(|it| it.joined);
-        Cause::NodeNeverHeard { node, joined }
+        Cause::Node(NodeCause::NodeNeverHeard { node, joined })
     }
 
     fn wave_full(&self, busy: &[NodeName], taken: usize, limit: u32) -> Cause {
         let others = busy.iter().filter(|it| **it != self.placement.id.node);
         let slots = others.take(taken).filter_map(|node| self.slot(node)).collect();
-        Cause::WaveFull { slots, taken, limit }
+        Cause::Rollout(RolloutCause::WaveFull { slots, taken, limit })
     }
 
     fn slot(&self, node: &NodeName) -> Option<Slot> {
@@ -66,7 +84,7 @@ impl Case<'_> {
         let failure = stopped.map_or_else(|| Failure::new(code, ""), |it| it.failure.clone());
         let since = stopped.map_or(self.placement.since, |it| it.since);
         let version = self.version(self.deployment.wanted());
-        Cause::WaveStopped { version, node, failure, since }
+        Cause::Verdict(VerdictCause::WaveStopped { version, node, failure, since })
     }
 
     /// A failure whose next try is due at `until`, or that has none.
@@ -74,16 +92,25 @@ impl Case<'_> {
         let unheard = || Failure::new(Code::ProgressDeadline, "how it failed was never reported");
         let failure = self.placement.failure.clone().unwrap_or_else(unheard);
         match until {
-            _ if self.op() == Op::Delete => Cause::DeleteFailed { failure, until },
-            _ if self.placement.is_lost_late() => Cause::HealthLost { failure, until },
+            _ if self.op() == Op::Delete => {
+                Cause::Removal(RemovalCause::DeleteFailed { failure, until })
+            }
+            _ if self.placement.is_lost_late() => {
+                Cause::Attempt(AttemptCause::HealthLost { failure, until })
+            }
             Some(until) => self.backoff(failure, until),
-            None => Cause::TriesUsedUp { failure, tries: self.placement.tries() },
+            None => {
+                Cause::Attempt(AttemptCause::TriesUsedUp { failure, tries: self.placement.tries() })
+            }
         }
     }
 
     fn refused(&self, node: NodeName) -> Cause {
         let unheard = || Failure::new(Code::NotEligible, "");
-        Cause::Refused { node, failure: self.placement.failure.clone().unwrap_or_else(unheard) }
+        Cause::Attempt(AttemptCause::Refused {
+            node,
+            failure: self.placement.failure.clone().unwrap_or_else(unheard),
+        })
     }
 
     /// Only revision errors are counted, and only while a verdict may follow.
@@ -94,7 +121,7 @@ impl Case<'_> {
             Class::Revision if tries < limit => (tries + 1, Some(limit)),
             Class::Revision | Class::Environment | Class::Device => (failures + 1, None),
         };
-        Cause::Backoff { failure, next_try, of, until }
+        Cause::Attempt(AttemptCause::Backoff { failure, next_try, of, until })
     }
 
     fn op(&self) -> Op {

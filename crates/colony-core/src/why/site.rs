@@ -6,7 +6,7 @@ use crate::site::view::deployment_path;
 use crate::site::{HeldHistory, RefusedFile, Site};
 use crate::time::Now;
 use crate::why::story::version;
-use crate::why::{Cause, Subject, Why};
+use crate::why::{Cause, SiteCause, Subject, Why};
 
 /// Everything that stands in the way of the site as such.
 pub fn site(site: &Site, now: Now) -> Vec<Why> {
@@ -17,7 +17,7 @@ pub fn site(site: &Site, now: Now) -> Vec<Why> {
     causes.extend(window(site, now));
     causes.extend(site.refused_files().keys().filter_map(|path| refused(site, path)));
     let empty = site.is_ready() && site.members().next().is_none();
-    causes.extend(empty.then_some(Cause::NoNodes {}));
+    causes.extend(empty.then_some(Cause::Site(SiteCause::NoNodes {})));
     causes.into_iter().filter_map(|it| answer(site, it)).collect()
 }
 
@@ -29,18 +29,18 @@ pub(super) fn answer(site: &Site, cause: Cause) -> Option<Why> {
 /// Why nothing at all moves.
 pub(super) fn frozen(site: &Site) -> Option<Cause> {
     if let Some(by) = site.fenced_by() {
-        return Some(Cause::Fenced { by });
+        return Some(Cause::Site(SiteCause::Fenced { by }));
     }
     match (site.is_seeded(), site.is_ready()) {
-        (false, _) => Some(Cause::SiteNotSeeded {}),
-        (true, false) => Some(Cause::GitNotRead {}),
+        (false, _) => Some(Cause::Site(SiteCause::SiteNotSeeded {})),
+        (true, false) => Some(Cause::Site(SiteCause::GitNotRead {})),
         (true, true) => None,
     }
 }
 
 pub(super) fn history(site: &Site) -> Option<Cause> {
     let HeldHistory { commit, since } = site.held_history()?.clone();
-    Some(Cause::HistoryHeld { commit, in_force: site.git().cloned(), since })
+    Some(Cause::Site(SiteCause::HistoryHeld { commit, in_force: site.git().cloned(), since }))
 }
 
 pub(super) fn removals(site: &Site) -> Option<Cause> {
@@ -48,16 +48,17 @@ pub(super) fn removals(site: &Site) -> Option<Cause> {
     let names = held.deployments.iter().filter_map(|it| site.deployment(it));
     let mut deployments: Vec<DeploymentName> = names.map(|it| it.name.clone()).collect();
     deployments.sort();
-    (!deployments.is_empty()).then_some(Cause::RemovalHeld { deployments, since: held.since })
+    (!deployments.is_empty())
+        .then_some(Cause::Site(SiteCause::RemovalHeld { deployments, since: held.since }))
 }
 
 fn hold(site: &Site) -> Option<Cause> {
     let hold = site.holds().get(&HoldScope::Site)?.clone();
-    Some(Cause::HoldSite { by: hold.by, note: hold.note, since: hold.since })
+    Some(Cause::Site(SiteCause::HoldSite { by: hold.by, note: hold.note, since: hold.since }))
 }
 
 fn window(site: &Site, now: Now) -> Option<Cause> {
-    site.window_awaited(now.wall).map(|opens| Cause::WindowClosed { opens })
+    site.window_awaited(now.wall).map(|opens| Cause::Site(SiteCause::WindowClosed { opens }))
 }
 
 /// What is wrong with the file at `path`, and what stays in force.
@@ -66,5 +67,5 @@ pub(super) fn refused(site: &Site, path: &str) -> Option<Cause> {
     let mut wanted = site.deployments().filter(|it| !it.is_withdrawn());
     let before = wanted.find(|it| deployment_path(site.name(), &it.name) == path);
     let runs = before.map(|it| version(it, it.wanted()));
-    Some(Cause::FileRefused { path: path.to_owned(), findings, runs, since })
+    Some(Cause::Site(SiteCause::FileRefused { path: path.to_owned(), findings, runs, since }))
 }

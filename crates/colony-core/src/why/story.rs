@@ -10,24 +10,28 @@ use crate::time::Wall;
 use crate::transition::Trigger;
 use crate::why::fit::unfit_text;
 use crate::why::placement::Case;
-use crate::why::{Cause, Waiting};
+use crate::why::{AttemptCause, Cause, FitCause, NodeCause, RemovalCause, Waiting};
 
 impl Case<'_> {
     pub(super) fn in_progress(&self) -> Cause {
         let attempt = self.placement.attempt.as_ref();
-        Cause::InProgress {
+        Cause::Attempt(AttemptCause::InProgress {
             node: self.placement.id.node.clone(),
             attempt: self.placement.attempt_number(),
             started: attempt.map_or(self.placement.since, |it| it.started),
             deadline: self.deadline(),
-        }
+        })
     }
 
     /// What runs on beside a staged version is told of as well.
     pub(super) fn running_lost(&self) -> Option<Cause> {
         let lost = self.placement.running_lost()?;
         let (version, failure) = (self.version(&lost.revision), lost.failure.clone());
-        Some(Cause::RunningLost { node: self.placement.id.node.clone(), version, failure })
+        Some(Cause::Attempt(AttemptCause::RunningLost {
+            node: self.placement.id.node.clone(),
+            version,
+            failure,
+        }))
     }
 
     pub(super) fn suspect(&self) -> Option<Cause> {
@@ -37,7 +41,10 @@ impl Case<'_> {
 
     pub(super) fn stale(&self) -> Option<Cause> {
         let member = self.member().filter(|it| it.presence() == Presence::Offline)?;
-        Some(Cause::Stale { node: member.name.clone(), last_heard: member.last_heard() })
+        Some(Cause::Node(NodeCause::Stale {
+            node: member.name.clone(),
+            last_heard: member.last_heard(),
+        }))
     }
 
     /// Sticky placements stay; whoever changed the node or the file is told.
@@ -49,25 +56,25 @@ impl Case<'_> {
             return None;
         }
         let reason = unfit_text(&unfit, member)?;
-        Some(Cause::LostEligibility { node: member.name.clone(), reason })
+        Some(Cause::Fit(FitCause::LostEligibility { node: member.name.clone(), reason }))
     }
 
     pub(super) fn lost_attempt(&self) -> Cause {
         let (node, attempt) = (self.placement.id.node.clone(), self.placement.attempt_number());
         if self.member().is_some_and(|it| it.is_online()) {
             let again_at = self.placement.silent_at().map(|it| self.now.wall_second(it));
-            return Cause::LostSilent { node, attempt, again_at };
+            return Cause::Attempt(AttemptCause::LostSilent { node, attempt, again_at });
         }
         let (last_heard, until) = (self.last_heard(), self.deadline());
-        Cause::LostOffline { node, attempt, last_heard, until }
+        Cause::Attempt(AttemptCause::LostOffline { node, attempt, last_heard, until })
     }
 
     pub(super) fn removal(&self) -> Cause {
         let node = self.placement.id.node.clone();
         if self.member().is_some_and(|it| it.is_online()) {
-            return Cause::Removing { node, told: self.placement.since };
+            return Cause::Removal(RemovalCause::Removing { node, told: self.placement.since });
         }
-        Cause::DeleteWaitsForNode { node, last_heard: self.last_heard() }
+        Cause::Removal(RemovalCause::DeleteWaitsForNode { node, last_heard: self.last_heard() })
     }
 
     fn last_heard(&self) -> Option<Wall> {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::id::NodeName;
 use crate::site::Site;
 use crate::time::Wall;
-use crate::why::{Cause, Subject, Why};
+use crate::why::{AttemptCause, Cause, NodeCause, SiteCause, Subject, Why};
 
 /// The outside of a site, as last seen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,14 +27,12 @@ pub struct Outage {
 impl Surroundings {
     /// What the outside does to the site as a whole.
     pub(super) fn site(&self, site: &Site) -> Vec<Why> {
-        let central = self
-            .central
-            .clone()
-            .map(|Outage { since, problem }| Cause::CentralUnreachable { since, problem });
-        let git = self
-            .git
-            .clone()
-            .map(|Outage { since, problem }| Cause::GitUnreachable { since, problem });
+        let central = self.central.clone().map(|Outage { since, problem }| {
+            Cause::Site(SiteCause::CentralUnreachable { since, problem })
+        });
+        let git = self.git.clone().map(|Outage { since, problem }| {
+            Cause::Site(SiteCause::GitUnreachable { since, problem })
+        });
         let causes = central.into_iter().chain(git);
         causes.filter_map(|it| super::site::answer(site, it)).collect()
     }
@@ -57,7 +55,11 @@ impl Surroundings {
     /// An attempt under way, or a failure, may lie in what its node reports.
     pub(super) fn placement(&self, why: &mut Why) {
         let Subject::Placement { nodes, .. } = &why.subject else { return };
-        let waits = matches!(why.cause, Cause::InProgress { .. } | Cause::Backoff { .. });
+        let waits = matches!(
+            why.cause,
+            Cause::Attempt(AttemptCause::InProgress { .. })
+                | Cause::Attempt(AttemptCause::Backoff { .. })
+        );
         let unready: Vec<Cause> = nodes.iter().filter_map(|it| self.not_ready(it)).collect();
         if waits {
             why.also.extend(unready);
@@ -66,6 +68,6 @@ impl Surroundings {
 
     fn not_ready(&self, node: &NodeName) -> Option<Cause> {
         let reasons = self.unready.get(node)?.clone();
-        Some(Cause::NodeNotReady { node: node.clone(), reasons })
+        Some(Cause::Node(NodeCause::NodeNotReady { node: node.clone(), reasons }))
     }
 }

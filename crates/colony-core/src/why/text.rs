@@ -18,7 +18,7 @@ impl Why {
 
     /// What is the case and why, without what follows from it.
     pub fn statement(&self, now: Wall) -> String {
-        let causes: Vec<String> = self.causes().map(|it| it.clause(now)).collect();
+        let causes: Vec<String> = self.causes().map(|it| it.explain(now, "").clause).collect();
         format!("{}{}", subject(&self.subject, now), causes.join("; also, "))
     }
 }

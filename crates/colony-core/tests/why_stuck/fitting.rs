@@ -66,7 +66,7 @@ fn replicas_are_more_than_there_are_nodes() {
     let mut plant = plant("a b");
     plant.deploy(&hello("1.0.0").with("replicas: 3"));
     plant.converge();
-    assert_snapshot!(hello_whole(&plant), @"hello: 3 replicas are wanted, 2 placed (a and b); there are no more nodes. Next: the next one is placed on the first node that fits. To do (author of the file in Git): ask for fewer replicas, or add nodes that fit.");
+    assert_snapshot!(hello_whole(&plant), @"hello: 3 replicas are wanted, 2 placed (a and b); the site has no more nodes. Next: the next one is placed on the first node that fits. To do (author of the file in Git): ask for fewer replicas, or add nodes that fit.");
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn node_is_heard_but_has_no_capabilities() {
     plant.must(Input::Joined(name("b")));
     plant.wake("b");
     plant.deploy(&hello("1.0.0"));
-    assert_snapshot!(node(&plant, "b"), @"node b is heard but has not reported its capabilities. Next: it gets its deployments once it has said. To do (device owner): look at the logs of colony on node b.");
+    assert_snapshot!(node(&plant, "b"), @"node b is heard but has not reported its capabilities. Next: it gets its deployments once it has reported them. To do (device owner): look at the logs of colony on node b.");
     assert_snapshot!(hello_whole(&plant), @"hello: no node fits: node b: has not reported its capabilities yet. Next: it is placed on the first node that fits. To do (device owner): look at the logs of colony on node b.");
 }
 

@@ -9,7 +9,7 @@ use colony_core::event::Seq;
 use colony_core::id::NodeName;
 use colony_core::site::{Changed, Site};
 use colony_core::time::Now;
-use colony_core::why::{self, Cause};
+use colony_core::why::{self, Cause, SiteCause};
 use colony_task::Signal;
 
 /// The wake-ups a step gives.
@@ -137,7 +137,9 @@ impl Roster {
 
 fn is_seeded(site: &Site, now: Now) -> bool {
     site.is_ready()
-        || !why::site(site, now).iter().any(|it| matches!(it.cause, Cause::SiteNotSeeded {}))
+        || !why::site(site, now)
+            .iter()
+            .any(|it| matches!(it.cause, Cause::Site(SiteCause::SiteNotSeeded {})))
 }
 
 /// Nothing panics while one of these is held, so what is behind it is whole.

@@ -1,0 +1,114 @@
+//! Causes that lie in a rollout: its limits and its steps.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Explanation, causes};
+use crate::id::NodeName;
+use crate::state::State;
+use crate::time::Wall;
+use crate::why::Owner;
+use crate::why::words::{ago, said, slots};
+
+causes! {
+    /// What a rollout waits for.
+    RolloutCause:
+    /// `slots` names a few of the `taken`.
+    WaveFull = "wave-full" { slots: Vec<Slot>, taken: usize, limit: u32 }
+    /// The others wait for the first few.
+    CanaryFirst = "canary-first" { done: usize, of: usize }
+    /// All have to stage it before one takes over.
+    StageFirst = "stage-first" { done: usize, of: usize }
+    Soaking = "soaking" { until: Wall }
+    AwaitsPromotion = "awaits-promotion" { since: Wall }
+    Paused = "paused" { by: String, note: String, since: Wall }
+    /// The device is not colony's own.
+    NotStageable = "not-stageable" { node: NodeName }
+    /// Nothing is in the way any more.
+    Due = "due" {}
+}
+
+/// A node that is down for a rollout.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slot {
+    pub node: NodeName,
+    pub state: State,
+    pub since: Wall,
+}
+
+impl RolloutCause {
+    pub(super) fn explain(&self, now: Wall, then: &str) -> Explanation {
+        match self {
+            RolloutCause::WaveFull { slots: some, taken, limit } => {
+                let are = if *limit == 1 { "slot is" } else { "slots are" };
+                let by = slots(some, *taken, now);
+                Explanation::new(
+                    format!("{taken} of {limit} rollout {are} taken by {by}"),
+                    format!("{then} when {} done", done(some)),
+                )
+                .gate()
+            }
+            RolloutCause::CanaryFirst { of: 0, .. } => Explanation::new(
+                "no reachable node is a canary, and the others wait for one",
+                format!("a canary gets it first, then {then}"),
+            )
+            .act(
+                Owner::GitAuthor,
+                "choose canaries by labels that a node has, or bring one that has them back",
+            )
+            .gate(),
+            RolloutCause::CanaryFirst { done, of } => Explanation::new(
+                format!("{done} of {of} canaries run it well, and the others wait for them"),
+                format!("they soak, then {then}"),
+            )
+            .gate(),
+            RolloutCause::StageFirst { done, of } => Explanation::new(
+                match of {
+                    0 => "no reachable node runs an earlier version to stage next to".to_owned(),
+                    _ => format!(
+                        "{done} of {of} nodes have it staged, and all have to before one takes over"
+                    ),
+                },
+                format!("they soak, then {then}"),
+            )
+            .gate(),
+            RolloutCause::Soaking { until } => Explanation::new(
+                "soaking: nodes on the new version must stay healthy",
+                format!("the soak ends and {then}"),
+            )
+            .at(*until)
+            .gate(),
+            RolloutCause::AwaitsPromotion { since } => Explanation::new(
+                format!(
+                    "the soak ended {} and the next step waits to be promoted",
+                    ago(*since, now)
+                ),
+                format!("{then} when it is promoted"),
+            )
+            .act(Owner::Operator, "promote it, or abort it")
+            .since(*since)
+            .gate(),
+            RolloutCause::Paused { by, note, since } => Explanation::new(
+                format!("{by} paused the rollout {}{}", ago(*since, now), said(note)),
+                format!("{then} when the rollout is resumed"),
+            )
+            .act(Owner::Operator, "resume it, or abort it")
+            .since(*since)
+            .gate(),
+            RolloutCause::NotStageable { node } => Explanation::new(
+                format!("node {node} is not colony's own and cannot stage a revision"),
+                "it keeps what it has",
+            )
+            .act(Owner::GitAuthor, "choose another strategy, or other nodes"),
+            RolloutCause::Due {} => {
+                Explanation::new("nothing is in its way any more", format!("{then} at once"))
+            }
+        }
+    }
+}
+
+fn done(slots: &[Slot]) -> String {
+    match slots {
+        [one] => format!("{} is", one.node),
+        _ => "one of them is".to_owned(),
+    }
+}

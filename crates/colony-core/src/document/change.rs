@@ -37,6 +37,9 @@ pub struct SettingsChange {
     pub replicas: Option<u32>,
     #[serde(skip_serializing_if = "RetryChange::is_empty")]
     pub retry: RetryChange,
+    /// How long a site waits before it starts a revision that it took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<SettingDuration>,
     /// How long an attempt may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress_deadline: Option<SettingDuration>,

@@ -22,6 +22,8 @@ pub struct Settings {
     /// Tries an install may spend on revision errors.
     pub install_tries: u32,
     pub update_tries: u32,
+    /// How long a site waits before it starts a revision that it took.
+    pub delay: Duration,
     /// How long an attempt may take.
     pub progress_deadline: Duration,
     /// How long a revision must stay healthy to count as proven.
@@ -51,6 +53,7 @@ impl Default for Settings {
             replicas: None,
             install_tries: 3,
             update_tries: 1,
+            delay: Duration::ZERO,
             progress_deadline: Duration::from_secs(600),
             soak: Duration::from_secs(60),
             follow: None,
@@ -66,6 +69,7 @@ impl Settings {
         "selector",
         "replicas",
         "retry",
+        "delay",
         "progressDeadline",
         "soak",
         "follow",
@@ -93,6 +97,7 @@ impl Settings {
         let replicas = optional(own, "replicas", None, |it| read_count(it, most).map(Some));
         let install_tries = tries("installs", default.install_tries);
         let update_tries = tries("updates", default.update_tries);
+        let delay = optional(own, "delay", default.delay, read_duration);
         let progress_deadline =
             optional(own, "progressDeadline", default.progress_deadline, read_deadline);
         let soak = optional(own, "soak", default.soak, read_duration);
@@ -107,6 +112,7 @@ impl Settings {
             replicas: replicas?,
             install_tries: install_tries?,
             update_tries: update_tries?,
+            delay: delay?,
             progress_deadline: progress_deadline?,
             soak: soak?,
             follow: follow?,

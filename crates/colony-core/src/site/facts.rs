@@ -221,8 +221,12 @@ impl PlacementFacts<'_> {
 }
 
 /// What the clock alone keeps from starting, until the latest of its times.
-pub(super) fn too_early(site: &Site, _deployment: &Deployment, now: Wall) -> Option<Reason> {
-    site.settings.opens(now).map(|opens| Reason::WindowClosed { opens })
+pub(super) fn too_early(site: &Site, deployment: &Deployment, now: Wall) -> Option<Reason> {
+    let window = site.settings.opens(now).map(|opens| Reason::WindowClosed { opens });
+    let delay = deployment.policy().map(|it| it.settings.delay);
+    let until = delay.map(|it| deployment.since.after(it)).filter(|it| *it > now);
+    let delayed = until.map(|until| Reason::Delayed { until });
+    window.into_iter().chain(delayed).max_by_key(Reason::until)
 }
 
 /// How many nodes may be down at once; `None` if any number may.

@@ -136,6 +136,10 @@ pub enum Reason {
     WindowClosed {
         opens: Wall,
     },
+    /// The deployment's own `delay` runs.
+    Delayed {
+        until: Wall,
+    },
     Quarantined {
         workload: Digest,
         code: Code,
@@ -175,7 +179,7 @@ impl Reason {
     /// When it ends by itself, for those that the wall clock ends.
     pub(crate) fn until(&self) -> Option<Wall> {
         match self {
-            Reason::WindowClosed { opens: until } => Some(*until),
+            Reason::WindowClosed { opens: until } | Reason::Delayed { until } => Some(*until),
             _ => None,
         }
     }
@@ -224,6 +228,7 @@ impl fmt::Display for Reason {
                 write!(f, "{by} holds the deployment{}", said(note))
             }
             Reason::WindowClosed { .. } => write!(f, "outside the maintenance window"),
+            Reason::Delayed { .. } => write!(f, "its `delay` is not over"),
             Reason::Quarantined { workload, code, node: Some(node), .. } => {
                 write!(f, "revision {} is quarantined: {code} on node {node}", workload.short())
             }

@@ -44,6 +44,9 @@ impl Case<'_> {
                 Cause::Site(SiteCause::HoldDeployment { by, note, since })
             }
             Reason::WindowClosed { opens } => Cause::Site(SiteCause::WindowClosed { opens }),
+            Reason::Delayed { until } => {
+                Cause::Rollout(RolloutCause::Delayed { until, since: self.deployment.since() })
+            }
             Reason::Quarantined { workload, .. } => return self.quarantined(workload),
             Reason::Backoff { until } => self.failed(Some(until)),
             Reason::TriesUsedUp { .. } => self.failed(None),

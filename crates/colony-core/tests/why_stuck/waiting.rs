@@ -143,3 +143,27 @@ fn staged_version_waits_to_take_over() {
     plant.pass(20);
     assert_snapshot!(on(&plant, "a"), @"hello on a has 2.0.0 staged (UPDATING for 20 s): soaking: nodes on the new version must stay healthy. Next, in 4 min: the soak ends and 2.0.0 takes over.");
 }
+
+#[test]
+fn delay_runs_and_ends() {
+    let mut plant = installed("a");
+    plant.deploy(&hello("2.0.0").with("delay: 5m"));
+    plant.pass(120);
+    assert_snapshot!(on(&plant, "a"), @"hello on a runs 1.0.0 and has waited 2 min to update to 2.0.0 (INSTALLED for 2 min): its `delay` is not over: the site took it 2 min ago. Next, in 3 min: the delay ends and it is updated to 2.0.0.");
+    plant.crash();
+    plant.pass(179);
+    assert_eq!(plant.states(), "hello@a INSTALLED 1.0.0");
+    plant.pass(2);
+    assert_eq!(plant.states(), "hello@a UPDATING 2.0.0");
+}
+
+#[test]
+fn window_that_opens_after_the_delay_is_waited_for() {
+    let mut plant = installed("a");
+    let windows = "maintenanceWindows:\n  - {from: '22:00', to: '04:00'}\n";
+    commit_text(&mut plant, "sites/home.yaml", windows);
+    plant.deploy(&hello("2.0.0").with("delay: 1m"));
+    assert!(on(&plant, "a").contains("window is closed"), "{}", on(&plant, "a"));
+    plant.deploy(&hello("3.0.0").with("delay: 24h"));
+    assert!(on(&plant, "a").contains("its `delay` is not over"), "{}", on(&plant, "a"));
+}

@@ -52,6 +52,9 @@ pub(crate) struct SettingArgs {
     /// Tries on a node that has a version to go back to [default: 1]
     #[arg(long, value_name = "N", value_parser = up_to(Settings::MOST_TRIES))]
     pub(crate) retry_updates: Option<u32>,
+    /// How long each site waits before it starts the version: 24h [default: 0s]
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) delay: Option<SettingDuration>,
     /// How long an attempt may take before it counts as failed: 15m [default: 10m]
     #[arg(long, value_name = "DURATION")]
     pub(crate) progress_deadline: Option<SettingDuration>,
@@ -86,6 +89,7 @@ impl SettingArgs {
             selector: (!labels.is_empty()).then_some(labels),
             replicas: self.replicas,
             retry: RetryChange { installs: self.retry_installs, updates: self.retry_updates },
+            delay: self.delay,
             progress_deadline: self.progress_deadline,
             soak: self.proven_after,
             follow: self.follow.clone(),

@@ -12,6 +12,8 @@ use crate::why::words::{ago, said, slots};
 causes! {
     /// What a rollout waits for.
     RolloutCause:
+    /// The `delay` of the deployment runs.
+    Delayed = "delayed" { until: Wall, since: Wall }
     /// `slots` names a few of the `taken`.
     WaveFull = "wave-full" { slots: Vec<Slot>, taken: usize, limit: u32 }
     /// The others wait for the first few.
@@ -38,6 +40,13 @@ pub struct Slot {
 impl RolloutCause {
     pub(super) fn explain(&self, now: Wall, then: &str) -> Explanation {
         match self {
+            RolloutCause::Delayed { until, since } => Explanation::new(
+                format!("its `delay` is not over: the site took it {}", ago(*since, now)),
+                format!("the delay ends and {then}"),
+            )
+            .since(*since)
+            .at(*until)
+            .gate(),
             RolloutCause::WaveFull { slots: some, taken, limit } => {
                 let are = if *limit == 1 { "slot is" } else { "slots are" };
                 let by = slots(some, *taken, now);

@@ -1,7 +1,8 @@
-//! Where settings come from: flags, environment, file, defaults, in this
-//! order. Read once at the start and passed on as values.
+//! Where settings come from: flags, environment, file, the flags of the join,
+//! defaults, in this order. Read once at the start and passed on as values.
 
 mod file;
+mod joined;
 pub(crate) mod keys;
 pub(crate) mod running;
 mod value;
@@ -20,6 +21,8 @@ pub(crate) use value::{list, pairs, seconds};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
     Default,
+    /// The flags that the role joined with.
+    Join(PathBuf),
     File(PathBuf),
     Environment(String),
     Flag(String),
@@ -29,6 +32,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Origin::Default => f.write_str("default"),
+            Origin::Join(path) => write!(f, "--join, kept in {}", path.display()),
             Origin::File(path) => write!(f, "{}", path.display()),
             Origin::Environment(name) => write!(f, "${name}"),
             Origin::Flag(name) => write!(f, "--{name}"),
@@ -67,6 +71,7 @@ impl Config {
                 config.set(name, value.clone(), Origin::Flag((*flag).to_owned()));
             }
         }
+        config.take_joined()?;
         Ok(config)
     }
 

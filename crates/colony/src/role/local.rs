@@ -13,7 +13,8 @@ use crate::{address, say};
 pub(crate) const EXAMPLES: &str = "\
 An operator prints the invitation with `colony site add <name>`. Then, once:
   colony local --join col1_… --listen 0.0.0.0
-and from then on `colony local` alone.
+and from then on `colony local` alone: it keeps the flags of its join. A flag at
+a later start counts for that start, and the configuration file comes first.
 
 The site engineer's commands work here without the central orchestrator:
   colony status --socket <data>/local/local.sock";
@@ -58,6 +59,9 @@ pub(crate) async fn run(
         started = start => started?,
         () = stop.cancelled() => return Ok(()),
     };
+    if args.join.is_some() {
+        config.keep_joined("local", &args.flags())?;
+    }
     say(&format!("site {} on {}", local.site(), local.urls().join(", ")));
     say(&format!("next: colony node invite --site {}", local.site()));
     local.run(stop).await

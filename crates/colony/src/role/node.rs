@@ -52,6 +52,9 @@ pub(crate) async fn run(
         started = start => started?,
         () = stop.cancelled() => return Ok(()),
     };
+    if args.join.is_some() {
+        config.keep_joined("node", &args.flags())?;
+    }
     say(&format!("node {} of site {} ({})", node.name(), node.site(), node.engine()));
     node.run(stop).await
 }

@@ -1,0 +1,75 @@
+//! The flags that a role joined with, kept for its next starts: a site that was
+//! told once where to listen, or a node its labels, has to be the same again.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use super::{Config, Origin, file};
+use crate::role::Flag;
+
+/// The roles that join.
+const ROLES: [&str; 2] = ["local", "node"];
+
+impl Config {
+    /// Keeps the flags given at a join, for starts without them.
+    pub(crate) fn keep_joined(&self, role: &str, flags: &[Flag]) -> anyhow::Result<()> {
+        let mut tables = toml::Table::new();
+        for (name, _, value) in flags {
+            let (Some(value), Some((table, key))) = (value, name.split_once('.')) else { continue };
+            let table = tables.entry(table).or_insert_with(|| toml::Table::new().into());
+            if let Some(table) = table.as_table_mut() {
+                table.insert(key.to_owned(), value.clone().into());
+            }
+        }
+        let path = path(&self.data(), role);
+        let written = colony_wfm::file::write(&path, tables.to_string().as_bytes());
+        written.with_context(|| format!("could not write {}", path.display()))
+    }
+
+    /// What a join said counts where nothing else is set.
+    pub(super) fn take_joined(&mut self) -> anyhow::Result<()> {
+        for role in ROLES {
+            let path = path(&self.data(), role);
+            let Ok(text) = std::fs::read_to_string(&path) else { continue };
+            let entries = file::read(&text).with_context(|| format!("in {}", path.display()))?;
+            for (name, value) in entries {
+                if self.values.get(name).is_some_and(|it| it.1 == Origin::Default) {
+                    self.set(name, value, Origin::Join(path.clone()));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn path(data: &Path, role: &str) -> PathBuf {
+    data.join(role).join("joined.toml")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_of_the_join_count_below_everything_that_is_set() {
+        let dir = tempfile::tempdir().expect("a directory");
+        std::fs::create_dir(dir.path().join("node")).expect("writable");
+        let flag = |name, flag, value: &str| (name, flag, Some(value.to_owned()));
+        let data = flag("data", "data", &dir.path().display().to_string());
+        let load = |more: &[Flag]| {
+            let flags: Vec<Flag> = more.iter().cloned().chain([data.clone()]).collect();
+            Config::load(None, |_| None, &flags).expect("it loads")
+        };
+        let given =
+            [flag("node.labels", "label", "line=press,x=\"1\""), ("node.name", "name", None)];
+
+        load(&given).keep_joined("node", &given).expect("writable");
+
+        assert_eq!(load(&[]).get("node.labels"), Some("line=press,x=\"1\""));
+        assert_eq!(load(&[]).get("node.name"), None);
+        let other = [flag("node.labels", "label", "line=weld")];
+        assert_eq!(load(&other).get("node.labels"), Some("line=weld"));
+        assert_eq!(load(&[]).get("node.labels"), Some("line=press,x=\"1\""), "kept as it was");
+    }
+}

@@ -4,9 +4,10 @@
 //! the lines back. Both ends are bounded in number and in time.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use colony_core::id::{DeploymentId, NodeName};
@@ -87,14 +88,14 @@ impl Logs {
         match tokio::time::timeout(PATIENCE, lines).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) | Err(_) => {
-                self.questions().remove(&id);
+                self.0.lock().remove(&id);
                 failed(format!("node {node} did not answer within {} s", PATIENCE.as_secs()))
             }
         }
     }
 
     fn open(&self, it: Question, answer: oneshot::Sender<LogAnswer>, now: Mono) -> bool {
-        let mut open = self.questions();
+        let mut open = self.0.lock();
         open.retain(|_, it| it.until > now && !it.answer.is_closed());
         if open.len() >= MOST {
             return false;
@@ -107,13 +108,13 @@ impl Logs {
 
     /// What the node is to be asked.
     pub(crate) fn open_for(&self, node: &NodeName, now: Mono) -> Vec<LogRequest> {
-        let open = self.questions();
+        let open = self.0.lock();
         let own = open.values().filter(|it| it.node == *node && it.until > now);
         own.map(|it| it.request.clone()).collect()
     }
 
     pub(crate) fn answered(&self, node: &NodeName, request: &str, answer: LogAnswer) {
-        let mut open = self.questions();
+        let mut open = self.0.lock();
         if open.get(request).is_none_or(|it| it.node != *node) {
             return;
         }
@@ -121,10 +122,6 @@ impl Logs {
             // Whoever asked may have left.
             let _ = open.answer.send(answer.bounded());
         }
-    }
-
-    fn questions(&self) -> MutexGuard<'_, BTreeMap<String, Open>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -13,13 +13,14 @@ mod stream;
 pub(crate) mod url;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
+use parking_lot::Mutex;
 use rustls::ClientConfig;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -231,11 +232,11 @@ impl Link {
 
 impl Shared {
     fn take(&self) -> Option<Connection> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
+        self.idle.lock().pop()
     }
 
     fn keep(&self, connection: Connection) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle.lock();
         idle.retain(|it| !it.is_closed());
         if idle.len() < MAX_IDLE && !connection.is_closed() {
             idle.push(connection);
@@ -243,6 +244,6 @@ impl Shared {
     }
 
     fn forget(&self) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.idle.lock().clear();
     }
 }

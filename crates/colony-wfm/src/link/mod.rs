@@ -9,7 +9,6 @@
 //! followed and proxies not used.
 
 mod connection;
-mod stream;
 pub(crate) mod url;
 
 use std::fmt;
@@ -26,7 +25,6 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use connection::{Connection, Failed};
-pub use stream::Streamed;
 use url::Base;
 
 const MAX_IDLE: usize = 2;
@@ -119,21 +117,6 @@ impl Link {
     ) -> Result<Answer, LinkError> {
         let request = self.request(method, path, headers, body)?;
         self.within(timeout, self.exchange(request, limit)).await
-    }
-
-    /// Sends a request and returns the answer when it begins. `idle` is how
-    /// long that may take, and each piece of the body after it.
-    pub async fn send_stream(
-        &self,
-        method: Method,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: Bytes,
-        idle: Duration,
-    ) -> Result<Streamed, LinkError> {
-        let request = self.request(method, path, headers, body)?;
-        let (connection, response) = self.within(idle, self.begin(request)).await?;
-        Ok(Streamed::new(self.clone(), connection, response, idle))
     }
 
     fn request(

@@ -52,34 +52,3 @@ pub struct Finding {
     pub problem: String,
     pub expected: String,
 }
-
-/// How a deployment ended, or that it has not.
-///
-/// `in-progress` also while a change waits for Git, for a site to take it, or
-/// while a command for it is not acknowledged: a watch waits for any other.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// Every placement has what is wanted.
-    Installed,
-    InProgress,
-    /// Something failed and nothing is tried without help that would end it.
-    Failed,
-    /// A site or a node went back. Not a success.
-    RolledBack,
-    /// Done everywhere but on nodes or sites that are offline.
-    Deferred,
-    /// Nothing is left of it.
-    Deleted,
-}
-
-/// Whether a site's orchestrator is heard.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum SitePresence {
-    /// Added; no orchestrator has joined yet.
-    Expected,
-    Online,
-    /// Not heard for a minute.
-    Offline,
-}

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use colony_api::site::{GitAccess, LogAnswer, NodesReport, SiteLogRequest};
 use colony_core::id::SiteName;
 use colony_core::time::Wall;
 use colony_task::Signal;
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::Keys;
@@ -102,7 +103,7 @@ pub(crate) struct Reports {
 
 impl Reports {
     pub(crate) fn get(&self, site: &SiteName) -> Option<(Wall, Arc<NodesReport>)> {
-        self.lock().get(site).cloned()
+        self.reports.lock().get(site).cloned()
     }
 
     /// Counts the reports of this process.
@@ -112,16 +113,12 @@ impl Reports {
 
     /// Takes a report; `true` if it differs in something that is kept.
     pub(crate) fn put(&self, site: &SiteName, at: Wall, report: NodesReport) -> bool {
-        let mut reports = self.lock();
+        let mut reports = self.reports.lock();
         let kept = |it: &NodesReport| ageless(lasting(it.clone()));
         let same = reports.get(site).is_some_and(|it| kept(&it.1) == kept(&report));
         reports.insert(site.clone(), (at, Arc::new(report)));
         self.generation.fetch_add(1, Ordering::Relaxed);
         !same
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<SiteName, (Wall, Arc<NodesReport>)>> {
-        self.reports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -11,7 +11,7 @@ use colony_git::Deployments;
 use colony_git::serve::Server;
 use colony_store::{CentralStore, Claim, OperatorToken, Write};
 use colony_task::{Access, RoleFolder, Signal, Tasks};
-use colony_wfm::{ClientAuth, Peer, Reloader, TlsListener, tls};
+use colony_wfm::{ClientAuth, Peer, Reloader, TlsListener, file, tls};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::{App, Shared};
@@ -25,7 +25,7 @@ use crate::link::{join, nodes};
 use crate::metrics::Metrics;
 use crate::relay::Relay;
 use crate::writer::Writer;
-use crate::{api, auth, catalog, clock, files, place};
+use crate::{api, auth, catalog, clock, place};
 
 /// How often a hosted branch is looked at besides wake-ups.
 const HOSTED_PERIOD: Duration = Duration::from_secs(60);
@@ -230,7 +230,7 @@ fn renew(app: &App, port: &Reloader, served: &mut String) -> anyhow::Result<()> 
 async fn admin_token(data: &Path, store: &CentralStore) -> anyhow::Result<()> {
     let path = token_path(data);
     let known = store.token_list().await?.iter().any(|it| it.name == auth::ADMIN);
-    if known && files::read(&path)?.is_some() {
+    if known && file::read(&path)?.is_some() {
         return Ok(());
     }
     let (token, hash) = auth::make()?;
@@ -253,7 +253,7 @@ async fn admin_token(data: &Path, store: &CentralStore) -> anyhow::Result<()> {
     };
     store.commit(write).await.context("could not keep the first token")?;
     colony_fail::hit(colony_fail::Point::CentralAdminStored);
-    files::replace(&path, &format!("{token}\n"))
+    Ok(file::write_secret(&path, &format!("{token}\n"))?)
 }
 
 fn token_path(data: &Path) -> PathBuf {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use colony_git::{Auth, FetchLimits, Secret};
+use colony_git::{Auth, FetchLimits};
 
 /// Where the role keeps its things, where it listens and what it uses.
 #[derive(Debug, Clone)]
@@ -30,20 +30,9 @@ pub struct GitConfig {
     /// A path, `file://`, `https://`, `ssh://` or scp-like address.
     pub url: String,
     pub branch: String,
-    pub credentials: GitCredentials,
+    pub auth: Auth,
     /// How often the branch is looked at.
     pub poll: Duration,
-}
-
-/// How to be let in there.
-#[derive(Debug, Clone, Default)]
-pub enum GitCredentials {
-    #[default]
-    None,
-    /// The password of HTTP basic authentication.
-    Token(Secret),
-    /// What the `ssh` program finds.
-    Ssh,
 }
 
 impl Config {
@@ -65,16 +54,8 @@ impl GitConfig {
         GitConfig {
             url: url.to_owned(),
             branch: "main".to_owned(),
-            credentials: GitCredentials::None,
+            auth: Auth::None,
             poll: Duration::from_secs(10),
-        }
-    }
-
-    pub(crate) fn auth(&self) -> Auth {
-        match &self.credentials {
-            GitCredentials::None => Auth::None,
-            GitCredentials::Token(secret) => Auth::Token(secret.clone()),
-            GitCredentials::Ssh => Auth::Ssh,
         }
     }
 }

@@ -5,11 +5,11 @@
 //! the removal, and becomes an order in the same transaction.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use colony_core::event::{Body, Event};
 use colony_core::id::{DeploymentId, SiteName};
 use colony_store::CentralStore;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 const PREFIX: &str = "force/";
@@ -26,20 +26,20 @@ impl Forces {
             let wish = key.strip_prefix(PREFIX).and_then(|it| it.split_once('/'));
             let Some((site, id)) = wish else { continue };
             if let (Ok(site), Ok(id), Some(by)) = (site.parse(), id.parse(), value.as_str()) {
-                forces.lock().insert((site, id), by.to_owned());
+                forces.0.lock().insert((site, id), by.to_owned());
             }
         }
         Ok(forces)
     }
 
     pub(crate) fn add(&self, wishes: &[(SiteName, DeploymentId)], by: &str) {
-        let mut open = self.lock();
+        let mut open = self.0.lock();
         wishes.iter().for_each(|it| drop(open.insert(it.clone(), by.to_owned())));
     }
 
     /// The wishes whose time has come with these events.
     pub(crate) fn due(&self, events: &[Event]) -> Vec<((SiteName, DeploymentId), String)> {
-        let open = self.lock();
+        let open = self.0.lock();
         let gone = events.iter().filter_map(|it| {
             let Body::DeploymentWithdrawn { deployment, .. } = &it.body else { return None };
             Some((it.site.clone(), deployment.clone()))
@@ -48,11 +48,7 @@ impl Forces {
     }
 
     pub(crate) fn done(&self, wish: &(SiteName, DeploymentId)) {
-        self.lock().remove(wish);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<(SiteName, DeploymentId), String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().remove(wish);
     }
 }
 

@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use colony_wfm::{Authority, Credentials, PrivateKey, SpiffeId, TokenSigner};
-
-use crate::files;
+use colony_wfm::{Authority, Credentials, PrivateKey, SpiffeId, TokenSigner, file};
 
 /// How long the certificate of the port lasts.
 const SERVER: Duration = Duration::from_secs(90 * 86_400);
@@ -50,7 +48,7 @@ impl Identity {
     pub(crate) fn server(&self, now: i64) -> anyhow::Result<Credentials> {
         let dir = self.data.join("server");
         let kept = Credentials::load(&dir).context("could not read the server's certificate")?;
-        let hosts = files::read(&dir.join("hosts"))?;
+        let hosts = file::read(&dir.join("hosts"))?;
         let wanted = self.hosts.join("\n");
         if let Some(kept) = kept
             && hosts.as_deref() == Some(wanted.as_str())
@@ -62,7 +60,7 @@ impl Identity {
         std::fs::create_dir_all(&dir).context("could not make the server's folder")?;
         made.save(&dir).context("could not keep the server's certificate")?;
         colony_fail::hit(colony_fail::Point::CentralServerHalfStored);
-        files::replace(&dir.join("hosts"), &wanted)?;
+        file::write_secret(&dir.join("hosts"), &wanted)?;
         Ok(made)
     }
 
@@ -99,7 +97,8 @@ fn open_authority(dir: &Path, now: i64) -> anyhow::Result<Authority> {
     if let Some(it) = Authority::load(dir).context("could not read the fleet's authority")? {
         return Ok(it);
     }
-    let domain = format!("fleet.{}", files::random_hex(4)?);
+    let random = uuid::Uuid::new_v4().simple().to_string();
+    let domain = format!("fleet.{}", &random[..8]);
     let authority = Authority::create(&domain, now).context("could not make the authority")?;
     std::fs::create_dir_all(dir).context("could not make the authority's folder")?;
     authority.save(dir).context("could not keep the fleet's authority")?;

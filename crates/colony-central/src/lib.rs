@@ -18,7 +18,6 @@ mod command;
 mod config;
 mod extract;
 mod fault;
-mod files;
 mod force;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
@@ -35,8 +34,8 @@ mod writer;
 
 pub use backup::{About, Restored, backup, restore};
 pub use central::{Central, start};
-pub use colony_git::{FetchLimits, Secret};
-pub use config::{Config, GitConfig, GitCredentials};
+pub use colony_git::{Auth, FetchLimits, Secret};
+pub use config::{Config, GitConfig};
 
 /// The OpenAPI document of what this role serves, as JSON for people.
 pub fn openapi() -> String {

@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 
 use anyhow::{Context, bail};
 use colony_api::site::{GitAccess, GitAuth};
-use colony_git::{Deployments, Remote};
+use colony_git::{Auth, Deployments, Remote};
 use colony_wfm::{host_of, login};
 
-use crate::config::{Config, GitCredentials};
+use crate::config::Config;
 use crate::repo::Repo;
 
 /// Opens the repository: hosted here, or a copy of somebody else's.
@@ -19,7 +19,7 @@ pub(crate) async fn open_repo(config: &Config) -> anyhow::Result<Repo> {
             Deployments::hosted(&dir).map(|it| Repo::new(it, Some(dir)))
         }
         Some(git) => {
-            let remote = Remote { url: git.url.clone(), auth: git.auth() };
+            let remote = Remote { url: git.url.clone(), auth: git.auth.clone() };
             let opened = Deployments::remote(&dir.join("remote.git"), remote, &git.branch);
             opened.map(|it| Repo::new(it.limited(limits), None))
         }
@@ -67,10 +67,11 @@ pub(crate) fn git_access(config: &Config, urls: &[String]) -> GitAccess {
         Some(git) => GitAccess {
             url: public_url(&git.url),
             branch: git.branch.clone(),
-            auth: match git.credentials {
-                GitCredentials::None => GitAuth::None,
-                GitCredentials::Token(_) => GitAuth::Token,
-                GitCredentials::Ssh => GitAuth::Ssh,
+            auth: match git.auth {
+                Auth::None => GitAuth::None,
+                Auth::Token(_) => GitAuth::Token,
+                Auth::Ssh => GitAuth::Ssh,
+                Auth::Mtls { .. } => GitAuth::Mtls,
             },
         },
     }

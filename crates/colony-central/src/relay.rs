@@ -5,9 +5,10 @@
 //! question back.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use colony_core::id::SiteName;
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 /// Open questions by site and id; ids rise.
@@ -37,7 +38,7 @@ impl<Q: Clone, A> Relay<Q, A> {
     /// Opens a question; `None` if too many are open.
     pub(crate) fn ask(&self, site: &SiteName, id: String, question: Q) -> Option<Asked<Q, A>> {
         let (sender, answer) = oneshot::channel();
-        let mut open = lock(&self.0);
+        let mut open = self.0.lock();
         if open.len() >= LIMIT {
             return None;
         }
@@ -48,7 +49,7 @@ impl<Q: Clone, A> Relay<Q, A> {
 
     /// What a site was not asked yet, after the id it saw last.
     pub(crate) fn open(&self, site: &SiteName, after: Option<&str>) -> Vec<Q> {
-        let open = lock(&self.0);
+        let open = self.0.lock();
         let mine = open.iter().filter(|(key, _)| key.0 == *site);
         let fresh = mine.filter(|(key, _)| after.is_none_or(|it| key.1.as_str() > it));
         fresh.map(|(_, (question, _))| question.clone()).collect()
@@ -56,7 +57,7 @@ impl<Q: Clone, A> Relay<Q, A> {
 
     /// Hands an answer over; `false` if nobody waits for it.
     pub(crate) fn answer(&self, site: &SiteName, id: &str, answer: A) -> bool {
-        let open = lock(&self.0).remove(&(site.clone(), id.to_owned()));
+        let open = self.0.lock().remove(&(site.clone(), id.to_owned()));
         open.is_some_and(|(_, sender)| sender.send(answer).is_ok())
     }
 }
@@ -70,12 +71,8 @@ impl<Q, A> Asked<Q, A> {
 
 impl<Q, A> Drop for Asked<Q, A> {
     fn drop(&mut self) {
-        lock(&self.relay).remove(&self.key);
+        self.relay.lock().remove(&self.key);
     }
-}
-
-fn lock<Q, A>(open: &Mutex<Open<Q, A>>) -> MutexGuard<'_, Open<Q, A>> {
-    open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -125,15 +125,6 @@ impl fmt::Display for Code {
     }
 }
 
-/// The table as `docs/error-codes.md` prints it.
-pub fn markdown() -> String {
-    let head = "| code | class | meaning | what helps |\n| --- | --- | --- | --- |\n";
-    Code::ALL.iter().fold(head.to_owned(), |text, it| {
-        let class = format!("{:?}", it.class()).to_lowercase();
-        text + &format!("| `{it}` | {class} | {} | {} |\n", it.meaning(), it.remedy())
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,5 +148,14 @@ mod tests {
         let document = std::fs::read_to_string(path).expect("docs/error-codes.md is readable");
         let table = markdown();
         assert!(document.contains(&table), "docs/error-codes.md should contain:\n\n{table}");
+    }
+
+    /// The table as `docs/error-codes.md` prints it.
+    fn markdown() -> String {
+        let head = "| code | class | meaning | what helps |\n| --- | --- | --- | --- |\n";
+        Code::ALL.iter().fold(head.to_owned(), |text, it| {
+            let class = format!("{:?}", it.class()).to_lowercase();
+            text + &format!("| `{it}` | {class} | {} | {} |\n", it.meaning(), it.remedy())
+        })
     }
 }

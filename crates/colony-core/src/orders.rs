@@ -87,7 +87,7 @@ enum OrderReason {
 
 /// Whether the site can execute `action`.
 pub fn check(action: &Action, state: &impl OrderState) -> Result<(), Refusal> {
-    let deployment = deployment_of(action);
+    let deployment = action.deployment();
     let found = deployment.and_then(|it| state.deployment(it));
     let checked = match (deployment, &found) {
         // A hold outlives the deployment it is about.
@@ -104,28 +104,6 @@ pub fn check(action: &Action, state: &impl OrderState) -> Result<(), Refusal> {
 
 fn is_held_release(action: &Action, state: &impl OrderState) -> bool {
     matches!(action, Action::ReleaseHold { scope } if state.is_held(scope))
-}
-
-fn deployment_of(action: &Action) -> Option<&DeploymentId> {
-    match action {
-        Action::Hold { scope, .. } | Action::ReleaseHold { scope } => match scope {
-            HoldScope::Deployment(id) => Some(id),
-            HoldScope::Site => None,
-        },
-        Action::ReleaseQuarantine { deployment }
-        | Action::Retry { deployment, .. }
-        | Action::Rollback { deployment }
-        | Action::Promote { deployment }
-        | Action::Pause { deployment, .. }
-        | Action::Resume { deployment }
-        | Action::Abort { deployment, .. }
-        | Action::Force { deployment, .. } => Some(deployment),
-        Action::ReleaseRemoval
-        | Action::AcceptHistory { .. }
-        | Action::Cordon { .. }
-        | Action::Uncordon { .. }
-        | Action::Retire { .. } => None,
-    }
 }
 
 /// The rules, for an order whose deployment is at the site if it names one.

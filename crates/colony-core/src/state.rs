@@ -1,14 +1,12 @@
-//! The states of a placement, and what they are called where.
+//! The states of a placement, and what they are called.
 //!
 //! Which state may follow which is the business of `transition`; this file
-//! only knows their names, their Margo equivalents and their severity.
+//! only knows their names and their severity.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-
-use colony_margo::status::State as MargoState;
 
 /// What an attempt tries to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -112,19 +110,6 @@ impl State {
             State::Deleted => "DELETED",
         }
     }
-
-    /// What Margo calls this state; `last` is what the device said last.
-    pub fn to_margo(self, last: MargoState) -> MargoState {
-        match self {
-            State::Pending => MargoState::Pending,
-            State::Installing | State::Updating | State::RollingBack => MargoState::Installing,
-            State::Installed => MargoState::Installed,
-            State::Failed(_) => MargoState::Failed,
-            State::Unknown(_) => last,
-            State::Deleting => MargoState::Removing,
-            State::Deleted => MargoState::Removed,
-        }
-    }
 }
 
 impl fmt::Display for State {
@@ -179,19 +164,5 @@ mod tests {
             assert_eq!(state.to_string().parse(), Ok(state));
         }
         assert!("UNKNOWN(delete)".parse::<State>().is_err(), "a delete never becomes unknown");
-    }
-
-    #[test]
-    fn margo_sees_six_states() {
-        check(State::Updating, MargoState::Installing);
-        check(State::RollingBack, MargoState::Installing);
-        check(State::Deleting, MargoState::Removing);
-        check(State::Failed(Op::Delete), MargoState::Failed);
-        check(State::Unknown(Op::Update), MargoState::Pending);
-    }
-
-    #[track_caller]
-    fn check(state: State, expected: MargoState) {
-        assert_eq!(state.to_margo(MargoState::Pending), expected);
     }
 }

@@ -59,7 +59,7 @@ fn what_a_node_gave_up_is_no_matter_for_the_next_revision() {
     let told = |plant: &Plant| {
         let deployment = plant.site.deployment(&deployment_id("hello")).expect("it is there");
         let good = deployment.good() == Some(deployment.wanted());
-        (deployment.workload_rejected_on(&name("a")).is_some(), good)
+        (deployment.rejected().contains_key(&name("a")), good)
     };
     assert_eq!(told(&plant), (true, false));
     go_through(&mut plant, &["3.0.0"]);

@@ -4,10 +4,11 @@
 //! thrown away at the next fetch.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use gix::{ObjectId, Repository, ThreadSafeRepository};
+use parking_lot::{Mutex, RwLock};
 
 use crate::durable::{io, stale_lock_remove};
 use crate::error::Error;
@@ -74,15 +75,15 @@ impl Cache {
     }
 
     pub(crate) fn repo(&self) -> Repository {
-        repo::local(&self.repo.read().unwrap_or_else(PoisonError::into_inner))
+        repo::local(&self.repo.read())
     }
 
     pub(crate) fn remote(&self) -> Remote {
-        self.remote.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
+        self.remote.lock().0.clone()
     }
 
     pub(crate) fn set_remote(&self, remote: Remote) {
-        *self.remote.lock().unwrap_or_else(PoisonError::into_inner) = (remote, Arc::default());
+        *self.remote.lock() = (remote, Arc::default());
     }
 
     /// Our name of what is followed.
@@ -100,14 +101,14 @@ impl Cache {
 
     /// Asks the remote where it stands, and fetches what is missing.
     pub(crate) fn fetch(&self) -> Result<Option<ObjectId>, Error> {
-        let _turn = self.packing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.packing.lock();
         if self.suspect.swap(false, Ordering::Relaxed) {
             self.renew()?;
         }
         if self.fetches.fetch_add(1, Ordering::Relaxed) >= repo::SPARE_PACKS {
             self.reopen()?;
         }
-        let (remote, lines) = self.remote.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (remote, lines) = self.remote.lock().clone();
         let names = (self.source.as_str(), self.tracking());
         fetch::fetch(&self.repo(), (&remote, &lines), (names.0, &names.1), self.limits)
     }
@@ -115,7 +116,7 @@ impl Cache {
     /// Packs up if many fetches have brought a pack each. `keep` may be a commit of a history
     /// that was rewritten since.
     pub(crate) fn pack_up(&self, keep: Option<ObjectId>) -> Result<(), Error> {
-        let _turn = self.packing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.packing.lock();
         let Some(head) = self.head()? else { return Ok(()) };
         let tips: Vec<ObjectId> = [head].into_iter().chain(keep).collect();
         if pack::pack_up(&self.dir, &self.repo(), &tips)? {
@@ -126,7 +127,7 @@ impl Cache {
 
     /// Removes what a process that died left behind; nobody else may write to the copy.
     pub(crate) fn sweep(&self) -> Result<(), Error> {
-        let _turn = self.packing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.packing.lock();
         pack::sweep(&self.dir)
     }
 
@@ -145,7 +146,7 @@ impl Cache {
 
     /// An open repository has room for a fixed number of packs.
     fn reopen(&self) -> Result<(), Error> {
-        let mut repo = self.repo.write().unwrap_or_else(PoisonError::into_inner);
+        let mut repo = self.repo.write();
         *repo = repo::open(&self.dir)?;
         self.fetches.store(1, Ordering::Relaxed);
         Ok(())
@@ -153,7 +154,7 @@ impl Cache {
 
     fn renew(&self) -> Result<(), Error> {
         tracing::warn!(dir = %self.dir.display(), "the copy of the repository is damaged and is fetched anew");
-        let mut repo = self.repo.write().unwrap_or_else(PoisonError::into_inner);
+        let mut repo = self.repo.write();
         std::fs::remove_dir_all(&self.dir).map_err(io("remove", &self.dir))?;
         *repo = ensure(&self.dir)?;
         Ok(())

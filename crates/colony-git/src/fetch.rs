@@ -3,7 +3,7 @@
 mod process;
 
 use std::process::Command;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use gix::bstr::ByteSlice;
 use gix::progress::Discard;
@@ -12,6 +12,7 @@ use gix::remote::fetch::Tags;
 use gix::remote::fetch::refmap::Source;
 use gix::remote::{Connection, Direction};
 use gix::{ObjectId, Repository};
+use parking_lot::Mutex;
 use reqwest::blocking::Client;
 
 use crate::advice::advised;
@@ -31,12 +32,12 @@ pub(crate) struct Lines(Mutex<Option<Client>>);
 impl Lines {
     /// The next fetch connects anew.
     pub(crate) fn close(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.0.lock().take();
     }
 
     /// A client, and whether it was used before.
     fn client(&self, remote: &Remote, address: &Address) -> Result<(Client, bool), Error> {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.0.lock();
         if let Some(client) = &*held {
             return Ok((client.clone(), true));
         }

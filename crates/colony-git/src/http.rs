@@ -9,12 +9,13 @@ mod problem;
 
 use std::any::Any;
 use std::io::BufReader;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use gix::protocol::transport::client::blocking_io::http::{
     GetResponse, Http, PostBodyDataKind, PostResponse,
 };
+use parking_lot::Mutex;
 use reqwest::blocking::{Client, RequestBuilder};
 use reqwest::redirect::{Attempt, Policy};
 
@@ -22,7 +23,7 @@ use crate::error::Error;
 use crate::limit::Meter;
 use crate::remote::Address;
 use crate::{Auth, Remote};
-use exchange::{Body, Exchange, Failure, Headers, PostBody, lock};
+use exchange::{Body, Exchange, Failure, Headers, PostBody};
 
 /// Of one step: to connect, to be answered, to read on.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -141,7 +142,7 @@ impl Http for Line {
         let tail = url.strip_prefix(base_url).map(str::to_owned);
         let exchange = self.exchange(self.client.get(url), headers, tail);
         // Where it was redirected to must be known before the next request is made.
-        lock(&exchange).send();
+        exchange.lock().send();
         let body = self.body(&exchange);
         Ok(GetResponse { headers: BufReader::new(Headers { exchange, text: None }), body })
     }
@@ -166,6 +167,6 @@ impl Http for Line {
     }
 
     fn redirected_base_url(&self) -> Option<String> {
-        lock(&self.moved).clone()
+        self.moved.lock().clone()
     }
 }

@@ -68,14 +68,6 @@ impl Service {
         }
     }
 
-    /// The `Content-Type` a `POST` must have.
-    pub fn request_type(self) -> &'static str {
-        match self {
-            Service::UploadPack => "application/x-git-upload-pack-request",
-            Service::ReceivePack => "application/x-git-receive-pack-request",
-        }
-    }
-
     /// The `Content-Type` of the answer to a `POST`.
     pub fn result_type(self) -> &'static str {
         match self {

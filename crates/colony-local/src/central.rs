@@ -1,12 +1,13 @@
 //! The link to the central orchestrator: one kept-alive client, as this site.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use anyhow::Context;
 use bytes::Bytes;
 use http::{Method, StatusCode};
+use parking_lot::RwLock;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
@@ -81,7 +82,7 @@ impl Central {
     pub(crate) fn replace(&self, own: &Credentials) -> anyhow::Result<()> {
         let tls = tls(&self.0.member, own)?;
         let links = links(&self.0.member, &tls)?;
-        *self.0.links.write().unwrap_or_else(PoisonError::into_inner) = links;
+        *self.0.links.write() = links;
         self.0.tls.send_replace(tls);
         Ok(())
     }
@@ -181,7 +182,7 @@ impl Shared {
     ) -> Result<Answer, CentralError> {
         let first = self.current.load(Ordering::Relaxed);
         let mut last = None;
-        let links = self.links.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let links = self.links.read().clone();
         for turn in 0..links.len() {
             let at = (first + turn) % links.len();
             let sent = links[at].send(method.clone(), path, headers, body.clone(), LIMIT, timeout);

@@ -1,8 +1,9 @@
 //! What is the matter: the parts that failed last, and whether the site can work.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tracing::{info, warn};
 
 use colony_core::id::GitRevision;
@@ -35,7 +36,7 @@ struct Parts {
 
 impl Health {
     pub(crate) fn git_answered(&self, head: Option<GitRevision>) {
-        let mut parts = self.parts();
+        let mut parts = self.0.lock();
         if parts.head != head {
             parts.vouched = None;
         }
@@ -46,30 +47,34 @@ impl Health {
     }
 
     pub(crate) fn git_failed(&self, error: &anyhow::Error) {
-        note(&mut self.parts().git, "Git does not answer, the clone is used", format!("{error:#}"));
+        note(
+            &mut self.0.lock().git,
+            "Git does not answer, the clone is used",
+            format!("{error:#}"),
+        );
     }
 
     /// The central orchestrator says what it knows of a head that the site named: that
     /// nothing newer is for this site, or anything else.
     pub(crate) fn git_vouch(&self, named: Option<&GitRevision>, current: bool, now: Mono) {
-        let mut parts = self.parts();
+        let mut parts = self.0.lock();
         let fetched = named.is_some() && parts.head.as_ref() == named && parts.git.is_none();
         parts.vouched = (current && fetched).then_some(now);
     }
 
     /// Whether it said so a moment ago.
     pub(crate) fn git_vouched(&self, now: Mono) -> bool {
-        self.parts().vouched.is_some_and(|it| now.since(it) < VOUCHED)
+        self.0.lock().vouched.is_some_and(|it| now.since(it) < VOUCHED)
     }
 
     /// The head of the branch when it was last fetched.
     pub(crate) fn git_head(&self) -> Option<GitRevision> {
-        self.parts().head.clone()
+        self.0.lock().head.clone()
     }
 
     /// Whether it had not answered before.
     pub(crate) fn central_answered(&self) -> bool {
-        let mut parts = self.parts();
+        let mut parts = self.0.lock();
         let back = parts.central.take().is_some();
         parts.returns += u64::from(back);
         if back {
@@ -80,17 +85,17 @@ impl Health {
 
     /// How often CO came back; it may have been restored from a backup meanwhile.
     pub(crate) fn central_returns(&self) -> u64 {
-        self.parts().returns
+        self.0.lock().returns
     }
 
     pub(crate) fn central_failed(&self, error: &anyhow::Error) {
         let what = "the central orchestrator does not answer";
-        note(&mut self.parts().central, what, format!("{error:#}"));
+        note(&mut self.0.lock().central, what, format!("{error:#}"));
     }
 
     /// CO has another past than this site.
     pub(crate) fn diverged(&self, problem: Option<String>) {
-        let parts = &mut self.parts().diverged;
+        let parts = &mut self.0.lock().diverged;
         match problem {
             Some(text) => note(parts, "the event log diverged", text),
             None => *parts = None,
@@ -99,15 +104,15 @@ impl Health {
 
     /// CO has all events below this one.
     pub(crate) fn acknowledged(&self, next: u64) {
-        self.parts().acknowledged = next;
+        self.0.lock().acknowledged = next;
     }
 
     pub(crate) fn next_unsent(&self) -> u64 {
-        self.parts().acknowledged
+        self.0.lock().acknowledged
     }
 
     pub(crate) fn central_is_away(&self) -> bool {
-        self.parts().central.is_some()
+        self.0.lock().central.is_some()
     }
 
     pub(crate) async fn readiness(&self, brain: &Brain) -> Readiness {
@@ -116,7 +121,7 @@ impl Health {
             Ok(it) => it,
             Err(error) => (false, vec![error.to_string()]),
         };
-        let parts = self.parts();
+        let parts = self.0.lock();
         let ready = ready && parts.diverged.is_none();
         let diverged = parts.diverged.iter().map(|it| it.problem.clone());
         let git = parts.git.iter();
@@ -130,12 +135,8 @@ impl Health {
 
     /// The central orchestrator and Git, as far as they do not answer.
     pub(crate) fn outages(&self) -> (Option<Outage>, Option<Outage>) {
-        let parts = self.parts();
+        let parts = self.0.lock();
         (parts.central.clone(), parts.git.clone())
-    }
-
-    fn parts(&self) -> MutexGuard<'_, Parts> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -8,9 +8,6 @@
 //! ```
 //! `site.json` is written last: it is there if and only if the site has joined.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -19,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use colony_api::site::GitAccess;
 use colony_core::event::Incarnation;
 use colony_core::id::SiteName;
-use colony_wfm::{Authority, Credentials, PrivateKey};
+use colony_wfm::{Authority, Credentials, PrivateKey, file};
 
 use crate::clock::Clock;
 
@@ -64,7 +61,7 @@ impl Home {
 
     pub(crate) fn membership(&self) -> anyhow::Result<Option<Membership>> {
         let path = self.0.join("site.json");
-        let Some(text) = read(&path)? else { return Ok(None) };
+        let Some(text) = file::read(&path)? else { return Ok(None) };
         let found = serde_json::from_str(&text);
         found.map(Some).with_context(|| format!("{} is damaged", path.display()))
     }
@@ -77,7 +74,7 @@ impl Home {
         credentials.save(&self.fleet()).context("could not keep the identity of the site")?;
         colony_fail::hit(colony_fail::Point::LocalJoinHalfStored);
         let text = serde_json::to_string_pretty(membership)?;
-        write(&self.0.join("site.json"), &text)
+        Ok(file::write_secret(&self.0.join("site.json"), &text)?)
     }
 
     pub(crate) fn credentials(&self) -> anyhow::Result<Credentials> {
@@ -112,26 +109,4 @@ impl Home {
     fn fleet(&self) -> PathBuf {
         self.0.join("fleet")
     }
-}
-
-fn read(path: &Path) -> anyhow::Result<Option<String>> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("could not read {}", path.display())),
-    }
-}
-
-/// Replaces a file as a whole, or not at all; for its owner only.
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    let replace = || -> std::io::Result<()> {
-        let beside = path.with_extension("tmp");
-        let mut options = OpenOptions::new();
-        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&beside, path)?;
-        path.parent().map_or(Ok(()), |it| File::open(it)?.sync_all())
-    };
-    replace().with_context(|| format!("could not write {}", path.display()))
 }

@@ -4,12 +4,13 @@
 //! the lines back. Both ends are bounded in number and in time.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use colony_core::id::{DeploymentId, NodeName};
+use colony_core::id::NodeName;
 use colony_core::time::Mono;
 use colony_wfm::asks::{is_position, is_service};
 use colony_wfm::{LogAnswer, LogRequest};
@@ -34,86 +35,52 @@ struct Open {
     answer: oneshot::Sender<LogAnswer>,
 }
 
-/// What is asked of a node.
-#[derive(Debug, Clone)]
-pub(crate) struct Question {
-    pub id: String,
-    pub node: NodeName,
-    pub what: LogWish,
-}
-
-/// What of the logs of a deployment is wanted.
-#[derive(Debug, Clone)]
-pub(crate) struct LogWish {
-    pub deployment: DeploymentId,
-    pub previous: bool,
-    pub lines: u32,
-    pub since_seconds: Option<u64>,
-    pub service: Option<String>,
-    pub after: Option<String>,
-}
-
-impl LogWish {
-    fn request(self, id: String) -> LogRequest {
-        let LogWish { deployment, previous, lines, since_seconds, service, after } = self;
-        let lines = lines.min(LINES);
-        LogRequest { id, deployment, previous, lines, since_seconds, service, after }
-    }
-
-    /// Why it cannot be sent to a node.
-    fn problem(&self) -> Option<String> {
-        let service = self.service.as_deref().filter(|it| !is_service(it));
-        let service = service.map(|it| format!("`{it}` cannot be the name of a service"));
-        let after = self.after.as_deref().filter(|it| !is_position(it));
-        service.or(after.map(|_| "`after` is not a position that a node has given".to_owned()))
-    }
-}
-
 impl Logs {
     /// Asks the node and waits for its lines.
-    pub(crate) async fn ask(&self, brain: &Brain, question: Question) -> LogAnswer {
-        let (node, id) = (question.node.clone(), question.id.clone());
-        if let Some(problem) = question.what.problem() {
+    pub(crate) async fn ask(&self, brain: &Brain, node: NodeName, wish: LogRequest) -> LogAnswer {
+        if let Some(problem) = problem(&wish) {
             return failed(problem);
         }
-        if let Err(problem) = reachable(brain, &question).await {
+        if let Err(problem) = reachable(brain, &node).await {
             return failed(problem);
         }
+        let id = wish.id.clone();
         let (answer, lines) = oneshot::channel();
-        if !self.open(question, answer, brain.now().mono) {
+        let request = LogRequest { lines: wish.lines.min(LINES), ..wish };
+        let until = brain.now().mono.after(PATIENCE);
+        let open = Open { node: node.clone(), request, until, answer };
+        if !self.open(open, brain.now().mono) {
             return failed("too many logs are waited for at this site".to_owned());
         }
         brain.wakes().node(&node);
         match tokio::time::timeout(PATIENCE, lines).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) | Err(_) => {
-                self.questions().remove(&id);
+                self.0.lock().remove(&id);
                 failed(format!("node {node} did not answer within {} s", PATIENCE.as_secs()))
             }
         }
     }
 
-    fn open(&self, it: Question, answer: oneshot::Sender<LogAnswer>, now: Mono) -> bool {
-        let mut open = self.questions();
+    fn open(&self, wish: Open, now: Mono) -> bool {
+        let mut open = self.0.lock();
         open.retain(|_, it| it.until > now && !it.answer.is_closed());
         if open.len() >= MOST {
             return false;
         }
-        let Question { id, node, what } = it;
-        let request = what.request(id.clone());
-        open.insert(id, Open { node, request, until: now.after(PATIENCE), answer });
+        open.insert(wish.request.id.clone(), wish);
         true
     }
 
     /// What the node is to be asked.
     pub(crate) fn open_for(&self, node: &NodeName, now: Mono) -> Vec<LogRequest> {
-        let open = self.questions();
+        let open = self.0.lock();
         let own = open.values().filter(|it| it.node == *node && it.until > now);
         own.map(|it| it.request.clone()).collect()
     }
 
     pub(crate) fn answered(&self, node: &NodeName, request: &str, answer: LogAnswer) {
-        let mut open = self.questions();
+        let mut open = self.0.lock();
         if open.get(request).is_none_or(|it| it.node != *node) {
             return;
         }
@@ -122,15 +89,18 @@ impl Logs {
             let _ = open.answer.send(answer.bounded());
         }
     }
+}
 
-    fn questions(&self) -> MutexGuard<'_, BTreeMap<String, Open>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Why a request cannot be sent to a node.
+fn problem(wish: &LogRequest) -> Option<String> {
+    let service = wish.service.as_deref().filter(|it| !is_service(it));
+    let service = service.map(|it| format!("`{it}` cannot be the name of a service"));
+    let after = wish.after.as_deref().filter(|it| !is_position(it));
+    service.or(after.map(|_| "`after` is not a position that a node has given".to_owned()))
 }
 
 /// Nobody should wait for a node that is known to be away.
-async fn reachable(brain: &Brain, question: &Question) -> Result<(), String> {
-    let node = &question.node;
+async fn reachable(brain: &Brain, node: &NodeName) -> Result<(), String> {
     let online = brain.read(|site, _| site.member(node).map(|it| it.is_online())).await;
     match online.map_err(|it| it.to_string())? {
         Some(true) => Ok(()),

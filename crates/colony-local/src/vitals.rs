@@ -4,12 +4,13 @@
 //! asked for again after a start.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use colony_api::site::PullHealth;
 use colony_core::id::NodeName;
 use colony_core::site::Site;
 use colony_wfm::{NodeReport, PullView};
+use parking_lot::Mutex;
 
 /// What each node said last; cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -18,7 +19,7 @@ pub(crate) struct Vitals(Arc<Mutex<BTreeMap<NodeName, NodeReport>>>);
 impl Vitals {
     /// Takes a report; `true` if it says something else than the last.
     pub(crate) fn put(&self, node: &NodeName, report: NodeReport) -> bool {
-        let mut reports = self.lock();
+        let mut reports = self.0.lock();
         if reports.get(node) == Some(&report) {
             return false;
         }
@@ -28,7 +29,7 @@ impl Vitals {
 
     /// Whether the node has said anything.
     pub(crate) fn has(&self, node: &NodeName) -> bool {
-        self.lock().contains_key(node)
+        self.0.lock().contains_key(node)
     }
 
     /// Whether the node can do its job, and why not; nothing is known of one
@@ -42,7 +43,7 @@ impl Vitals {
 
     /// Nodes that are heard and say that they cannot do their job.
     pub(crate) fn unready(&self, site: &Site) -> BTreeMap<NodeName, Vec<String>> {
-        let reports = self.lock();
+        let reports = self.0.lock();
         let unready = reports.iter().filter(|it| !it.1.ready);
         let heard = unready.filter(|it| site.member(it.0).is_some_and(|it| it.is_online()));
         heard.map(|(node, it)| (node.clone(), it.reasons.clone())).collect()
@@ -56,16 +57,12 @@ impl Vitals {
 
     /// Forgets nodes that have left.
     pub(crate) fn forget(&self, site: &Site) {
-        self.lock().retain(|node, _| site.member(node).is_some());
+        self.0.lock().retain(|node, _| site.member(node).is_some());
     }
 
     fn of(&self, site: &Site, node: &NodeName) -> Option<NodeReport> {
         site.member(node).filter(|it| it.is_online())?;
-        self.lock().get(node).cloned()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<NodeName, NodeReport>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().get(node).cloned()
     }
 }
 

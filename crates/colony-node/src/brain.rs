@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context;
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tracing::{error, warn};
 
@@ -92,7 +92,7 @@ impl Brain {
     /// Takes one step. Nothing follows from a step that could not be stored,
     /// but that the core is told anew what there is.
     pub(crate) fn step(&self, input: Input) -> Result<(), NotStored> {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         let now = self.clock.now();
         let step = inner.core.step(input, now);
         colony_fail::hit(colony_fail::Point::NodeStepDecided);
@@ -131,27 +131,27 @@ impl Brain {
         bytes: &[u8],
         etag: Option<&str>,
     ) -> Result<Option<Fetch>, Rejection> {
-        self.lock().core.check(bytes, etag)
+        self.inner.lock().core.check(bytes, etag)
     }
 
     /// The version and the tag of the manifest that was accepted last.
     pub(crate) fn have(&self) -> (Option<u64>, Option<String>) {
-        let inner = self.lock();
+        let inner = self.inner.lock();
         (inner.core.version().map(|it| it.get()), inner.core.etag().map(str::to_owned))
     }
 
     pub(crate) fn reports(&self) -> Vec<DeploymentStatus> {
-        self.lock().core.reports()
+        self.inner.lock().core.reports()
     }
 
     pub(crate) fn needed(&self) -> Option<BTreeSet<Digest>> {
-        let inner = self.lock();
+        let inner = self.inner.lock();
         inner.core.version().map(|_| inner.core.needed())
     }
 
     /// The deployments on record, wanted or not.
     pub(crate) fn known(&self) -> BTreeSet<DeploymentId> {
-        let inner = self.lock();
+        let inner = self.inner.lock();
         let id = |row: &Row| match row {
             Row::Meta(_) => None,
             Row::Deployment(record) => Some(record.id.clone()),
@@ -160,11 +160,11 @@ impl Brain {
     }
 
     pub(crate) fn deployments(&self) -> usize {
-        self.lock().core.wanted().len()
+        self.inner.lock().core.wanted().len()
     }
 
     pub(crate) fn disk_problem(&self) -> Option<String> {
-        self.lock().disk.as_ref().map(|it| it.0.clone())
+        self.inner.lock().disk.as_ref().map(|it| it.0.clone())
     }
 
     pub(crate) fn clock(&self) -> Clock {
@@ -172,11 +172,7 @@ impl Brain {
     }
 
     pub(crate) fn take_todos(&self) -> Option<mpsc::UnboundedReceiver<Todo>> {
-        self.todos.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.todos.lock().take()
     }
 }
 

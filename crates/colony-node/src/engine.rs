@@ -2,10 +2,11 @@
 //! asks for one; if it is installed and nobody did, the node does.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use parking_lot::Mutex;
 use tracing::{info, warn};
 
 use colony_runtime::{Choice, Registries, Runtime};
@@ -30,11 +31,7 @@ impl Default for Slot {
 
 impl Slot {
     pub(crate) fn runtime(&self) -> Result<Runtime, String> {
-        self.lock().clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Result<Runtime, String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().clone()
     }
 }
 
@@ -52,13 +49,13 @@ impl Finder {
     pub(crate) async fn look(&self) -> Option<(Runtime, Option<Service>)> {
         match connect(&self.config, &self.identity, &self.manager).await {
             Ok(found) => {
-                *self.slot.lock() = Ok(found.0.clone());
+                *self.slot.0.lock() = Ok(found.0.clone());
                 Some(found)
             }
             Err(error) => {
                 let why = format!("{error:#}");
                 warn!("waiting for the container engine: {why}");
-                *self.slot.lock() = Err(why);
+                *self.slot.0.lock() = Err(why);
                 None
             }
         }

@@ -40,7 +40,7 @@ type Answer = Result<Response<Full<Bytes>>, Infallible>;
 
 /// A port that is bound, before anything is served on it.
 #[derive(Debug)]
-pub(crate) struct Listener(TcpListener, SocketAddr);
+pub(crate) struct Listener(TcpListener);
 
 impl Listener {
     pub(crate) async fn bind(address: SocketAddr) -> anyhow::Result<Listener> {
@@ -48,12 +48,7 @@ impl Listener {
         let listener = bound.with_context(|| {
             format!("could not listen on {address} for /healthz (--health names another, or off)")
         })?;
-        let address = listener.local_addr()?;
-        Ok(Listener(listener, address))
-    }
-
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.1
+        Ok(Listener(listener))
     }
 }
 

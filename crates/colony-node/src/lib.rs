@@ -129,10 +129,6 @@ impl Node {
         }
     }
 
-    pub fn health_address(&self) -> Option<SocketAddr> {
-        self.health.as_ref().map(health::Listener::address)
-    }
-
     /// Works until `stop`; what runs is left running. Ends with [`Refused`] when
     /// the site does not take the node any more.
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {

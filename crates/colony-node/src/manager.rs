@@ -1,12 +1,12 @@
 //! The way to the manager: the site's orchestrator, or any Margo manager.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use anyhow::Context;
 use bytes::Bytes;
 use http::Method;
+use parking_lot::RwLock;
 
 use colony_runtime::{Fetched, Source};
 use colony_task::Signal;
@@ -67,7 +67,7 @@ impl Manager {
     }
 
     pub(crate) fn link(&self) -> Link {
-        let links = self.links.read().unwrap_or_else(PoisonError::into_inner);
+        let links = self.links.read();
         links[self.current.load(Ordering::Relaxed) % links.len()].clone()
     }
 
@@ -108,14 +108,14 @@ impl Manager {
     }
 
     pub(crate) fn credentials(&self) -> Credentials {
-        self.credentials.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.credentials.read().clone()
     }
 
     /// Uses other credentials from the next connection on.
     pub(crate) fn replace(&self, credentials: Credentials) -> anyhow::Result<()> {
         let links = connect(&self.urls, &credentials)?;
-        *self.links.write().unwrap_or_else(PoisonError::into_inner) = links;
-        *self.credentials.write().unwrap_or_else(PoisonError::into_inner) = credentials;
+        *self.links.write() = links;
+        *self.credentials.write() = credentials;
         Ok(())
     }
 }

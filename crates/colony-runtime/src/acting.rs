@@ -1,9 +1,9 @@
 //! For which deployments an action is under way in this process.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use colony_margo::DeploymentId;
+use parking_lot::Mutex;
 
 use crate::news::News;
 
@@ -23,16 +23,12 @@ pub(crate) struct Guard<'a> {
 
 impl Acting {
     pub(crate) fn begin<'a>(&'a self, deployment: &DeploymentId, news: &'a News) -> Guard<'a> {
-        *self.lock().entry(deployment.clone()).or_default() += 1;
+        *self.counts.lock().entry(deployment.clone()).or_default() += 1;
         Guard { acting: self, deployment: deployment.clone(), news: Some(news) }
     }
 
     pub(crate) fn is_on(&self, deployment: &DeploymentId) -> bool {
-        self.lock().contains_key(deployment)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<DeploymentId, usize>> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock().contains_key(deployment)
     }
 }
 
@@ -45,7 +41,7 @@ impl Guard<'_> {
 
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
-        let mut counts = self.acting.lock();
+        let mut counts = self.acting.counts.lock();
         let left = counts.get(&self.deployment).map_or(0, |it| it - 1);
         match left {
             0 => counts.remove(&self.deployment),

@@ -33,7 +33,6 @@ pub(crate) struct Engine {
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct Listed {
     pub(crate) id: String,
-    #[serde(default)]
     pub(crate) labels: Option<BTreeMap<String, String>>,
 }
 
@@ -52,7 +51,6 @@ pub(crate) struct Inspected {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct Configured {
-    #[serde(default)]
     pub(crate) labels: Option<BTreeMap<String, String>>,
 }
 
@@ -64,7 +62,6 @@ pub(crate) struct State {
     pub(crate) exit_code: i64,
     #[serde(default)]
     pub(crate) started_at: String,
-    #[serde(default)]
     pub(crate) health: Option<Checked>,
 }
 
@@ -72,10 +69,8 @@ pub(crate) struct State {
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct Image {
     pub(crate) id: String,
-    #[serde(default)]
     config: Option<ImageConfig>,
     /// Where Podman says it, in its own API.
-    #[serde(default)]
     healthcheck: Option<ImageCheck>,
 }
 
@@ -89,7 +84,6 @@ impl Image {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct ImageConfig {
-    #[serde(default)]
     healthcheck: Option<ImageCheck>,
 }
 
@@ -97,17 +91,11 @@ struct ImageConfig {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct ImageCheck {
-    #[serde(default)]
     pub(crate) test: Option<Vec<String>>,
-    #[serde(default)]
     pub(crate) interval: Option<u64>,
-    #[serde(default)]
     pub(crate) timeout: Option<u64>,
-    #[serde(default)]
     pub(crate) start_period: Option<u64>,
-    #[serde(default)]
     pub(crate) start_interval: Option<u64>,
-    #[serde(default)]
     pub(crate) retries: Option<u32>,
 }
 
@@ -122,7 +110,6 @@ pub(crate) struct Verdict {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct Checked {
-    #[serde(default)]
     log: Option<Vec<Printed>>,
 }
 
@@ -134,21 +121,16 @@ struct Printed {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "PascalCase")]
+#[serde(rename_all = "PascalCase", default)]
 pub(crate) struct Info {
-    #[serde(default, rename = "NCPU")]
+    #[serde(rename = "NCPU")]
     pub(crate) cpus: u32,
-    #[serde(default)]
     pub(crate) mem_total: u64,
-    #[serde(default)]
     pub(crate) architecture: String,
-    #[serde(default)]
     pub(crate) operating_system: String,
-    #[serde(default, rename = "OSType")]
+    #[serde(rename = "OSType")]
     pub(crate) os_type: String,
-    #[serde(default)]
     pub(crate) docker_root_dir: String,
-    #[serde(default)]
     pub(crate) logging_driver: String,
 }
 
@@ -157,7 +139,6 @@ pub(crate) struct Info {
 pub(crate) struct Version {
     #[serde(default)]
     pub(crate) version: String,
-    #[serde(default)]
     pub(crate) components: Option<Vec<Part>>,
 }
 

@@ -1,9 +1,9 @@
 //! What health checks say, by run of a container.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use colony_core::node::Health;
+use parking_lot::Mutex;
 
 #[derive(Debug, Default)]
 pub(crate) struct Healths {
@@ -12,12 +12,12 @@ pub(crate) struct Healths {
 
 impl Healths {
     pub(crate) fn get(&self, run: &str) -> Option<Health> {
-        self.lock().get(run).cloned()
+        self.by_run.lock().get(run).cloned()
     }
 
     /// Returns whether it differs from what was known.
     pub(crate) fn set(&self, run: &str, health: Health) -> bool {
-        let mut all = self.lock();
+        let mut all = self.by_run.lock();
         if all.get(run) == Some(&health) {
             return false;
         }
@@ -26,10 +26,6 @@ impl Healths {
     }
 
     pub(crate) fn keep(&self, runs: &BTreeSet<String>) {
-        self.lock().retain(|run, _| runs.contains(run));
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Health>> {
-        self.by_run.lock().unwrap_or_else(PoisonError::into_inner)
+        self.by_run.lock().retain(|run, _| runs.contains(run));
     }
 }

@@ -7,9 +7,9 @@
 //! node's own doing and not noted.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// A signal explains an end that lies no further from it than this.
@@ -40,14 +40,14 @@ impl Interference {
             "kill" if !own && ends(signal) => self.mark(id, |it, now| it.told = Some(now)),
             "stop" if !own => self.mark(id, |it, now| it.told = Some(now)),
             "die" | "died" => self.mark(id, |it, now| it.ended = Some(now)),
-            "start" | "destroy" | "remove" => drop(self.marks().remove(id)),
+            "start" | "destroy" | "remove" => drop(self.0.lock().remove(id)),
             _ => {}
         }
     }
 
     /// The end of this container was brought about from outside.
     pub(crate) fn explains(&self, id: &str) -> bool {
-        let mark = self.marks().get(id).copied().unwrap_or_default();
+        let mark = self.0.lock().get(id).copied().unwrap_or_default();
         let Some(told) = mark.told else { return false };
         let ended = mark.ended.unwrap_or_else(Instant::now);
         ended.saturating_duration_since(told).max(told.saturating_duration_since(ended)) < REACH
@@ -56,21 +56,17 @@ impl Interference {
     /// Waits a moment if the container has just ended without an explanation:
     /// Podman tells of a signal after the end.
     pub(crate) async fn settle(&self, id: &str) {
-        let mark = self.marks().get(id).copied().unwrap_or_default();
+        let mark = self.0.lock().get(id).copied().unwrap_or_default();
         if mark.told.is_none() && mark.ended.is_some_and(|it| it.elapsed() < JUST) {
             tokio::time::sleep(JUST).await;
         }
     }
 
     fn mark(&self, id: &str, set: impl FnOnce(&mut Mark, Instant)) {
-        let mut marks = self.marks();
+        let mut marks = self.0.lock();
         if marks.len() < LIMIT || marks.contains_key(id) {
             set(marks.entry(id.to_owned()).or_default(), Instant::now());
         }
-    }
-
-    fn marks(&self) -> MutexGuard<'_, BTreeMap<String, Mark>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

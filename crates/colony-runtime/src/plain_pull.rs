@@ -36,7 +36,6 @@ pub(crate) struct PlainPull<'a> {
 /// One line of what Podman says meanwhile.
 #[derive(Debug, Default, Deserialize)]
 struct Line {
-    #[serde(default)]
     error: Option<String>,
 }
 

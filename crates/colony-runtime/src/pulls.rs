@@ -1,10 +1,10 @@
 //! How far the fetching of images is, for each deployment that waits for them.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bollard::models::CreateImageInfo;
 use colony_margo::DeploymentId;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::config::PullProgress;
@@ -33,7 +33,7 @@ impl Pulls {
     /// has it ends what is shown.
     pub(crate) fn begin(&self, deployment: &DeploymentId, image: &str) -> Shown<'_> {
         let key = (deployment.clone(), image.to_owned());
-        self.lock().insert(key.clone(), BTreeMap::new());
+        self.open.lock().insert(key.clone(), BTreeMap::new());
         self.begun.notify_one();
         Shown { pulls: self, key }
     }
@@ -50,11 +50,7 @@ impl Pulls {
             done_bytes: sum(layers, |it| it.0),
             total_bytes: sum(layers, |it| it.1),
         };
-        self.lock().iter().map(each).collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Layers>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock().iter().map(each).collect()
     }
 }
 
@@ -77,7 +73,7 @@ impl Shown<'_> {
     }
 
     fn insert(&self, layer: &str, done: u64, total: u64) {
-        if let Some(layers) = self.pulls.lock().get_mut(&self.key) {
+        if let Some(layers) = self.pulls.open.lock().get_mut(&self.key) {
             layers.insert(layer.to_owned(), (done, total));
         }
     }
@@ -85,7 +81,7 @@ impl Shown<'_> {
 
 impl Drop for Shown<'_> {
     fn drop(&mut self) {
-        self.pulls.lock().remove(&self.key);
+        self.pulls.open.lock().remove(&self.key);
     }
 }
 

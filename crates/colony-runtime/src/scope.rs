@@ -9,9 +9,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use colony_margo::{DeploymentId, DeviceId, Digest};
+use parking_lot::Mutex;
 use tracing::warn;
 
 use crate::file;
@@ -75,7 +75,7 @@ impl Scope {
 
     /// The deployments the node has on record.
     pub(crate) fn note(&self, known: &BTreeSet<DeploymentId>) {
-        let mut noted = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut noted = self.known.lock();
         noted.clone_from(known);
     }
 
@@ -97,7 +97,7 @@ impl Scope {
     }
 
     fn knows(&self, deployment: &str) -> bool {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.lock();
         known.iter().any(|it| it.as_str() == deployment)
     }
 

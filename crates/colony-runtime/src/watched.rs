@@ -6,9 +6,9 @@
 //! before it was made.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use colony_core::node::Status;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::check::Check;
@@ -38,14 +38,14 @@ pub(crate) struct Target {
 impl Watched {
     /// A look begins. Returns its number.
     pub(crate) fn begin(&self) -> u64 {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.looks += 1;
         state.looks
     }
 
     /// Takes what the look with this number saw.
     pub(crate) fn end(&self, look: u64, seen: &[Seen]) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let wanted: BTreeMap<String, Target> = seen.iter().filter_map(|it| it.target(0)).collect();
         state.runs.retain(|run, it| it.since >= look || wanted.contains_key(run));
         for (run, target) in wanted {
@@ -57,7 +57,7 @@ impl Watched {
 
     /// Has this container asked from now on.
     pub(crate) fn add(&self, seen: &Seen) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let Some((run, target)) = seen.target(state.looks) else { return };
         state.runs.entry(run).or_insert(target);
         drop(state);
@@ -66,26 +66,22 @@ impl Watched {
 
     /// Has it asked no more: it is about to be stopped.
     pub(crate) fn forget(&self, run: &str) {
-        self.lock().runs.remove(run);
+        self.state.lock().runs.remove(run);
         self.changed.notify_one();
     }
 
     pub(crate) fn targets(&self) -> BTreeMap<String, Target> {
-        self.lock().runs.clone()
+        self.state.lock().runs.clone()
     }
 
     pub(crate) fn runs(&self) -> BTreeSet<String> {
-        self.lock().runs.keys().cloned().collect()
+        self.state.lock().runs.keys().cloned().collect()
     }
 
     /// Resolves when somebody looked or something was added since the last
     /// time. For one waiter.
     pub(crate) async fn changed(&self) {
         self.changed.notified().await;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

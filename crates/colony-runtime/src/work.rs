@@ -1,10 +1,10 @@
 //! What all services of one start share.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use colony_core::attempt::Failure;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::compose::{Project, Service};
@@ -84,11 +84,11 @@ impl Inner {
 
 impl Work<'_> {
     pub(crate) fn note(&self, service: &str, place: Place) {
-        self.lock().insert(service.to_owned(), place);
+        self.places.lock().insert(service.to_owned(), place);
     }
 
     pub(crate) fn place(&self, service: &str) -> Option<Place> {
-        self.lock().get(service).cloned()
+        self.places.lock().get(service).cloned()
     }
 
     /// The engine's names of the service's networks, with its aliases there.
@@ -116,9 +116,5 @@ impl Work<'_> {
     /// It is staged, and must not run a second time.
     pub(crate) fn is_still(&self, service: &str) -> bool {
         self.still.contains(service)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Place>> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

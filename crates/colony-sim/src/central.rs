@@ -194,7 +194,7 @@ impl World {
             Effect::Flagged { site, placement, flag } => {
                 Some(format!("CO flags {placement} at {site}: {flag}"))
             }
-            Effect::Revert(_) | Effect::CommandDone { .. } => None,
+            Effect::Revert(_) => None,
         });
         if let Some(what) = flag {
             self.violate(what);

@@ -71,7 +71,8 @@ fn able(core: &Site, deployment: &Deployment) -> Vec<NodeName> {
         core.placement(&id).is_some_and(Placement::is_refused)
     };
     let rejected = |node: &NodeName| {
-        deployment.workload_rejected_on(node) == Some(deployment.wanted().workload)
+        let rejected = deployment.rejected().get(node);
+        rejected.is_some_and(|it| it.workload == deployment.wanted().workload)
     };
     deployment.nodes().iter().filter(|it| !refused(it) && !rejected(it)).cloned().collect()
 }

@@ -45,8 +45,9 @@ impl World {
                 let target = placement.revisions.target.as_ref().map(|it| it.workload);
                 deployment.effective().map(|it| it.workload) == target
                     || deployment
-                        .workload_rejected_on(&placement.id.node)
-                        .is_some_and(|it| Some(it) != target)
+                        .rejected()
+                        .get(&placement.id.node)
+                        .is_some_and(|it| Some(it.workload) != target)
                     || deployment.is_stopped()
             }
             State::Pending => deployment.is_stopped(),

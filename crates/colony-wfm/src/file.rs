@@ -12,7 +12,7 @@ const FOR_OWNER: u32 = 0o600;
 const FOR_ALL: u32 = 0o644;
 
 /// Reads a small file; none if there is no such file.
-pub(crate) fn read(path: &Path) -> Result<Option<String>, IdentityError> {
+pub fn read(path: &Path) -> Result<Option<String>, IdentityError> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -30,7 +30,7 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), IdentityError> {
 }
 
 /// Writes a file that only its owner may read.
-pub(crate) fn write_secret(path: &Path, text: &str) -> Result<(), IdentityError> {
+pub fn write_secret(path: &Path, text: &str) -> Result<(), IdentityError> {
     replace(path, text, FOR_OWNER).map_err(|source| failed("write", path, source))
 }
 

@@ -31,7 +31,7 @@ mod svid;
 pub mod tls;
 pub mod token;
 
-mod file;
+pub mod file;
 
 #[cfg(feature = "server")]
 pub use address::host_of;

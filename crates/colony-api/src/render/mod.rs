@@ -151,8 +151,8 @@ fn failure_clause(failure: &Failure) -> String {
 }
 
 /// A site that does not exist, and those that do.
-pub fn unknown_site(fleet: &Fleet, context: &Context<'_>, site: &SiteName) -> Problem {
-    let known = fleet.sites().map(|it| it.0).filter(|it| (context.sees)(it));
+pub fn unknown_site(fleet: &Fleet, sees: &dyn Fn(&SiteName) -> bool, site: &SiteName) -> Problem {
+    let known = fleet.sites().map(|it| it.0).filter(|it| sees(it));
     let known = listed(known, "none yet: add one with `colony site add`");
     Kind::NotFound.problem(format!("site `{site}` does not exist; there is {known}"))
 }
@@ -176,14 +176,13 @@ pub fn unknown_deployment(
     Kind::NotFound.problem(format!("deployment `{name}` does not exist; there is {known}"))
 }
 
-/// The first few names of a list, or what to do when it is empty.
-fn listed<'a, T: fmt::Display + 'a>(names: impl Iterator<Item = &'a T>, none: &str) -> String {
-    const SHOWN: usize = 10;
-    let all: Vec<String> = names.map(ToString::to_string).collect();
-    let more = all.len().saturating_sub(SHOWN);
-    match (all.is_empty(), more) {
-        (true, _) => none.to_owned(),
-        (false, 0) => all.join(", "),
-        (false, more) => format!("{} and {more} more", all[..SHOWN].join(", ")),
+/// `a, b and 3 more`, or what to say if there is none.
+pub fn listed<T: fmt::Display>(names: impl IntoIterator<Item = T>, none: &str) -> String {
+    const SHOWN: usize = 12;
+    let all: Vec<String> = names.into_iter().map(|it| it.to_string()).collect();
+    match all.len().saturating_sub(SHOWN) {
+        0 if all.is_empty() => none.to_owned(),
+        0 => all.join(", "),
+        more => format!("{} and {more} more", all[..SHOWN].join(", ")),
     }
 }

@@ -22,7 +22,7 @@ pub fn nodes(
     context: &Context<'_>,
 ) -> Result<Vec<NodeView>, Problem> {
     if let Some(site) = site {
-        fleet.site(site).ok_or_else(|| unknown_site(fleet, context, site))?;
+        fleet.site(site).ok_or_else(|| unknown_site(fleet, context.sees, site))?;
     }
     let selected = fleet.sites().filter(|it| site.is_none_or(|site| site == it.0));
     let seen = selected.filter(|it| (context.sees)(it.0));
@@ -40,7 +40,7 @@ pub fn node(
     node: &NodeName,
     context: &Context<'_>,
 ) -> Result<NodeView, Problem> {
-    let view = fleet.site(site).ok_or_else(|| unknown_site(fleet, context, site))?;
+    let view = fleet.site(site).ok_or_else(|| unknown_site(fleet, context.sees, site))?;
     let known = view.nodes.get(node).ok_or_else(|| unknown_node(fleet, site, node))?;
     Ok(build(site, view, node, known, context))
 }

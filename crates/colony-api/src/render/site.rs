@@ -18,7 +18,7 @@ pub fn sites(fleet: &Fleet, page: Page<'_>, context: &Context<'_>) -> Vec<SiteVi
 }
 
 pub fn site(fleet: &Fleet, site: &SiteName, context: &Context<'_>) -> Result<SiteView, Problem> {
-    let view = fleet.site(site).ok_or_else(|| unknown_site(fleet, context, site))?;
+    let view = fleet.site(site).ok_or_else(|| unknown_site(fleet, context.sees, site))?;
     Ok(build(site, view, context))
 }
 

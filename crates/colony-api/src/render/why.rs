@@ -23,7 +23,7 @@ pub fn why_deployment(
     let view = deployment(fleet, name, context)
         .ok_or_else(|| unknown_deployment(fleet, context.sees, name))?;
     if let Some(site) = site {
-        fleet.site(site).ok_or_else(|| unknown_site(fleet, context, site))?;
+        fleet.site(site).ok_or_else(|| unknown_site(fleet, context.sees, site))?;
         if !view.sites.iter().any(|it| it.site == *site) {
             return Err(
                 Kind::NotFound.problem(format!("deployment `{name}` is not at site {site}"))
@@ -43,7 +43,7 @@ pub fn why_deployment(
 
 /// Everything at a site that is not as it should be.
 pub fn why_site(fleet: &Fleet, site: &SiteName, context: &Context<'_>) -> Result<WhyView, Problem> {
-    let view = fleet.site(site).ok_or_else(|| unknown_site(fleet, context, site))?;
+    let view = fleet.site(site).ok_or_else(|| unknown_site(fleet, context.sees, site))?;
     let reasons = site_reasons(fleet, site, context);
     let summary = site_summary(view, reasons.len());
     Ok(WhyView { subject: site.to_string(), summary, reasons })

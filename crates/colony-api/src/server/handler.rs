@@ -23,8 +23,7 @@ type ListAnswer<Q> = Result<Response, <Q as Questions>::Error>;
 
 /// Show the fleet at a glance
 #[utoipa::path(get, path = "/api/v1/status", tag = "fleet", operation_id = "status",
-    responses((status = 200, description = "The fleet", body = StatusView),
-        (status = "4XX", description = "Refused", body = crate::schema::Problem)))]
+    responses((status = 200, description = "The fleet", body = StatusView)))]
 pub async fn status<Q: Questions>(
     State(app): State<Q>,
     caller: Q::Caller,
@@ -36,8 +35,7 @@ pub async fn status<Q: Questions>(
 
 /// Ask why the fleet is not as it should be
 #[utoipa::path(get, path = "/api/v1/why", tag = "fleet", operation_id = "why",
-    responses((status = 200, description = "What is in the way", body = WhyView),
-        (status = "4XX", description = "Refused", body = crate::schema::Problem)))]
+    responses((status = 200, description = "What is in the way", body = WhyView)))]
 pub async fn fleet_why<Q: Questions>(
     State(app): State<Q>,
     caller: Q::Caller,
@@ -49,27 +47,21 @@ pub async fn fleet_why<Q: Questions>(
 #[utoipa::path(get, path = "/api/v1/sites", tag = "sites", operation_id = "list",
     params(("after" = Option<String>, Query), ("limit" = Option<u32>, Query)),
     responses((status = 200, description = "A page of sites", body = Vec<SiteView>),
-        (status = 304, description = "As it was with the ETag of `If-None-Match`"),
-        (status = "4XX", description = "Refused", body = crate::schema::Problem)))]
+        (status = 304, description = "As it was with the ETag of `If-None-Match`")))]
 pub async fn site_list<Q: Questions>(
     State(app): State<Q>,
     caller: Q::Caller,
     headers: HeaderMap,
     Query(query): Query<ListQuery>,
 ) -> ListAnswer<Q> {
-    let version = app.list_version().await;
-    if is_known(&headers, version.as_deref()) {
-        return Ok(not_modified(version));
-    }
-    let render = |fleet: &Fleet, it: &Context<'_>| render::sites(fleet, page(&query), it);
-    Ok(listed(version, app.look(&caller, Scope::Fleet, render).await?))
+    let render = |fleet: &Fleet, it: &Context<'_>| Ok(render::sites(fleet, page(&query), it));
+    list(&app, &caller, &headers, render).await
 }
 
 /// Show a site
 #[utoipa::path(get, path = "/api/v1/sites/{site}", tag = "sites", operation_id = "show",
     params(("site" = String, Path)),
-    responses((status = 200, description = "The site", body = SiteView),
-        (status = "4XX", description = "Refused", body = crate::schema::Problem)))]
+    responses((status = 200, description = "The site", body = SiteView)))]
 pub async fn site_show<Q: Questions>(
     State(app): State<Q>,
     caller: Q::Caller,
@@ -83,8 +75,7 @@ pub async fn site_show<Q: Questions>(
 /// Ask why a site is not as it should be
 #[utoipa::path(get, path = "/api/v1/sites/{site}/why", tag = "sites", operation_id = "why",
     params(("site" = String, Path)),
-    responses((status = 200, description = "What is in the way", body = WhyView),
-        (status = "4XX", description = "Refused", body = crate::schema::Problem)))]
+    responses((status = 200, description = "What is in the way", body = WhyView)))]
 pub async fn site_why<Q: Questions>(
     State(app): State<Q>,
     caller: Q::Caller,
@@ -99,8 +90,7 @@ pub async fn site_why<Q: Questions>(
 #[utoipa::path(get, path = "/api/v1/nodes", tag = "nodes", operation_id = "list",
     params(("site" = Option<String>, Query), ("after" = Option<String>, Query), ("limit" = Option<u32>, Query)),
     responses((status = 200, description = "A page of nodes", body = Vec<NodeView>),
-        (status = 304, description = "As it was with the ETag of `If-None-Match`"),
-        (status = "4XX", description = "Refused", body = crate::schema::Problem)))]
+        (status = 304, description = "As it was with the ETag of `If-None-Match`")))]
 pub async fn node_list<Q: Questions>(
     State(app): State<Q>,
     caller: Q::Caller,
@@ -108,20 +98,15 @@ pub async fn node_list<Q: Questions>(
     Query(query): Query<ListQuery>,
 ) -> ListAnswer<Q> {
     let site = query.site.as_ref().map(|it| viewed(&app, &caller, it)).transpose()?;
-    let version = app.list_version().await;
-    if is_known(&headers, version.as_deref()) {
-        return Ok(not_modified(version));
-    }
     let render =
         |fleet: &Fleet, it: &Context<'_>| render::nodes(fleet, site.as_ref(), page(&query), it);
-    Ok(listed(version, app.look(&caller, Scope::Fleet, render).await??))
+    list(&app, &caller, &headers, render).await
 }
 
 /// Show a node
 #[utoipa::path(get, path = "/api/v1/nodes/{site}/{node}", tag = "nodes", operation_id = "show",
     params(("site" = String, Path), ("node" = String, Path)),
-    responses((status = 200, description = "The node", body = NodeView),
-        (status = "4XX", description = "Refused", body = crate::schema::Problem)))]
+    responses((status = 200, description = "The node", body = NodeView)))]
 pub async fn node_show<Q: Questions>(
     State(app): State<Q>,
     caller: Q::Caller,
@@ -137,8 +122,7 @@ pub async fn node_show<Q: Questions>(
 #[utoipa::path(get, path = "/api/v1/deployments", tag = "deployments", operation_id = "list",
     params(("site" = Option<String>, Query), ("after" = Option<String>, Query), ("limit" = Option<u32>, Query)),
     responses((status = 200, description = "A page of deployments", body = Vec<DeploymentView>),
-        (status = 304, description = "As it was with the ETag of `If-None-Match`"),
-        (status = "4XX", description = "Refused", body = crate::schema::Problem)))]
+        (status = 304, description = "As it was with the ETag of `If-None-Match`")))]
 pub async fn deployment_list<Q: Questions>(
     State(app): State<Q>,
     caller: Q::Caller,
@@ -146,24 +130,19 @@ pub async fn deployment_list<Q: Questions>(
     Query(query): Query<ListQuery>,
 ) -> ListAnswer<Q> {
     let site = query.site.as_ref().map(|it| viewed(&app, &caller, it)).transpose()?;
-    let version = app.list_version().await;
-    if is_known(&headers, version.as_deref()) {
-        return Ok(not_modified(version));
-    }
     let render = |fleet: &Fleet, context: &Context<'_>| {
         if let Some(site) = &site {
-            fleet.site(site).ok_or_else(|| render::unknown_site(fleet, context, site))?;
+            fleet.site(site).ok_or_else(|| render::unknown_site(fleet, context.sees, site))?;
         }
-        Ok::<_, Problem>(render::deployments(fleet, site.as_ref(), page(&query), context))
+        Ok(render::deployments(fleet, site.as_ref(), page(&query), context))
     };
-    Ok(listed(version, app.look(&caller, Scope::Fleet, render).await??))
+    list(&app, &caller, &headers, render).await
 }
 
 /// Show a deployment
 #[utoipa::path(get, path = "/api/v1/deployments/{name}", tag = "deployments", operation_id = "show",
     params(("name" = String, Path)),
-    responses((status = 200, description = "The deployment", body = DeploymentView),
-        (status = "4XX", description = "Refused", body = crate::schema::Problem)))]
+    responses((status = 200, description = "The deployment", body = DeploymentView)))]
 pub async fn deployment_show<Q: Questions>(
     State(app): State<Q>,
     caller: Q::Caller,
@@ -181,8 +160,7 @@ pub async fn deployment_show<Q: Questions>(
 #[utoipa::path(get, path = "/api/v1/deployments/{name}/why", tag = "deployments",
     operation_id = "why",
     params(("name" = String, Path), ("site" = Option<String>, Query)),
-    responses((status = 200, description = "What is in the way", body = WhyView),
-        (status = "4XX", description = "Refused", body = crate::schema::Problem)))]
+    responses((status = 200, description = "What is in the way", body = WhyView)))]
 pub async fn deployment_why<Q: Questions>(
     State(app): State<Q>,
     caller: Q::Caller,
@@ -201,29 +179,23 @@ fn page(query: &ListQuery) -> Page<'_> {
     Page { after: query.after.as_deref(), limit: limit as usize }
 }
 
-/// Whether the client has the list of this version.
-fn is_known(headers: &HeaderMap, version: Option<&str>) -> bool {
+/// A page of a list, unless the client has the list of this version.
+async fn list<Q: Questions, T: Serialize + Send>(
+    app: &Q,
+    caller: &Q::Caller,
+    headers: &HeaderMap,
+    render: impl FnOnce(&Fleet, &Context<'_>) -> Result<Vec<T>, Problem> + Send,
+) -> ListAnswer<Q> {
+    // Weak: ages in sentences move without a change.
+    let tag = app.list_version().await.map(|it| format!("W/\"{it}\""));
     let known = headers.get(header::IF_NONE_MATCH).and_then(|it| it.to_str().ok());
-    known.zip(version).is_some_and(|(known, version)| known == tag(version))
-}
-
-/// Weak: ages in sentences move without a change.
-fn tag(version: &str) -> String {
-    format!("W/\"{version}\"")
-}
-
-fn not_modified(version: Option<String>) -> Response {
-    tagged(version, StatusCode::NOT_MODIFIED.into_response())
-}
-
-fn listed<T: Serialize>(version: Option<String>, items: Vec<T>) -> Response {
-    tagged(version, Json(items).into_response())
-}
-
-fn tagged(version: Option<String>, mut response: Response) -> Response {
-    let tag = version.and_then(|it| HeaderValue::from_str(&tag(&it)).ok());
+    let mut response = match known.is_some() && known == tag.as_deref() {
+        true => StatusCode::NOT_MODIFIED.into_response(),
+        false => Json(app.look(caller, Scope::Fleet, render).await??).into_response(),
+    };
+    let tag = tag.and_then(|it| HeaderValue::from_str(&it).ok());
     tag.map(|it| response.headers_mut().insert(header::ETAG, it));
-    response
+    Ok(response)
 }
 
 /// A site of the caller's.

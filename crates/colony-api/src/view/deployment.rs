@@ -21,7 +21,6 @@ pub struct DeploymentView {
     /// What Git wants; absent where sites differ or it is being deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    #[schema(value_type = crate::schema::Outcome)]
     pub outcome: Outcome,
     /// The outcome in a sentence: what, where, and what happens next.
     pub sentence: String,

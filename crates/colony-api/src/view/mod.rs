@@ -20,6 +20,7 @@ pub use application::{
 };
 pub use change::ChangeView;
 pub use colony_core::fleet::{Outcome, SitePresence};
+pub use colony_core::plan::{PlanAction, PlanPull, PlanStep, PlanTarget, ValueChange};
 pub use deployment::{
     ConflictView, DeploymentSite, DeploymentView, HistoryEntry, HistoryView, PausedView,
     QuarantineView, RolledBackView, RolloutView, StoppedView,
@@ -27,9 +28,7 @@ pub use deployment::{
 pub use event::{EventPage, EventView};
 pub use node::{NodePlacement, NodeView};
 pub use placement::{Deferred, FailureView, PlacementView};
-pub use plan::{
-    DeployAnswer, FileDiff, PlanAction, PlanPull, PlanStep, PlanTarget, PlanView, ValueChange,
-};
+pub use plan::{DeployAnswer, FileDiff, PlanView};
 pub use site::{HoldView, NodeCounts, SiteView};
 pub use status::{Attention, DeploymentSummary, Role, StatusView};
 pub use talk::{

@@ -1,10 +1,10 @@
 //! What a deploy would do, or does.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::ToSchema;
 
-use colony_core::id::{DeploymentName, NodeName, SiteName};
+use colony_core::id::DeploymentName;
+use colony_core::plan::{PlanAction, PlanPull, PlanStep, PlanTarget, ValueChange};
 use colony_margo::Finding;
 
 /// `POST /api/v1/deployments`, `…/rollback`, `DELETE …/{name}`
@@ -71,109 +71,8 @@ impl PlanView {
     /// Whether it touches something that runs, now or later.
     pub fn touches_running(&self) -> bool {
         let touches = [PlanAction::Update, PlanAction::Restart, PlanAction::Remove];
-        self.targets.iter().any(|it| touches.contains(&it.later.unwrap_or(it.action)))
+        self.targets.iter().any(|it| touches.contains(&it.end()))
     }
-}
-
-/// What happens at one node, or at a site whose nodes are not known.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct PlanTarget {
-    #[schema(value_type = String)]
-    pub site: SiteName,
-    #[schema(value_type = Option<String>)]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub node: Option<NodeName>,
-    pub action: PlanAction,
-    /// Of `deferred`: what happens when the node or the site is back.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub later: Option<PlanAction>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub from_version: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub to_version: Option<String>,
-    /// Why it is refused or deferred, or what it will wait for: as a clause.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum PlanAction {
-    Create,
-    /// Another version takes the place of the one that runs.
-    Update,
-    /// The same version starts again with other parameters.
-    Restart,
-    Remove,
-    /// Nothing restarts; the policy in the file may change.
-    Unchanged,
-    /// It would change, but its node or site is offline: it catches up.
-    Deferred,
-    /// It cannot be there; the reason says why.
-    Refused,
-}
-
-impl PlanAction {
-    pub const ALL: [PlanAction; 7] = [
-        PlanAction::Create,
-        PlanAction::Update,
-        PlanAction::Restart,
-        PlanAction::Remove,
-        PlanAction::Unchanged,
-        PlanAction::Deferred,
-        PlanAction::Refused,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            PlanAction::Create => "create",
-            PlanAction::Update => "update",
-            PlanAction::Restart => "restart",
-            PlanAction::Remove => "remove",
-            PlanAction::Unchanged => "unchanged",
-            PlanAction::Deferred => "deferred",
-            PlanAction::Refused => "refused",
-        }
-    }
-}
-
-/// A parameter or a setting that gets another value at a site.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ValueChange {
-    #[schema(value_type = String)]
-    pub site: SiteName,
-    pub name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub to: Option<Value>,
-}
-
-/// One step of a rollout.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct PlanStep {
-    #[schema(value_type = String)]
-    pub site: SiteName,
-    /// From 1.
-    pub step: u32,
-    /// The nodes that get the revision in this step.
-    #[schema(value_type = Vec<String>)]
-    pub nodes: Vec<NodeName>,
-    /// What the step does and what opens the next one.
-    pub text: String,
-}
-
-/// A package and the nodes that have to pull it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct PlanPull {
-    /// `<repository>:<revision>`
-    pub package: String,
-    /// As `<site>/<node>`.
-    pub targets: Vec<String>,
 }
 
 /// The change of one file in Git, as a unified diff.

@@ -16,7 +16,6 @@ use colony_margo::Finding;
 pub struct SiteView {
     #[schema(value_type = String)]
     pub name: SiteName,
-    #[schema(value_type = crate::schema::SitePresence)]
     pub presence: SitePresence,
     #[schema(value_type = Option<u64>)]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -53,7 +53,6 @@ pub struct DeploymentSummary {
     pub application: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    #[schema(value_type = crate::schema::Outcome)]
     pub outcome: Outcome,
     pub sentence: String,
     pub sites: u64,

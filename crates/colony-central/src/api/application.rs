@@ -16,8 +16,7 @@ use crate::fault::Fault;
 
 /// List applications
 #[utoipa::path(get, path = "/api/v1/applications", tag = "applications",
-    responses((status = 200, description = "The catalog", body = Vec<ApplicationView>),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 200, description = "The catalog", body = Vec<ApplicationView>)))]
 pub(crate) async fn list(
     State(app): State<App>,
     _operator: Operator,
@@ -33,8 +32,7 @@ pub(crate) async fn list(
 /// Show an application
 #[utoipa::path(get, path = "/api/v1/applications/{id}", tag = "applications",
     params(("id" = String, Path)),
-    responses((status = 200, description = "The application", body = ApplicationView),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 200, description = "The application", body = ApplicationView)))]
 pub(crate) async fn show(
     State(app): State<App>,
     _operator: Operator,
@@ -49,8 +47,7 @@ pub(crate) async fn show(
 /// Show a version of an application
 #[utoipa::path(get, path = "/api/v1/applications/{id}/{version}", tag = "applications",
     params(("id" = String, Path), ("version" = String, Path)),
-    responses((status = 200, description = "The version", body = ApplicationDetail),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 200, description = "The version", body = ApplicationDetail)))]
 pub(crate) async fn detail(
     State(app): State<App>,
     _operator: Operator,
@@ -65,8 +62,7 @@ pub(crate) async fn detail(
 
 /// Check a `margo.yaml`
 #[utoipa::path(post, path = "/api/v1/applications/lint", tag = "applications", request_body = Lint,
-    responses((status = 200, description = "What was found", body = LintView),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 200, description = "What was found", body = LintView)))]
 pub(crate) async fn lint(
     State(_app): State<App>,
     _operator: Operator,

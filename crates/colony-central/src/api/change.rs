@@ -24,8 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// List the changes that wait for Git, the oldest first
 #[utoipa::path(get, path = "/api/v1/changes", tag = "changes",
-    responses((status = 200, description = "The queue", body = Vec<ChangeView>),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 200, description = "The queue", body = Vec<ChangeView>)))]
 pub(crate) async fn list(
     State(app): State<App>,
     operator: Operator,
@@ -41,8 +40,7 @@ pub(crate) async fn list(
 /// Nothing of it is written. What was planned with it is planned no more.
 #[utoipa::path(delete, path = "/api/v1/changes/{id}", tag = "changes",
     params(("id" = String, Path)),
-    responses((status = 204, description = "Cancelled"),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 204, description = "Cancelled")))]
 pub(crate) async fn cancel(
     State(app): State<App>,
     operator: Operator,

@@ -18,8 +18,7 @@ type Answer = (StatusCode, Json<DeployAnswer>);
 /// Deploy an application, or change a deployment
 #[utoipa::path(post, path = "/api/v1/deployments", tag = "deployments", request_body = DeployRequest,
     responses((status = 202, description = "Recorded, and committed next", body = DeployAnswer),
-        (status = 200, description = "A dry run, or nothing to change", body = DeployAnswer),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+        (status = 200, description = "A dry run, or nothing to change", body = DeployAnswer)))]
 pub(crate) async fn deploy(
     State(app): State<App>,
     operator: Operator,
@@ -36,8 +35,7 @@ pub(crate) async fn deploy(
 /// Show the commits of a deployment
 #[utoipa::path(get, path = "/api/v1/deployments/{name}/history", tag = "deployments",
     params(("name" = String, Path)),
-    responses((status = 200, description = "Its commits", body = HistoryView),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 200, description = "Its commits", body = HistoryView)))]
 pub(crate) async fn history(
     State(app): State<App>,
     operator: Operator,
@@ -51,8 +49,7 @@ pub(crate) async fn history(
 #[utoipa::path(post, path = "/api/v1/deployments/{name}/rollback", tag = "deployments",
     params(("name" = String, Path)), request_body = Rollback,
     responses((status = 202, description = "Recorded", body = DeployAnswer),
-        (status = 200, description = "A dry run, or nothing to change", body = DeployAnswer),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+        (status = 200, description = "A dry run, or nothing to change", body = DeployAnswer)))]
 pub(crate) async fn rollback(
     State(app): State<App>,
     operator: Operator,
@@ -71,8 +68,7 @@ pub(crate) async fn rollback(
     params(("name" = String, Path), ("sites" = Option<String>, Query),
         ("force" = Option<bool>, Query), ("dryRun" = Option<bool>, Query)),
     responses((status = 202, description = "Recorded", body = DeployAnswer),
-        (status = 200, description = "A dry run, or nothing to delete", body = DeployAnswer),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+        (status = 200, description = "A dry run, or nothing to delete", body = DeployAnswer)))]
 pub(crate) async fn delete(
     State(app): State<App>,
     operator: Operator,

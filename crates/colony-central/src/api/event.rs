@@ -33,8 +33,7 @@ const MOST: u32 = 1_000;
         ("limit" = Option<u32>, Query), ("last" = Option<u32>, Query),
         ("Last-Event-ID" = Option<String>, Header)),
     responses((status = 200, description = "A page; a stream of `EventView` with `Accept: text/event-stream`",
-            body = EventPage),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+            body = EventPage)))]
 pub(crate) async fn events(
     State(app): State<App>,
     operator: Operator,

@@ -25,8 +25,7 @@ const LONGEST: u64 = 30 * 86_400;
 /// Invite an orchestrator for a site
 #[utoipa::path(post, path = "/api/v1/sites/{site}/invite", operation_id = "invite", tag = "sites",
     params(("site" = String, Path)), request_body = Invite,
-    responses((status = 200, description = "A token", body = InviteView),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 200, description = "A token", body = InviteView)))]
 pub(crate) async fn site(
     State(app): State<App>,
     operator: Operator,
@@ -35,7 +34,7 @@ pub(crate) async fn site(
 ) -> Result<Json<InviteView>, Fault> {
     let site: SiteName = name("site", &site)?;
     operator.must_be_at(Role::Admin, &site)?;
-    view::site_exists(&app, &site).await?;
+    view::site_exists(&app, &operator, &site).await?;
     let invite =
         site_invite(&app, &site, request.lifetime_seconds, request.replace, clock::wall())?;
     let event = CentralEvent::SiteInvited { expires: invite.expires };
@@ -46,8 +45,7 @@ pub(crate) async fn site(
 /// Invite a node
 #[utoipa::path(post, path = "/api/v1/sites/{site}/nodes/invite", operation_id = "invite", tag = "nodes",
     params(("site" = String, Path)), request_body = Invite,
-    responses((status = 200, description = "A token", body = InviteView),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 200, description = "A token", body = InviteView)))]
 pub(crate) async fn node(
     State(app): State<App>,
     operator: Operator,
@@ -56,7 +54,7 @@ pub(crate) async fn node(
 ) -> Result<Json<InviteView>, Fault> {
     let site: SiteName = name("site", &site)?;
     operator.must_be_at(Role::Operator, &site)?;
-    view::site_exists(&app, &site).await?;
+    view::site_exists(&app, &operator, &site).await?;
     let report = app.reports.get(&site).map(|it| it.1).filter(|it| !it.urls.is_empty());
     let Some(report) = report else {
         let said = format!(

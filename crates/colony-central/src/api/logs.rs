@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{Path, State};
+use colony_api::render::listed;
 use colony_api::request::LogsQuery;
 use colony_api::site::SiteLogRequest;
 use colony_api::view::LogsView;
@@ -25,8 +26,7 @@ const MOST: u32 = 5_000;
         ("previous" = Option<bool>, Query), ("lines" = Option<u32>, Query),
         ("sinceSeconds" = Option<u64>, Query), ("service" = Option<String>, Query),
         ("after" = Option<String>, Query)),
-    responses((status = 200, description = "The last lines, or those after a position", body = LogsView),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 200, description = "The last lines, or those after a position", body = LogsView)))]
 pub(crate) async fn logs(
     State(app): State<App>,
     operator: Operator,
@@ -96,12 +96,11 @@ async fn place(
             }));
         }
     }
-    let names: Vec<String> = places.iter().map(|it| format!("{}/{}", it.site, it.node)).collect();
+    let names = listed(places.iter().map(|it| format!("{}/{}", it.site, it.node)), "");
     match places.pop() {
         None => Err(Fault::not_found(format!("{handle} is not placed there"))),
         Some(one) if places.is_empty() => Ok(one),
         Some(_) => {
-            let names = crate::catalog::listed(&names, "");
             let said =
                 format!("{handle} is on several nodes: say which with `--node`; there is {names}");
             Err(Fault::field("node", said))

@@ -28,6 +28,7 @@ use axum::routing::{delete, get, post};
 use axum::{Json, Router, middleware};
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa::OpenApi;
+use utoipa::openapi::{Content, Ref, Response, ResponseBuilder};
 
 use colony_api::server;
 
@@ -156,21 +157,33 @@ fn operators() -> Router<App> {
         link::logs::answer,
         link::seed::seed,
         health::readyz,
-    )
+    ),
+    components(schemas(colony_api::schema::Problem))
 )]
 struct Document;
 
-/// The OpenAPI document; an operation is named noun first: `sites_show`.
+/// The OpenAPI document; an operation is named noun first: `sites_show`. All but
+/// the probe can be refused.
 pub(crate) fn document() -> utoipa::openapi::OpenApi {
     let mut document = Document::openapi();
-    let items = document.paths.paths.values_mut();
-    let operations = items.flat_map(|it| {
-        [&mut it.get, &mut it.put, &mut it.post, &mut it.delete].into_iter().flatten()
+    let items = document.paths.paths.iter_mut();
+    let operations = items.flat_map(|(path, it)| {
+        let all = [&mut it.get, &mut it.put, &mut it.post, &mut it.delete];
+        all.into_iter().flatten().map(|it| (path.as_str(), it))
     });
-    for operation in operations {
+    for (path, operation) in operations {
+        if path != "/readyz" {
+            operation.responses.responses.insert("4XX".to_owned(), refused().into());
+        }
         let tag = operation.tags.iter().flatten().next().cloned().unwrap_or_default();
         let verb = operation.operation_id.take().unwrap_or_default();
         operation.operation_id = Some(format!("{}_{verb}", tag.replace(' ', "_")));
     }
     document
+}
+
+fn refused() -> Response {
+    let problem = Ref::from_schema_name("Problem");
+    let content = Content::new(Some(problem));
+    ResponseBuilder::new().description("Refused").content("application/json", content).build()
 }

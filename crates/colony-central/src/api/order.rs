@@ -16,8 +16,7 @@ use crate::fault::Fault;
 /// Stop new attempts of a deployment
 #[utoipa::path(post, path = "/api/v1/deployments/{name}/hold", tag = "deployments",
     params(("name" = String, Path)), request_body = Hold,
-    responses((status = 202, description = "Ordered", body = Accepted),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 202, description = "Ordered", body = Accepted)))]
 pub(crate) async fn hold(
     State(app): State<App>,
     operator: Operator,
@@ -36,8 +35,7 @@ pub(crate) async fn hold(
 /// Let a deployment go on
 #[utoipa::path(post, path = "/api/v1/deployments/{name}/release", tag = "deployments",
     params(("name" = String, Path)), request_body = Release,
-    responses((status = 202, description = "Ordered", body = Accepted),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 202, description = "Ordered", body = Accepted)))]
 pub(crate) async fn release(
     State(app): State<App>,
     operator: Operator,
@@ -55,8 +53,7 @@ pub(crate) async fn release(
 /// Try what failed again, at once
 #[utoipa::path(post, path = "/api/v1/deployments/{name}/retry", tag = "deployments",
     params(("name" = String, Path)), request_body = Retry,
-    responses((status = 202, description = "Ordered", body = Accepted),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 202, description = "Ordered", body = Accepted)))]
 pub(crate) async fn retry(
     State(app): State<App>,
     operator: Operator,
@@ -83,8 +80,7 @@ pub(crate) async fn retry(
 /// Let a quarantined revision try again
 #[utoipa::path(post, path = "/api/v1/deployments/{name}/quarantine/release", tag = "deployments",
     params(("name" = String, Path)), request_body = QuarantineRelease,
-    responses((status = 202, description = "Ordered", body = Accepted),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 202, description = "Ordered", body = Accepted)))]
 pub(crate) async fn quarantine_release(
     State(app): State<App>,
     operator: Operator,

@@ -66,6 +66,7 @@ fn no_site(handle: &DeploymentName, mut refused: Vec<String>) -> String {
     }
 }
 
+/// Gives orders; says what happens, and where it cannot happen at once.
 pub(super) async fn give(
     app: &App,
     operator: &Operator,
@@ -74,16 +75,6 @@ pub(super) async fn give(
     sentence: String,
 ) -> Result<OrderAnswer, Fault> {
     let event = command::give(app, operator, &orders, handle).await?;
-    answer(app, sentence, &orders, event).await
-}
-
-/// Says what happens, and where it cannot happen at once.
-pub(super) async fn answer(
-    app: &App,
-    sentence: String,
-    orders: &[(SiteName, Action)],
-    event: String,
-) -> Result<OrderAnswer, Fault> {
     let fleet = app.brain.read().await?;
     let now = clock::wall();
     let offline: Vec<String> = orders

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use colony_api::render::listed;
 use colony_api::request::RegistryAdd;
 use colony_api::view::RegistryView;
 use colony_core::event::CentralEvent;
@@ -12,15 +13,14 @@ use colony_store::{Registry, Write};
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::brain::own_event;
-use crate::catalog::{self, BUILTIN, Fresh, listed};
+use crate::catalog::{self, BUILTIN, Fresh};
 use crate::clock;
 use crate::extract::Sent;
 use crate::fault::Fault;
 
 /// List registries
 #[utoipa::path(get, path = "/api/v1/registries", tag = "registries",
-    responses((status = 200, description = "All registries", body = Vec<RegistryView>),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 200, description = "All registries", body = Vec<RegistryView>)))]
 pub(crate) async fn list(
     State(app): State<App>,
     _operator: Operator,
@@ -35,8 +35,7 @@ pub(crate) async fn list(
 /// Show a registry, with everything that is wrong with its packages
 #[utoipa::path(get, path = "/api/v1/registries/{name}", tag = "registries",
     params(("name" = String, Path)),
-    responses((status = 200, description = "The registry", body = RegistryView),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 200, description = "The registry", body = RegistryView)))]
 pub(crate) async fn show(
     State(app): State<App>,
     _operator: Operator,
@@ -48,8 +47,7 @@ pub(crate) async fn show(
 
 /// Add a registry and read it
 #[utoipa::path(post, path = "/api/v1/registries", tag = "registries", request_body = RegistryAdd,
-    responses((status = 201, description = "Added", body = RegistryView),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 201, description = "Added", body = RegistryView)))]
 pub(crate) async fn add(
     State(app): State<App>,
     operator: Operator,
@@ -98,8 +96,7 @@ fn unreadable(error: &str) -> Fault {
 /// Read a registry again
 #[utoipa::path(post, path = "/api/v1/registries/{name}/sync", tag = "registries",
     params(("name" = String, Path)),
-    responses((status = 200, description = "Read", body = RegistryView),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 200, description = "Read", body = RegistryView)))]
 pub(crate) async fn sync(
     State(app): State<App>,
     operator: Operator,
@@ -114,8 +111,7 @@ pub(crate) async fn sync(
 /// Remove a registry; what the catalog has of it stays
 #[utoipa::path(delete, path = "/api/v1/registries/{name}", tag = "registries",
     params(("name" = String, Path)),
-    responses((status = 204, description = "Removed"),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 204, description = "Removed")))]
 pub(crate) async fn remove(
     State(app): State<App>,
     operator: Operator,
@@ -183,6 +179,6 @@ fn last_part(url: &str) -> String {
 }
 
 fn unknown(name: &str, all: &[Registry]) -> Fault {
-    let known: Vec<String> = all.iter().map(|it| it.name.clone()).collect();
-    Fault::not_found(format!("no registry `{name}`; there is {}", listed(&known, "none")))
+    let known = listed(all.iter().map(|it| &it.name), "none");
+    Fault::not_found(format!("no registry `{name}`; there is {known}"))
 }

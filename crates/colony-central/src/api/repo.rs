@@ -11,8 +11,7 @@ use crate::fault::Fault;
 
 /// Say how to clone the deployments repository
 #[utoipa::path(get, path = "/api/v1/repo", tag = "fleet",
-    responses((status = 200, description = "Where and how", body = RepoView),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 200, description = "Where and how", body = RepoView)))]
 pub(crate) async fn repo(
     State(app): State<App>,
     _operator: Operator,

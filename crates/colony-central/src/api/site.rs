@@ -24,8 +24,7 @@ use crate::fault::Fault;
 
 /// Add a site and invite its orchestrator
 #[utoipa::path(post, path = "/api/v1/sites", tag = "sites", request_body = SiteAdd,
-    responses((status = 201, description = "Added", body = InviteView),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 201, description = "Added", body = InviteView)))]
 pub(crate) async fn add(
     State(app): State<App>,
     operator: Operator,

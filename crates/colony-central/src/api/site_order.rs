@@ -19,8 +19,7 @@ use crate::view;
 /// Stop new attempts at a site
 #[utoipa::path(post, path = "/api/v1/sites/{site}/hold", tag = "sites",
     params(("site" = String, Path)), request_body = Hold,
-    responses((status = 202, description = "Ordered", body = Accepted),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 202, description = "Ordered", body = Accepted)))]
 pub(crate) async fn hold(
     State(app): State<App>,
     operator: Operator,
@@ -36,8 +35,7 @@ pub(crate) async fn hold(
 /// Let a site go on
 #[utoipa::path(post, path = "/api/v1/sites/{site}/release", tag = "sites",
     params(("site" = String, Path)), request_body = Release,
-    responses((status = 202, description = "Ordered", body = Accepted),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 202, description = "Ordered", body = Accepted)))]
 pub(crate) async fn release(
     State(app): State<App>,
     operator: Operator,
@@ -72,6 +70,6 @@ fn release_of(what: ReleaseWhat, view: &SiteView, site: &SiteName) -> Result<Act
 async fn known(app: &App, operator: &Operator, site: &str) -> Result<SiteName, Fault> {
     let site: SiteName = name("site", site)?;
     operator.must_be_at(Role::Operator, &site)?;
-    view::site_exists(app, &site).await?;
+    view::site_exists(app, operator, &site).await?;
     Ok(site)
 }

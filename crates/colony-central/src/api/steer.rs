@@ -15,8 +15,7 @@ use crate::fault::Fault;
 /// Open the next step of a rollout
 #[utoipa::path(post, path = "/api/v1/deployments/{name}/promote", tag = "deployments",
     params(("name" = String, Path)), request_body = Steer,
-    responses((status = 202, description = "Ordered", body = Accepted),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 202, description = "Ordered", body = Accepted)))]
 pub(crate) async fn promote(
     State(app): State<App>,
     operator: Operator,
@@ -29,8 +28,7 @@ pub(crate) async fn promote(
 /// Start nothing more of a rollout
 #[utoipa::path(post, path = "/api/v1/deployments/{name}/pause", tag = "deployments",
     params(("name" = String, Path)), request_body = Steer,
-    responses((status = 202, description = "Ordered", body = Accepted),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 202, description = "Ordered", body = Accepted)))]
 pub(crate) async fn pause(
     State(app): State<App>,
     operator: Operator,
@@ -43,8 +41,7 @@ pub(crate) async fn pause(
 /// Let a paused rollout go on
 #[utoipa::path(post, path = "/api/v1/deployments/{name}/resume", tag = "deployments",
     params(("name" = String, Path)), request_body = Steer,
-    responses((status = 202, description = "Ordered", body = Accepted),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 202, description = "Ordered", body = Accepted)))]
 pub(crate) async fn resume(
     State(app): State<App>,
     operator: Operator,
@@ -57,8 +54,7 @@ pub(crate) async fn resume(
 /// End a rollout: everything goes back to the revision before
 #[utoipa::path(post, path = "/api/v1/deployments/{name}/abort", tag = "deployments",
     params(("name" = String, Path)), request_body = Steer,
-    responses((status = 202, description = "Ordered", body = Accepted),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 202, description = "Ordered", body = Accepted)))]
 pub(crate) async fn abort(
     State(app): State<App>,
     operator: Operator,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use colony_api::render::listed;
 use colony_api::request::TokenAdd;
 use colony_api::view::TokenView;
 use colony_core::event::CentralEvent;
@@ -14,7 +15,6 @@ use colony_store::{NewEvent, OperatorToken, Write};
 use crate::app::App;
 use crate::auth::{self, Operator, Role};
 use crate::brain::own_event;
-use crate::catalog::listed;
 use crate::clock;
 use crate::extract::{Sent, name};
 use crate::fault::Fault;
@@ -23,8 +23,7 @@ const NAME_LIMIT: usize = 64;
 
 /// List tokens
 #[utoipa::path(get, path = "/api/v1/tokens", tag = "tokens",
-    responses((status = 200, description = "All tokens", body = Vec<TokenView>),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 200, description = "All tokens", body = Vec<TokenView>)))]
 pub(crate) async fn list(
     State(app): State<App>,
     operator: Operator,
@@ -36,8 +35,7 @@ pub(crate) async fn list(
 
 /// Make a token
 #[utoipa::path(post, path = "/api/v1/tokens", tag = "tokens", request_body = TokenAdd,
-    responses((status = 201, description = "Made", body = TokenView),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 201, description = "Made", body = TokenView)))]
 pub(crate) async fn make(
     State(app): State<App>,
     operator: Operator,
@@ -73,8 +71,7 @@ pub(crate) async fn make(
 /// Remove a token
 #[utoipa::path(delete, path = "/api/v1/tokens/{name}", tag = "tokens",
     params(("name" = String, Path)),
-    responses((status = 204, description = "Removed"),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 204, description = "Removed")))]
 pub(crate) async fn remove(
     State(app): State<App>,
     operator: Operator,
@@ -83,8 +80,7 @@ pub(crate) async fn remove(
     operator.must_be_everywhere(Role::Admin)?;
     let known = app.brain.store().token_list().await?;
     if !known.iter().any(|it| it.name == name) {
-        let known: Vec<String> = known.into_iter().map(|it| it.name).collect();
-        let known = listed(&known, "none");
+        let known = listed(known.iter().map(|it| &it.name), "none");
         return Err(Fault::not_found(format!("no token `{name}`; there is {known}")));
     }
     let event = recorded(&operator, &CentralEvent::TokenRemoved { name: name.clone() });

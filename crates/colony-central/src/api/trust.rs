@@ -17,8 +17,7 @@ use crate::link::authority;
 /// Accept another authority for the nodes of a site
 #[utoipa::path(post, path = "/api/v1/sites/{site}/trust", tag = "sites", request_body = SiteTrust,
     params(("site" = String, Path)),
-    responses((status = 200, description = "Accepted", body = Accepted),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 200, description = "Accepted", body = Accepted)))]
 pub(crate) async fn trust(
     State(app): State<App>,
     operator: Operator,

@@ -5,10 +5,10 @@
 //! renews, so an orchestrator is known by its key, whatever it says of itself.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use colony_core::event::Incarnation;
 use colony_core::id::SiteName;
+use parking_lot::Mutex;
 
 /// The incarnation that joined last with each key, by site and digest of the key.
 #[derive(Debug, Default)]
@@ -17,22 +17,18 @@ pub(crate) struct Keys(Mutex<BTreeMap<SiteName, BTreeMap<String, Incarnation>>>)
 impl Keys {
     /// An orchestrator of the site joined with the key of this digest.
     pub(crate) fn add(&self, site: &SiteName, key: &str, incarnation: Incarnation) {
-        let mut sites = self.lock();
+        let mut sites = self.0.lock();
         let keys = sites.entry(site.clone()).or_default();
         let last = keys.entry(key.to_owned()).or_insert(incarnation);
         *last = incarnation.max(*last);
     }
 
     pub(crate) fn get(&self, site: &SiteName, key: &str) -> Option<Incarnation> {
-        self.lock().get(site)?.get(key).copied()
+        self.0.lock().get(site)?.get(key).copied()
     }
 
     /// Whether an orchestrator of the site joined with any key.
     pub(crate) fn has_any(&self, site: &SiteName) -> bool {
-        self.lock().contains_key(site)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<SiteName, BTreeMap<String, Incarnation>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().contains_key(site)
     }
 }

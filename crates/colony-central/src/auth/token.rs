@@ -4,21 +4,24 @@ use axum::http::{HeaderMap, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ring::digest;
-
-use crate::files;
+use ring::rand::{SecureRandom, SystemRandom};
 
 /// The name of the token that is made at the first start.
 pub(crate) const ADMIN: &str = "admin";
 
 /// A fresh token and what is kept of it.
 pub(crate) fn make() -> anyhow::Result<(String, String)> {
-    let token = format!("colop_{}", URL_SAFE_NO_PAD.encode(files::random::<32>()?));
+    let mut random = [0; 32];
+    let filled = SystemRandom::new().fill(&mut random);
+    filled.map_err(|_| anyhow::anyhow!("the system has no randomness"))?;
+    let token = format!("colop_{}", URL_SAFE_NO_PAD.encode(random));
     let kept = hash(&token);
     Ok((token, kept))
 }
 
 pub(super) fn hash(token: &str) -> String {
-    files::hex(digest::digest(&digest::SHA256, token.as_bytes()).as_ref())
+    let digest = digest::digest(&digest::SHA256, token.as_bytes());
+    digest.as_ref().iter().map(|it| format!("{it:02x}")).collect()
 }
 
 /// The token a request shows: as bearer, or as the password Git sends.

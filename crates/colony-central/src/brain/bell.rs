@@ -1,9 +1,9 @@
 //! Wakes whoever waits for something of one site.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use colony_core::id::SiteName;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 /// One bell per site: a ring says "look again", never what happened.
@@ -13,14 +13,14 @@ pub(crate) struct Bells(Mutex<BTreeMap<SiteName, watch::Sender<u64>>>);
 impl Bells {
     /// Hears every ring from here on.
     pub(crate) fn listen(&self, site: &SiteName) -> watch::Receiver<u64> {
-        self.lock().entry(site.clone()).or_default().subscribe()
+        self.0.lock().entry(site.clone()).or_default().subscribe()
     }
 
     pub(crate) fn ring(&self, sites: &BTreeSet<SiteName>) {
         if sites.is_empty() {
             return;
         }
-        let bells = self.lock();
+        let bells = self.0.lock();
         for bell in sites.iter().filter_map(|it| bells.get(it)) {
             bell.send_modify(|it| *it = it.wrapping_add(1));
         }
@@ -28,9 +28,5 @@ impl Bells {
 
     pub(crate) fn ring_one(&self, site: &SiteName) {
         self.ring(&BTreeSet::from([site.clone()]));
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<SiteName, watch::Sender<u64>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

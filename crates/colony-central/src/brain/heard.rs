@@ -5,13 +5,13 @@
 //! them. A crash loses what came since; the sites are heard again at once.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use colony_core::fleet::SITE_SILENT;
 use colony_core::id::SiteName;
 use colony_core::time::Wall;
 use colony_store::{Error, Write};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -29,16 +29,10 @@ pub(super) struct Heard {
     back: Notify,
 }
 
-impl Heard {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<SiteName, Wall>> {
-        self.sites.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Brain {
     /// Notes that a site was heard that was `last` heard then; waits for nothing.
     pub(crate) fn heard(&self, site: &SiteName, last: Option<Wall>, now: Wall) {
-        let mut heard = self.shared.heard.lock();
+        let mut heard = self.shared.heard.sites.lock();
         match heard.get_mut(site) {
             Some(at) => *at = now,
             None => drop(heard.insert(site.clone(), now)),
@@ -65,7 +59,7 @@ impl Brain {
 
     /// Stores the signs of life since the last call, in one transaction.
     pub(crate) async fn heard_flush(&self) -> Result<(), Error> {
-        let heard = std::mem::take(&mut *self.shared.heard.lock());
+        let heard = std::mem::take(&mut *self.shared.heard.sites.lock());
         if heard.is_empty() {
             return Ok(());
         }
@@ -82,7 +76,7 @@ impl Brain {
             })
             .await;
         if stored.is_err() {
-            let mut later = self.shared.heard.lock();
+            let mut later = self.shared.heard.sites.lock();
             for (site, at) in heard {
                 later.entry(site).or_insert(at);
             }

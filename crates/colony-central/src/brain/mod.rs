@@ -20,13 +20,14 @@ mod stage;
 mod tests;
 mod writer;
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use colony_core::fleet::{Fleet, RECENT_LIMIT, Row, RowKey};
 use colony_core::id::SiteName;
 use colony_margo::Digest;
 use colony_store::{CentralStore, Error, Write};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -155,7 +156,7 @@ impl Brain {
             tracing::warn!("could not store when sites were last heard: {error}");
         }
         self.shared.close();
-        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let writer = self.writer.lock().take();
         if let Some(writer) = writer
             && let Err(error) = writer.await
         {
@@ -173,26 +174,22 @@ impl Drop for Brain {
 
 impl Shared {
     fn snapshot(&self) -> Snapshot {
-        self.published.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.published.read().clone()
     }
 
     fn publish(&self, fleet: Fleet) {
         let fleet = Arc::new(fleet);
         let before = {
-            let mut published = self.published.write().unwrap_or_else(PoisonError::into_inner);
+            let mut published = self.published.write();
             std::mem::replace(&mut *published, fleet)
         };
         // Not under the lock: it may be the last one, and large.
         drop(before);
     }
 
-    fn stage(&self) -> MutexGuard<'_, Stage> {
-        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn close(&self) {
         self.entry.close();
-        self.stage().closed = true;
+        self.stage.lock().closed = true;
         self.staged.notify_one();
     }
 
@@ -201,7 +198,7 @@ impl Shared {
     async fn healed(&self) -> Result<MutexGuard<'_, Stage>, Error> {
         loop {
             let site = {
-                let stage = self.stage();
+                let stage = self.stage.lock();
                 let Some(site) = stage.doubtful.first().cloned() else { return Ok(stage) };
                 site
             };
@@ -211,7 +208,7 @@ impl Shared {
             let hashes = hashes(&self.store, &Fleet::restore(rows.clone()), &site).await?;
             let position = self.store.event_head().await?;
             let fleet = {
-                let mut stage = self.stage();
+                let mut stage = self.stage.lock();
                 stage.fleet.reload(&site, rows);
                 stage.fleet.recall(&site, hashes);
                 stage.doubtful.remove(&site);

@@ -17,7 +17,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
     let _ended = shared.ended.clone().drop_guard();
     loop {
         let (group, closed) = {
-            let mut stage = shared.stage();
+            let mut stage = shared.stage.lock();
             (stage.group(), stage.closed)
         };
         match group {
@@ -58,7 +58,7 @@ fn keep(shared: &Shared, group: Group, position: Option<i64>) {
 fn refuse(shared: &Shared, members: Vec<Staged>, error: Error, sites: BTreeSet<SiteName>) {
     let doubtful = if error.is_refusal() { BTreeSet::new() } else { sites };
     let problem = said(&error);
-    let discarded = shared.stage().discard(&shared.snapshot(), doubtful);
+    let discarded = shared.stage.lock().discard(&shared.snapshot(), doubtful);
     let others = members.len() + discarded.len() - 1;
     if others > 0 {
         tracing::warn!(others, "commit failed; reverted to the last stored state: {problem}");

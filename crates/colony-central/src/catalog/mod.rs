@@ -14,6 +14,7 @@ mod withdrawn;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use colony_api::render::listed;
 use colony_margo::{ApplicationDescription, Digest};
 use colony_store::{CentralStore, Package, PackageHead};
 
@@ -59,11 +60,10 @@ pub(crate) async fn versions(store: &CentralStore, id: &str) -> Result<Vec<Strin
     let mut versions = store.package_versions(id).await?;
     versions.retain(|it| !withdrawn.contains(&(id.to_owned(), it.clone())));
     if versions.is_empty() {
-        let known: Vec<String> = list(store).await?.into_keys().collect();
-        return Err(Fault::not_found(format!(
-            "application `{id}` is not in the catalog; there is {}",
-            listed(&known, "nothing yet: add a registry with `colony app add`")
-        )));
+        let known = list(store).await?;
+        let known = listed(known.keys(), "nothing yet: add a registry with `colony app add`");
+        let said = format!("application `{id}` is not in the catalog; there is {known}");
+        return Err(Fault::not_found(said));
     }
     versions.sort_by(|a, b| version::compare(b, a));
     Ok(versions)
@@ -113,17 +113,4 @@ async fn newest(store: &CentralStore, id: &str, wanted: Option<&str>) -> Result<
         let known = listed(&versions, "none");
         Fault::not_found(format!("application `{id}` has no version `{chosen}`; there is {known}"))
     })
-}
-
-/// `a, b and 3 more`, or what to say if there is none.
-pub(crate) fn listed(names: &[String], none: &str) -> String {
-    const SHOWN: usize = 12;
-    if names.is_empty() {
-        return none.to_owned();
-    }
-    let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
-    match names.len().saturating_sub(SHOWN) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
 }

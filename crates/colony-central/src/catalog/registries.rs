@@ -7,12 +7,13 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use colony_core::time::Wall;
 use colony_git::{FetchLimits, Remote, registry};
 use colony_store::Registry;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::OwnedMutexGuard;
 use tokio::task::{AbortHandle, JoinSet};
@@ -54,7 +55,7 @@ impl Registries {
 
     pub(super) async fn turn(&self, name: &str) -> OwnedMutexGuard<()> {
         let turn = {
-            let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut turns = self.turns.lock();
             turns.entry(name.to_owned()).or_default().clone()
         };
         turn.lock_owned().await

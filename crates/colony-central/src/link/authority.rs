@@ -6,12 +6,12 @@
 //! until another orchestrator has joined.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use colony_core::event::{CentralEvent, Incarnation};
 use colony_core::id::SiteName;
 use colony_core::time::Wall;
 use colony_store::{CentralStore, Write};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -66,11 +66,11 @@ impl Authorities {
     }
 
     fn set(&self, site: &SiteName, record: Record) {
-        self.lock().insert(site.clone(), State { record, refused: None });
+        self.0.lock().insert(site.clone(), State { record, refused: None });
     }
 
     fn judge(&self, site: &SiteName, reported: &Record) -> Verdict {
-        let mut sites = self.lock();
+        let mut sites = self.0.lock();
         let Some(State { record, refused }) = sites.get_mut(site) else { return Verdict::First };
         if record.incarnation < reported.incarnation {
             return Verdict::First;
@@ -81,10 +81,6 @@ impl Authorities {
         let again = refused.as_ref() == Some(&reported.fingerprint);
         *refused = Some(reported.fingerprint.clone());
         Verdict::Other { on_record: record.fingerprint.clone(), again }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<SiteName, State>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

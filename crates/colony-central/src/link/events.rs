@@ -24,8 +24,7 @@ use crate::force;
 /// Take the next events of a site's log
 #[utoipa::path(post, path = "/api/v1/sites/{site}/events", tag = "site link",
     params(("site" = String, Path)), request_body = EventBatch,
-    responses((status = 200, description = "Stored", body = BatchAnswer),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 200, description = "Stored", body = BatchAnswer)))]
 pub(crate) async fn take(
     State(app): State<App>,
     local: Local,

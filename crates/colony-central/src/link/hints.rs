@@ -22,8 +22,7 @@ const LONGEST: Duration = Duration::from_secs(60);
     params(("site" = String, Path), ("head" = Option<String>, Query), ("command" = Option<u64>, Query),
         ("logs" = Option<String>, Query)),
     responses((status = 200, description = "Something differs", body = Hints),
-        (status = 304, description = "Nothing differs"),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+        (status = 304, description = "Nothing differs")))]
 pub(crate) async fn hints(
     State(app): State<App>,
     local: Local,

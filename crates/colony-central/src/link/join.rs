@@ -29,8 +29,7 @@ const PREFIX: &str = "joined/";
 
 /// Join a site's orchestrator to the fleet
 #[utoipa::path(post, path = "/colony/v1/join", tag = "site link", request_body = SiteJoinRequest,
-    responses((status = 200, description = "Joined", body = SiteJoined),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 200, description = "Joined", body = SiteJoined)))]
 pub(crate) async fn join(
     State(app): State<App>,
     Sent(request): Sent<SiteJoinRequest>,
@@ -135,7 +134,6 @@ fn take(
 struct Given {
     at: Wall,
     /// Not recorded by earlier versions.
-    #[serde(default)]
     site: Option<SiteName>,
     /// The digest of the key it was used with.
     key: String,

@@ -12,8 +12,7 @@ use crate::fault::Fault;
 /// Take the answer to a request for logs
 #[utoipa::path(post, path = "/api/v1/sites/{site}/logs/{id}", tag = "site link",
     params(("site" = String, Path), ("id" = String, Path)), request_body = LogAnswer,
-    responses((status = 204, description = "Handed over"),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 204, description = "Handed over")))]
 pub(crate) async fn answer(
     State(app): State<App>,
     local: Local,

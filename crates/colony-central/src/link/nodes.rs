@@ -27,8 +27,7 @@ struct Kept {
 /// Take the health of a site's orchestrator and nodes
 #[utoipa::path(put, path = "/api/v1/sites/{site}/nodes", tag = "site link",
     params(("site" = String, Path)), request_body = NodesReport,
-    responses((status = 204, description = "Taken"),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 204, description = "Taken")))]
 pub(crate) async fn report(
     State(app): State<App>,
     local: Local,

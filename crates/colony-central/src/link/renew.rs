@@ -17,8 +17,7 @@ use crate::fault::Fault;
 
 /// Renew the certificate of a site's orchestrator
 #[utoipa::path(post, path = "/colony/v1/renew", tag = "site link", request_body = SiteRenewRequest,
-    responses((status = 200, description = "Renewed", body = SiteRenewed),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 200, description = "Renewed", body = SiteRenewed)))]
 pub(crate) async fn renew(
     State(app): State<App>,
     local: Local,

@@ -15,8 +15,7 @@ use crate::fault::Fault;
 /// Tell a new orchestrator what runs at its site
 #[utoipa::path(get, path = "/api/v1/sites/{site}/seed", tag = "site link",
     params(("site" = String, Path)),
-    responses((status = 200, description = "The projection of the site", body = Object),
-        (status = "4XX", description = "Refused", body = colony_api::schema::Problem)))]
+    responses((status = 200, description = "The projection of the site", body = Object)))]
 pub(crate) async fn seed(State(app): State<App>, local: Local) -> Result<Json<Seed>, Fault> {
     let wanted = {
         let fleet = app.brain.read().await?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use colony_api::render::listed;
 use colony_api::request::DeployRequest;
 use colony_core::id::{DeploymentName, NodeName, SiteName};
 use colony_margo::Capabilities;
@@ -58,12 +59,11 @@ fn node_of(survey: &Survey, node: &str) -> Result<(SiteName, NodeName), Fault> {
         return Err(Fault::field("node", format!("a node is of one site, not of {sites}")));
     };
     let (site, node): (&SiteName, NodeName) = (&place.site, name("node", node)?);
-    let nodes = survey.view(site).into_iter().flat_map(|it| it.nodes.keys());
-    let names: Vec<String> = nodes.map(ToString::to_string).collect();
-    if names.iter().any(|it| it == node.as_str()) {
+    let nodes = || survey.view(site).into_iter().flat_map(|it| it.nodes.keys());
+    if nodes().any(|it| *it == node) {
         return Ok((site.clone(), node));
     }
-    let known = catalog::listed(&names, "none yet: invite one with `colony node invite`");
+    let known = listed(nodes(), "none yet: invite one with `colony node invite`");
     Err(Fault::not_found(format!("site {site} has no node `{node}`; there is {known}")))
 }
 

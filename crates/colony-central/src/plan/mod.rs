@@ -124,6 +124,5 @@ fn view(name: &DeploymentName, application: &str) -> PlanView {
 
 /// `home, plant-b and 3 more`.
 fn sites_text<'a>(sites: impl IntoIterator<Item = &'a SiteName>) -> String {
-    let names: Vec<String> = sites.into_iter().map(ToString::to_string).collect();
-    crate::catalog::listed(&names, "nowhere")
+    colony_api::render::listed(sites, "nowhere")
 }

@@ -119,7 +119,7 @@ async fn order(app: &App, name: &DeploymentName, survey: &Survey) -> Result<Plan
         return Err(Fault::refused(format!("{reasons}; name a version with `--to`")));
     }
     let mut plan = Plan::new(view(name, &application(&survey.places)), String::new());
-    plan.view.targets = back.targets.into_iter().map(render::target).collect();
+    plan.view.targets = back.targets;
     let blobs: BTreeSet<BlobId> = back.orders.iter().map(|it| it.2.blob.clone()).collect();
     let texts = app.repo.texts(blobs).await?;
     for (site, deployment, good) in back.orders {

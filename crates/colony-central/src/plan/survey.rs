@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use colony_api::render::listed;
 use colony_core::fleet::{Fleet, SiteView};
 use colony_core::id::{BlobId, DeploymentId, DeploymentName, SiteName};
 use colony_core::plan::{SiteSnapshot, Snapshot, versions_named};
@@ -11,7 +12,6 @@ use colony_margo::ApplicationDeployment;
 
 use crate::app::App;
 use crate::auth::{Operator, Role};
-use crate::catalog::listed;
 use crate::clock;
 use crate::extract::name;
 use crate::fault::Fault;
@@ -161,8 +161,7 @@ fn chosen(
         [only] => Ok(BTreeSet::from([only.clone()])),
         [] => Err(Fault::refused("there is no site yet: add one with `colony site add <name>`")),
         many => {
-            let names: Vec<String> = many.iter().map(ToString::to_string).collect();
-            let names = listed(&names, "");
+            let names = listed(many, "");
             Err(Fault::field(
                 "sites",
                 format!("`{name}` is nowhere yet: say which site with `--site`; there is {names}"),
@@ -197,8 +196,8 @@ fn sites_named(
         }
     }
     if !unknown.is_empty() {
-        let known = fleet.sites().filter(|it| operator.sees(it.0)).map(|it| it.0.to_string());
-        let known = listed(&known.collect::<Vec<_>>(), "none yet: add one with `colony site add`");
+        let known = fleet.sites().map(|it| it.0).filter(|it| operator.sees(it));
+        let known = listed(known, "none yet: add one with `colony site add`");
         let unknown = unknown.join(", ");
         return Err(Fault::not_found(format!("no site `{unknown}`; there is {known}")));
     }

@@ -8,7 +8,7 @@ use colony_core::id::{GitRevision, SiteName};
 use colony_git::{Deployments, Error, SiteParts};
 use tokio::sync::watch;
 
-use super::{Repo, lock};
+use super::Repo;
 use crate::clock;
 
 /// An answer of the server that is older than this says nothing of the branch.
@@ -22,7 +22,7 @@ impl Repo {
         let head = self.call("read the branch", Deployments::refresh).await;
         self.judge(head.as_ref().err());
         let head = head?;
-        *lock(&self.0.asked) = Some(clock::wall());
+        *self.0.asked.lock() = Some(clock::wall());
         self.tell(head.clone()).await;
         Ok(head)
     }
@@ -116,7 +116,7 @@ impl Repo {
     pub(crate) fn is_current(&self) -> bool {
         let now = clock::wall();
         // A clock that was set back says nothing.
-        let asked = lock(&self.0.asked).is_some_and(|it| it <= now && now.since(it) < FRESH);
+        let asked = self.0.asked.lock().is_some_and(|it| it <= now && now.since(it) < FRESH);
         self.hosted().is_some() || (asked && self.problem().is_none())
     }
 }

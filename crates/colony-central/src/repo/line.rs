@@ -5,10 +5,11 @@
 //! Whatever cannot be compared counts as different.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use colony_core::id::{GitRevision, SiteName};
 use colony_git::SiteParts;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 /// How many commits are remembered; others are read from Git.
@@ -20,12 +21,12 @@ pub(super) struct Line(Mutex<VecDeque<(GitRevision, Arc<SiteParts>)>>);
 
 impl Line {
     pub(super) fn parts(&self, revision: &GitRevision) -> Option<Arc<SiteParts>> {
-        self.lock().iter().find(|it| it.0 == *revision).map(|it| it.1.clone())
+        self.0.lock().iter().find(|it| it.0 == *revision).map(|it| it.1.clone())
     }
 
     /// The branch went on to `revision`.
     pub(super) fn go_on(&self, revision: GitRevision, parts: Arc<SiteParts>) {
-        let mut line = self.lock();
+        let mut line = self.0.lock();
         line.push_back((revision, parts));
         while line.len() > LIMIT {
             line.pop_front();
@@ -34,21 +35,17 @@ impl Line {
 
     /// The branch stands at a commit that does not follow those before, or none is known.
     pub(super) fn begin(&self, head: Option<(GitRevision, Arc<SiteParts>)>) {
-        let mut line = self.lock();
+        let mut line = self.0.lock();
         line.clear();
         line.extend(head);
     }
 
     /// Remembers a commit before `head`, if the branch still stands there.
     pub(super) fn remember(&self, head: &GitRevision, revision: GitRevision, parts: SiteParts) {
-        let mut line = self.lock();
+        let mut line = self.0.lock();
         if line.back().is_some_and(|it| it.0 == *head) && line.len() < LIMIT {
             line.push_front((revision, Arc::new(parts)));
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(GitRevision, Arc<SiteParts>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -58,19 +55,15 @@ pub(super) struct Wakes(Mutex<BTreeMap<SiteName, watch::Sender<u64>>>);
 
 impl Wakes {
     pub(super) fn listen(&self, site: &SiteName) -> watch::Receiver<u64> {
-        self.lock().entry(site.clone()).or_default().subscribe()
+        self.0.lock().entry(site.clone()).or_default().subscribe()
     }
 
     /// Wakes these sites, or all.
     pub(super) fn ring(&self, sites: Option<&BTreeSet<String>>) {
-        for (site, wake) in &*self.lock() {
+        for (site, wake) in &*self.0.lock() {
             if sites.is_none_or(|it| it.contains(site.as_str())) {
                 wake.send_modify(|it| *it = it.wrapping_add(1));
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<SiteName, watch::Sender<u64>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,12 +10,13 @@ mod line;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use colony_core::id::{BlobId, DeploymentName, GitRevision, SiteName};
 use colony_core::site::SiteSettings;
 use colony_core::time::Wall;
 use colony_git::{Deployments, Error};
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 pub(crate) use colony_core::document::FileFacts as Facts;
@@ -107,7 +108,7 @@ impl Repo {
         let mut found = BTreeMap::new();
         let mut missing = BTreeSet::new();
         for blob in blobs {
-            match lock(&self.0.facts).get(&blob).cloned() {
+            match self.0.facts.lock().get(&blob).cloned() {
                 Some(it) => drop(found.insert(blob, it)),
                 None => drop(missing.insert(blob)),
             }
@@ -124,7 +125,7 @@ impl Repo {
     }
 
     fn remember(&self, blob: &BlobId, facts: Arc<Facts>) {
-        let mut known = lock(&self.0.facts);
+        let mut known = self.0.facts.lock();
         if known.len() >= FACTS_LIMIT {
             known.clear();
         }
@@ -134,24 +135,24 @@ impl Repo {
     /// The labels of sites as the head of the branch has them.
     pub(crate) async fn site_labels(&self) -> Result<Labels, Error> {
         let head = self.0.head.borrow().clone();
-        if let Some((at, labels)) = &*lock(&self.0.labels)
+        if let Some((at, labels)) = &*self.0.labels.lock()
             && *at == head
         {
             return Ok(labels.clone());
         }
         let labels: Labels = Arc::new(self.call("read labels", labels).await?);
-        *lock(&self.0.labels) = Some((head, labels.clone()));
+        *self.0.labels.lock() = Some((head, labels.clone()));
         Ok(labels)
     }
 
     /// Notes whether Git worked.
     pub(crate) fn judge(&self, error: Option<&Error>) {
-        *lock(&self.0.problem) = error.map(said);
+        *self.0.problem.lock() = error.map(said);
     }
 
     /// Why Git does not work, if it does not.
     pub(crate) fn problem(&self) -> Option<String> {
-        lock(&self.0.problem).clone()
+        self.0.problem.lock().clone()
     }
 }
 
@@ -191,8 +192,4 @@ pub(crate) fn path_parts(path: &str) -> Option<(SiteName, DeploymentName)> {
     let rest = path.strip_prefix("deployments/")?.strip_suffix(".yaml")?;
     let (site, name) = rest.split_once('/')?;
     Some((site.parse().ok()?, name.parse().ok()?))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

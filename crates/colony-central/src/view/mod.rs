@@ -182,23 +182,31 @@ pub(crate) async fn deployment(
 }
 
 /// Refuses a site that does not exist.
-pub(crate) async fn site_exists(app: &App, site: &SiteName) -> Result<(), Fault> {
+pub(crate) async fn site_exists(
+    app: &App,
+    operator: &Operator,
+    site: &SiteName,
+) -> Result<(), Fault> {
     let fleet = app.brain.read().await?;
-    fleet.site(site).map(|_| ()).ok_or_else(|| unknown_site(&fleet, site))
+    fleet.site(site).map(|_| ()).ok_or_else(|| no_site(&fleet, operator, site))
 }
 
 /// Refuses a node that does not exist.
-pub(crate) async fn node_exists(app: &App, site: &SiteName, node: &NodeName) -> Result<(), Fault> {
+pub(crate) async fn node_exists(
+    app: &App,
+    operator: &Operator,
+    site: &SiteName,
+    node: &NodeName,
+) -> Result<(), Fault> {
     let fleet = app.brain.read().await?;
-    let view = fleet.site(site).ok_or_else(|| unknown_site(&fleet, site))?;
+    let view = fleet.site(site).ok_or_else(|| no_site(&fleet, operator, site))?;
     let known = view.nodes.contains_key(node);
     if known { Ok(()) } else { Err(render::unknown_node(&fleet, site, node).into()) }
 }
 
-pub(crate) fn unknown_site(fleet: &Fleet, site: &SiteName) -> Fault {
-    let known: Vec<String> = fleet.sites().map(|it| it.0.to_string()).collect();
-    let known = crate::catalog::listed(&known, "none yet: add one with `colony site add`");
-    Fault::not_found(format!("site `{site}` does not exist; there is {known}"))
+/// Names the sites the operator sees, and no others.
+fn no_site(fleet: &Fleet, operator: &Operator, site: &SiteName) -> Fault {
+    render::unknown_site(fleet, &|site| operator.sees(site), site).into()
 }
 
 /// Names what is at sites the operator sees, and nothing else.

@@ -1,7 +1,7 @@
 //! Orders of CO for a site: numbered, durable, expiring, executed once.
 
 use crate::fleet::pen::Pen;
-use crate::fleet::{Effect, Fleet, RowKey, UnknownSite};
+use crate::fleet::{Fleet, RowKey, UnknownSite};
 use crate::id::SiteName;
 use crate::site::{Action, Command};
 use crate::time::Wall;
@@ -36,14 +36,7 @@ impl Fleet {
 }
 
 impl Pen<'_> {
-    pub(super) fn command_done(&mut self, number: u64, command: &str, refusal: Option<&str>) {
-        let site = self.site.clone();
-        self.effects.push(Effect::CommandDone {
-            site,
-            number,
-            command: command.to_owned(),
-            refusal: refusal.map(str::to_owned),
-        });
+    pub(super) fn command_done(&mut self, number: u64) {
         let head = &mut self.view.head;
         head.commands_done = head.commands_done.max(number);
         // The site ignores lower numbers from here on, so they are over too.

@@ -1,25 +1,9 @@
-//! Whether an operator may delete a deployment everywhere.
+//! Whether an operator may delete a deployment at a site.
 
-use crate::fleet::{Fleet, SiteView};
-use crate::id::{DeploymentName, NodeName, SiteName};
+use crate::fleet::SiteView;
+use crate::id::{DeploymentName, NodeName};
 use crate::orders::check_delete;
 use crate::transition::Refusal;
-
-impl Fleet {
-    /// Checks every placement of the deployment.
-    pub fn delete_check(
-        &self,
-        deployment: &DeploymentName,
-        force: bool,
-    ) -> Result<(), Vec<(SiteName, NodeName, Refusal)>> {
-        let refusals = self.sites_of(deployment).flat_map(|(site, view)| {
-            let refused = view.delete_check(deployment, force).into_iter();
-            refused.map(|(node, refusal)| (site.clone(), node, refusal))
-        });
-        let refusals: Vec<_> = refusals.collect();
-        if refusals.is_empty() { Ok(()) } else { Err(refusals) }
-    }
-}
 
 impl SiteView {
     /// The placements of the deployment that may not be deleted.

@@ -13,8 +13,6 @@ pub enum Effect {
     Revert(Revert),
     /// A transition was stored that the table or the view does not explain.
     Flagged { site: SiteName, placement: PlacementId, flag: Flag },
-    /// A command of CO's was executed, or refused with a reason.
-    CommandDone { site: SiteName, number: u64, command: String, refusal: Option<String> },
 }
 
 /// A revision a site has left, to be taken out of Git.

@@ -70,9 +70,7 @@ impl Pen<'_> {
                 self.node(event, node, |it| it.cordoned = *cordoned);
             }
             Body::NodeRetired { node } => self.node_retired(node),
-            Body::CommandDone { number: Some(number), command, refusal } => {
-                self.command_done(*number, command, refusal.as_deref());
-            }
+            Body::CommandDone { number: Some(number), .. } => self.command_done(*number),
             Body::RunningHealth { deployment, node, revision, failure } => {
                 let id = PlacementId { deployment: deployment.clone(), node: node.clone() };
                 self.running(event, id, revision, failure.as_ref());

@@ -11,11 +11,12 @@ use crate::site::{Action, deployment_path};
 use crate::state::State;
 use crate::time::Wall;
 
-/// How it ended, or that it has not.
+/// How a deployment ended, or that it has not.
 ///
 /// `in-progress` also while a change waits for Git, for a site to take it, or
 /// while a command for it is not acknowledged: a watch waits for any other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// Every placement has what is wanted.

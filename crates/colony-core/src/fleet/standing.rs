@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::fleet::tally::Share;
-use crate::fleet::{Fleet, SiteView, Target};
-use crate::id::{DeploymentName, SiteName};
+use crate::fleet::{SiteView, Target};
+use crate::id::DeploymentName;
 use crate::rollup;
 use crate::state::State;
 
@@ -25,13 +25,6 @@ pub enum Standing {
     Placed(State),
     /// Nothing is left of it.
     Gone,
-}
-
-impl Fleet {
-    /// Where a deployment stands at a site.
-    pub fn standing(&self, site: &SiteName, name: &DeploymentName) -> Option<Standing> {
-        self.sites.get(site).map(|it| it.standing(name))
-    }
 }
 
 impl SiteView {

@@ -155,11 +155,13 @@ pub struct Archive {
 
 /// Whether a site's orchestrator is heard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum SitePresence {
     /// No orchestrator has joined yet.
     Expected,
     Online,
+    /// Not heard for `SITE_SILENT`.
     Offline,
 }
 
@@ -189,10 +191,6 @@ impl SiteView {
     /// The incarnation whose events are taken; all below it are fenced.
     pub fn incarnation(&self) -> Option<Incarnation> {
         self.head.log.as_ref().map(|it| it.incarnation)
-    }
-
-    pub fn is_fenced(&self, incarnation: Incarnation) -> bool {
-        self.incarnation().is_some_and(|it| incarnation < it)
     }
 
     /// The deployment of that name, in preference one that is not leaving.

@@ -7,7 +7,7 @@ use colony_margo::{ApplicationDeployment, Json};
 use super::{NextFile, Plan, PlanAction, PlanPull, SiteSnapshot, ValueChange};
 use crate::document::EXTENSION;
 use crate::fleet::SiteView;
-use crate::id::{BlobId, DeploymentName, NodeName, SiteName};
+use crate::id::{BlobId, DeploymentName, SiteName};
 
 type Values = BTreeMap<String, Json>;
 
@@ -70,12 +70,12 @@ fn pulls(
             PlanAction::Update | PlanAction::Restart => !had.contains(&package),
             PlanAction::Remove
             | PlanAction::Unchanged
-            | PlanAction::Deferred(_)
+            | PlanAction::Deferred
             | PlanAction::Refused => false,
         };
         let own = plan.targets.iter().filter(|it| it.site == *site && pulls(it.action));
-        let own = own.filter_map(|it| Some((site.clone(), it.node.clone()?)));
-        let targets: Vec<(SiteName, NodeName)> = own.collect();
+        let own = own.filter_map(|it| Some(format!("{site}/{}", it.node.as_ref()?)));
+        let targets: Vec<String> = own.collect();
         match plan.pulls.iter_mut().find(|it| it.package == package) {
             Some(known) => known.targets.extend(targets),
             None if targets.is_empty() => {}

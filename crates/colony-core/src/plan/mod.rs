@@ -4,7 +4,8 @@
 //! node what happens there, what waits, what is refused, which parameters and
 //! settings change where. The nodes are those `choice` gives, the rule by which
 //! the site decides. Left out on purpose: how the files come to be (catalog and
-//! parameters are resolved before), and the commit.
+//! parameters are resolved before), and the commit. The API shows the parts of a
+//! plan as they are here.
 
 mod difference;
 mod nodes;
@@ -16,7 +17,8 @@ mod wait;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use colony_margo::Json;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::fleet::SiteView;
 use crate::id::{BlobId, DeploymentName, NodeName, SiteName};
@@ -79,18 +81,44 @@ pub struct Plan {
 }
 
 /// What happens at one node, or at a site whose nodes are not known.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
 pub struct PlanTarget {
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub site: SiteName,
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<NodeName>,
     pub action: PlanAction,
+    /// Of `deferred`: what happens when the node or the site is back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub later: Option<PlanAction>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub from_version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub to_version: Option<String>,
-    /// As a clause.
+    /// Why it is refused or deferred, or what it will wait for: as a clause.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+impl PlanTarget {
+    /// What happens there, now or later.
+    pub fn end(&self) -> PlanAction {
+        self.later.unwrap_or(self.action)
+    }
+
+    /// The same, when the node or the site is there.
+    fn deferred(self, later: PlanAction, reason: String) -> PlanTarget {
+        let (action, later) = (PlanAction::Deferred, Some(later));
+        PlanTarget { action, later, reason: Some(reason), ..self }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
 pub enum PlanAction {
     Create,
     /// Another version takes the place of the one that runs.
@@ -100,48 +128,75 @@ pub enum PlanAction {
     Remove,
     /// Nothing restarts; the policy in the file may change.
     Unchanged,
-    /// It happens when the node or the site is back.
-    Deferred(Later),
+    /// It would change, but its node or site is offline: it catches up.
+    Deferred,
     /// It cannot be there; the reason says why.
     Refused,
 }
 
-/// What is deferred.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Later {
-    Create,
-    Update,
-    Restart,
-    Remove,
+impl PlanAction {
+    pub const ALL: [PlanAction; 7] = [
+        PlanAction::Create,
+        PlanAction::Update,
+        PlanAction::Restart,
+        PlanAction::Remove,
+        PlanAction::Unchanged,
+        PlanAction::Deferred,
+        PlanAction::Refused,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            PlanAction::Create => "create",
+            PlanAction::Update => "update",
+            PlanAction::Restart => "restart",
+            PlanAction::Remove => "remove",
+            PlanAction::Unchanged => "unchanged",
+            PlanAction::Deferred => "deferred",
+            PlanAction::Refused => "refused",
+        }
+    }
 }
 
 /// A parameter or a setting that gets another value at a site.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
 pub struct ValueChange {
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub site: SiteName,
     pub name: String,
-    pub from: Option<Json>,
-    pub to: Option<Json>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<Value>,
 }
 
 /// One step of a rollout.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
 pub struct PlanStep {
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub site: SiteName,
     /// From 1.
     pub step: u32,
     /// The nodes that get the revision in this step.
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
     pub nodes: Vec<NodeName>,
     /// What the step does and what opens the next one.
     pub text: String,
 }
 
 /// A package and the nodes that have to pull it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
 pub struct PlanPull {
     /// `<repository>:<revision>`
     pub package: String,
-    pub targets: Vec<(SiteName, NodeName)>,
+    /// As `<site>/<node>`.
+    pub targets: Vec<String>,
 }
 
 /// How many reasons of a refusal are listed.

@@ -6,8 +6,8 @@ use colony_margo::{Digest, Finding};
 
 use super::nodes::{self, ReportedNodes};
 use super::{
-    Later, NextFile, Plan, PlanAction, PlanTarget, Request, SiteSnapshot, Snapshot, difference,
-    steps, wait,
+    NextFile, Plan, PlanAction, PlanTarget, Request, SiteSnapshot, Snapshot, difference, steps,
+    wait,
 };
 use crate::choice::{self, Candidate, Candidates, Choice, Unfit};
 use crate::document::{Document, Strategy, Target};
@@ -49,12 +49,7 @@ impl<'a> SitePlanner<'a> {
             Some(Err(findings)) => vec![self.invalid(findings)],
             Some(Ok(document)) => SitePlan::new(self, document).add_to(plan),
         };
-        let runs = |it: &&PlanTarget| {
-            !matches!(
-                it.action,
-                PlanAction::Remove | PlanAction::Refused | PlanAction::Deferred(Later::Remove)
-            )
-        };
+        let runs = |it: &&PlanTarget| !matches!(it.end(), PlanAction::Remove | PlanAction::Refused);
         let places = targets.iter().filter(runs).count();
         plan.targets.extend(targets);
         places
@@ -91,35 +86,27 @@ impl<'a> SitePlanner<'a> {
         action: PlanAction,
         document: Option<&Document>,
     ) -> PlanTarget {
-        let later = later(action);
-        let offline = wait::offline(&self.snapshot.view, node, self.fleet.now);
-        let (action, reason) = match (later, offline) {
-            (Some(later), Some(reason)) => (PlanAction::Deferred(later), Some(reason)),
-            (_, _) => (action, None),
-        };
-        PlanTarget {
+        let target = PlanTarget {
             site: self.site.clone(),
             node: node.cloned(),
             action,
+            later: None,
             from_version: None,
             to_version: document.map(|it| crate::document::version(&it.spec)),
-            reason,
+            reason: None,
+        };
+        if matches!(action, PlanAction::Unchanged | PlanAction::Refused) {
+            return target;
+        }
+        match wait::offline(&self.snapshot.view, node, self.fleet.now) {
+            Some(reason) => target.deferred(action, reason),
+            None => target,
         }
     }
 
     pub(super) fn version(&self, placement: &PlacementView) -> Option<String> {
         let blob = &placement.revisions.target.as_ref()?.blob;
         self.fleet.versions.get(blob).cloned()
-    }
-}
-
-fn later(action: PlanAction) -> Option<Later> {
-    match action {
-        PlanAction::Create => Some(Later::Create),
-        PlanAction::Update => Some(Later::Update),
-        PlanAction::Restart => Some(Later::Restart),
-        PlanAction::Remove => Some(Later::Remove),
-        PlanAction::Unchanged | PlanAction::Deferred(_) | PlanAction::Refused => None,
     }
 }
 
@@ -307,9 +294,9 @@ impl<'a> SitePlan<'a> {
         let unfit = choice::fitness(self.document, node).err().filter(|it| !it.is_choice())?;
         let reason = unfit.text(node.capabilities)?;
         if unfit == Unfit::NoCapabilities {
-            let deferred = PlanAction::Deferred(Later::Create);
-            let target = self.planner.target(Some(node.name), deferred, Some(self.document));
-            return Some(PlanTarget { reason: Some(reason), ..target });
+            let action = PlanAction::Create;
+            let target = self.planner.target(Some(node.name), action, Some(self.document));
+            return Some(target.deferred(action, reason));
         }
         Some(self.refused_for(node.name, reason))
     }
@@ -322,15 +309,14 @@ impl<'a> SitePlan<'a> {
         };
         let target = self.planner.target(named, PlanAction::Create, Some(self.document));
         if !known {
-            let reason = target.reason.unwrap_or_else(|| match named {
+            let reason = target.reason.clone().unwrap_or_else(|| match named {
                 Some(node) => format!("node {node} has not joined the site yet"),
                 None => "no node has joined the site yet".to_owned(),
             });
-            let action = PlanAction::Deferred(Later::Create);
-            return PlanTarget { action, reason: Some(reason), ..target };
+            return target.deferred(PlanAction::Create, reason);
         }
         let reason = format!("no node fits: {}", self.misfits(nodes, &BTreeSet::new()));
-        PlanTarget { action: PlanAction::Refused, reason: Some(reason), ..target }
+        PlanTarget { action: PlanAction::Refused, later: None, reason: Some(reason), ..target }
     }
 
     /// A warning where too few nodes fit.

@@ -165,11 +165,6 @@ impl Deployment {
         self.good.as_ref().filter(|it| !self.quarantine.contains_key(&it.workload))
     }
 
-    /// The revision `node` gave up on its own.
-    pub fn workload_rejected_on(&self, node: &NodeName) -> Option<Digest> {
-        self.rejected.get(node).map(|it| it.workload)
-    }
-
     /// The rollout waits for an operator.
     pub fn is_stopped(&self) -> bool {
         self.stopped.is_some()

@@ -40,9 +40,7 @@ pub struct MetaRow {
     settings: SiteSettings,
     git: Option<GitRevision>,
     refused: BTreeMap<String, RefusedFile>,
-    #[serde(default)]
     removal: Option<HeldRemoval>,
-    #[serde(default)]
     history: Option<HeldHistory>,
     accepted: Option<GitRevision>,
     holds: Vec<(HoldScope, Hold)>,
@@ -64,9 +62,7 @@ pub struct DeploymentRow {
     stopped: Option<Stopped>,
     #[serde(default)]
     rollout: Rollout,
-    #[serde(default)]
     went_back: Option<RolledBack>,
-    #[serde(default)]
     commit: Option<GitRevision>,
     nodes: BTreeSet<NodeName>,
     since: Wall,

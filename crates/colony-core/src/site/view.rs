@@ -59,7 +59,7 @@ impl Deployment {
         self.stopped.as_ref()
     }
 
-    pub(crate) fn rejected(&self) -> &BTreeMap<NodeName, Rejected> {
+    pub fn rejected(&self) -> &BTreeMap<NodeName, Rejected> {
         &self.rejected
     }
 

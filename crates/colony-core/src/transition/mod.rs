@@ -14,7 +14,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use guard::{Facts, Guard, NoFacts, Reason};
-pub use table::{Row, TABLE, To, markdown};
+pub use table::{Row, TABLE, To};
 
 use crate::state::State;
 

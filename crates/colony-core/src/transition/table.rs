@@ -129,48 +129,4 @@ impl StateSet {
             NotLeaving => !matches!(state, State::Deleting | State::Deleted),
         }
     }
-
-    fn name(self) -> String {
-        match self {
-            Nothing => "–".to_owned(),
-            Only(state) => state.to_string(),
-            AnyFailed => "FAILED".to_owned(),
-            FailedButDelete => "FAILED (not delete)".to_owned(),
-            AnyUnknown => "UNKNOWN".to_owned(),
-            NotLeaving => "any but DELETING, DELETED".to_owned(),
-        }
-    }
-}
-
-impl To {
-    fn name(self) -> String {
-        match self {
-            Exactly(state) => state.to_string(),
-            InFlight => "in-flight state of its operation".to_owned(),
-            FailedIn => "FAILED".to_owned(),
-            UnknownIn => "UNKNOWN".to_owned(),
-            Renewed => "INSTALLING (nothing installed yet) or UPDATING".to_owned(),
-        }
-    }
-}
-
-/// The table as `docs/state-machine.md` prints it.
-pub fn markdown() -> String {
-    let head =
-        "| row | from | to | trigger | by | guards |\n| --- | --- | --- | --- | --- | --- |\n";
-    TABLE.iter().fold(head.to_owned(), |text, row| text + &markdown_row(row))
-}
-
-fn markdown_row(row: &Row) -> String {
-    let from: Vec<String> = row.from.iter().map(|it| it.name()).collect();
-    let guards: Vec<&str> = row.guards.iter().map(|it| it.name()).collect();
-    format!(
-        "| {} | {} | {} | `{}` | {:?} | {} |\n",
-        row.id,
-        from.join(", "),
-        row.to.name(),
-        row.trigger.name(),
-        row.role,
-        guards.join(", ")
-    )
 }

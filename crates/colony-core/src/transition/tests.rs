@@ -1,5 +1,6 @@
 //! What the table allows and refuses, and that the document says the same.
 
+use super::table::StateSet;
 use super::*;
 use crate::state::Op;
 
@@ -139,4 +140,46 @@ fn check(from: &str, trigger: Trigger, expected: &str) {
         Err(refusal) => refusal.to_string(),
     };
     assert_eq!(actual, expected);
+}
+
+/// The table as `docs/state-machine.md` prints it.
+fn markdown() -> String {
+    let head =
+        "| row | from | to | trigger | by | guards |\n| --- | --- | --- | --- | --- | --- |\n";
+    TABLE.iter().fold(head.to_owned(), |text, row| text + &markdown_row(row))
+}
+
+fn markdown_row(row: &Row) -> String {
+    let from: Vec<String> = row.from.iter().map(|it| set_name(*it)).collect();
+    let guards: Vec<&str> = row.guards.iter().map(|it| it.name()).collect();
+    format!(
+        "| {} | {} | {} | `{}` | {:?} | {} |\n",
+        row.id,
+        from.join(", "),
+        to_name(row.to),
+        row.trigger.name(),
+        row.role,
+        guards.join(", ")
+    )
+}
+
+fn set_name(set: StateSet) -> String {
+    match set {
+        StateSet::Nothing => "–".to_owned(),
+        StateSet::Only(state) => state.to_string(),
+        StateSet::AnyFailed => "FAILED".to_owned(),
+        StateSet::FailedButDelete => "FAILED (not delete)".to_owned(),
+        StateSet::AnyUnknown => "UNKNOWN".to_owned(),
+        StateSet::NotLeaving => "any but DELETING, DELETED".to_owned(),
+    }
+}
+
+fn to_name(to: To) -> String {
+    match to {
+        To::Exactly(state) => state.to_string(),
+        To::InFlight => "in-flight state of its operation".to_owned(),
+        To::FailedIn => "FAILED".to_owned(),
+        To::UnknownIn => "UNKNOWN".to_owned(),
+        To::Renewed => "INSTALLING (nothing installed yet) or UPDATING".to_owned(),
+    }
 }

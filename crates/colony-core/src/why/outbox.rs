@@ -151,11 +151,6 @@ impl AnswerOutbox {
         &self.current
     }
 
-    /// Something waits, so answers may change with time alone.
-    pub fn is_waiting(&self) -> bool {
-        !self.current.is_empty()
-    }
-
     /// Computes the answers that `changed` may have touched.
     pub fn refresh(&mut self, site: &Site, outside: &Surroundings, changed: &Changed, now: Now) {
         let whole = Whole::of(site);

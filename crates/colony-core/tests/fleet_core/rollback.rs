@@ -79,7 +79,7 @@ fn a_revert_that_git_refused_waits_until_the_file_changes() {
     fleet.target_refused(&site, &name, expected, reason, Wall(1)).expect("home exists");
 
     assert_eq!(fleet.reverts_open(), []);
-    assert_eq!(fleet.standing(&site, &name).expect("home exists").to_string(), "REFUSED");
+    assert_eq!(fleet.site(&site).expect("home exists").standing(&name).to_string(), "REFUSED");
     let why = fleet.why(&site, &name, None, Wall(5_000)).expect("home exists");
     let refused = why.iter().find(|it| it.text(Wall(5_000)).contains("the file is too large"));
     assert_eq!(refused.and_then(|it| it.since), Some(Wall(1)), "{why:?}");

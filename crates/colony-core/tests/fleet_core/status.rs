@@ -138,21 +138,21 @@ fn rolled_back_is_never_a_success() {
 fn a_delete_of_what_is_unknown_needs_force() {
     let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
     central.sync(&plant);
-    assert_eq!(central.fleet.delete_check(&name("hello"), false), Ok(()));
+    assert_eq!(central.view().delete_check(&name("hello"), false), []);
     plant.deploy(&app("2.0.0"));
     plant.silence("a");
     plant.pass(20);
     central.sync(&plant);
 
-    let refusals = central.fleet.delete_check(&name("hello"), false).expect_err("refused");
+    let refusals = central.view().delete_check(&name("hello"), false);
 
-    let texts: Vec<String> = refusals.iter().map(|(s, n, it)| format!("{s}/{n}: {it}")).collect();
-    let text = "home/a: whether it runs is unknown; `--force` removes it without confirmation";
+    let texts: Vec<String> = refusals.iter().map(|(node, it)| format!("{node}: {it}")).collect();
+    let text = "a: whether it runs is unknown; `--force` removes it without confirmation";
     assert_eq!(texts, [text]);
-    assert_eq!(central.fleet.delete_check(&name("hello"), true), Ok(()));
+    assert_eq!(central.view().delete_check(&name("hello"), true), []);
     plant.undeploy("hello");
     central.sync(&plant);
-    assert_eq!(central.fleet.delete_check(&name("hello"), false), Ok(()), "it is leaving");
+    assert_eq!(central.view().delete_check(&name("hello"), false), [], "it is leaving");
 }
 
 #[test]
@@ -196,7 +196,7 @@ pub(crate) fn commit(central: &mut Central, blob: Option<BlobId>) {
 
 #[track_caller]
 pub(crate) fn check(central: &Central, expected: &str) {
-    let standing = central.fleet.standing(&home(), &name("hello")).expect("home exists");
+    let standing = central.view().standing(&name("hello"));
     assert_eq!(standing.to_string(), expected);
 }
 

@@ -292,8 +292,8 @@ pub(crate) fn check(story: &[Step]) {
             assert_eq!(told.rollout, it.rollout_view(plant.now), "after step {number}");
             assert_eq!(told.stopped.is_some(), it.is_stopped(), "after step {number}");
             for node in it.nodes() {
-                let rejected = told.rejected.get(node).map(|it| it.workload);
-                assert_eq!(rejected, it.workload_rejected_on(node), "after step {number}");
+                let (told, rejected) = (told.rejected.get(node), it.rejected().get(node));
+                assert_eq!(told, rejected, "after step {number}");
             }
         }
         for it in plant.site.placements() {

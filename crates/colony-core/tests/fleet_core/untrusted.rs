@@ -104,7 +104,7 @@ fn ask_everything(central: &Central) {
     for name in fleet.deployment_names() {
         let why = fleet.why(&home(), name, None, Wall(99)).expect("home exists");
         why.iter().for_each(|it| assert!(!it.text(Wall(99)).is_empty()));
-        let _ = (fleet.standing(&home(), name), fleet.delete_check(name, false));
+        let _ = (central.view().standing(name), central.view().delete_check(name, false));
     }
     let _ = fleet.seed(&home(), |_| Some("text".to_owned())).expect("home exists");
 }

@@ -22,7 +22,7 @@ fn nothing_is_unfinished_without_a_reason() {
             step(&mut plant);
             central.sync(&plant);
             for name in central.fleet.deployment_names() {
-                let standing = central.fleet.standing(&home(), name).expect("home exists");
+                let standing = central.view().standing(name);
                 let why = asked(&central.fleet, name.as_str(), plant.now.wall);
                 assert!(standing.is_at_rest() || !why.is_empty(), "{story}: {standing}");
             }

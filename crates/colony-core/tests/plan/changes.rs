@@ -35,14 +35,13 @@ fn packages_are_pulled_where_they_are_new() {
     let pulls = |version: &str, settings: &str| {
         let plan = world.plan(&app(version, settings));
         let text = |it: &colony_core::plan::PlanPull| {
-            let nodes: Vec<String> = it.targets.iter().map(|it| it.1.to_string()).collect();
-            format!("{} on {}", it.package, nodes.join(" "))
+            format!("{} on {}", it.package, it.targets.join(" "))
         };
         plan.pulls.iter().map(text).collect::<Vec<_>>().join(", ")
     };
     assert_eq!(pulls("1.0.0", "replicas: 1"), "");
-    assert_eq!(pulls("1.0.0", "replicas: 2"), "oci://registry.test/hello:1.0.0 on b");
-    assert_eq!(pulls("2.0.0", "replicas: 2"), "oci://registry.test/hello:2.0.0 on a b");
+    assert_eq!(pulls("1.0.0", "replicas: 2"), "oci://registry.test/hello:1.0.0 on home/b");
+    assert_eq!(pulls("2.0.0", "replicas: 2"), "oci://registry.test/hello:2.0.0 on home/a home/b");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use colony_core::fleet::Fleet;
 use colony_core::id::{BlobId, DeploymentName, NodeName, SiteName};
 use colony_core::plan::{
-    Later, NextFile, Plan, PlanAction, PlanTarget, Request, SiteSnapshot, Snapshot, plan,
+    NextFile, Plan, PlanAction, PlanTarget, Request, SiteSnapshot, Snapshot, plan,
 };
 use colony_core::site::SiteSettings;
 use colony_core::time::Wall;
@@ -133,7 +133,7 @@ impl World {
         let deployment = self.plant.site.deployment(&deployment_id("hello")).expect("it is there");
         let removed: BTreeSet<&NodeName> = named(plan, is_removal);
         let runs: BTreeSet<&NodeName> =
-            named(plan, |it| !is_removal(it) && it != PlanAction::Refused);
+            named(plan, |it| !is_removal(it) && it.action != PlanAction::Refused);
         let listed: BTreeSet<&NodeName> = named(plan, |it| !is_removal(it));
         let chosen: BTreeSet<&NodeName> = deployment.nodes().iter().collect();
         let waiting = |it: &&&NodeName| {
@@ -158,23 +158,23 @@ impl World {
     }
 }
 
-fn named(plan: &Plan, is: impl Fn(PlanAction) -> bool) -> BTreeSet<&NodeName> {
-    plan.targets.iter().filter(|it| is(it.action)).filter_map(|it| it.node.as_ref()).collect()
+fn named(plan: &Plan, is: impl Fn(&PlanTarget) -> bool) -> BTreeSet<&NodeName> {
+    plan.targets.iter().filter(|it| is(it)).filter_map(|it| it.node.as_ref()).collect()
 }
 
-fn is_removal(action: PlanAction) -> bool {
-    matches!(action, PlanAction::Remove | PlanAction::Deferred(Later::Remove))
+fn is_removal(target: &PlanTarget) -> bool {
+    target.end() == PlanAction::Remove
 }
 
 /// `a create 1, b refused 1 (would fit but is cordoned)`
 pub(crate) fn texts(targets: &[PlanTarget]) -> String {
     let text = |it: &PlanTarget| {
         let node = it.node.as_ref().map_or("*".to_owned(), ToString::to_string);
-        let action = format!("{:?}", it.action).to_lowercase().replace(['(', ')'], " ");
+        let later = it.later.map(|it| format!(" {}", it.name())).unwrap_or_default();
         let version = |it: &Option<String>| it.as_deref().unwrap_or("-").replace(".0.0", "");
         let (from, to) = (version(&it.from_version), version(&it.to_version));
         let reason = it.reason.as_ref().map(|it| format!(" ({it})")).unwrap_or_default();
-        format!("{node} {} {from}>{to}{reason}", action.trim())
+        format!("{node} {}{later} {from}>{to}{reason}", it.action.name())
     };
     targets.iter().map(text).collect::<Vec<_>>().join(", ")
 }

@@ -5,8 +5,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::{folder_sync, io};
 use crate::Error;
@@ -25,22 +26,18 @@ pub(crate) struct Holder(PathBuf);
 
 impl Holder {
     pub(crate) fn new(below: &Path) -> Holder {
-        holders().push(below.to_owned());
+        HOLDERS.lock().push(below.to_owned());
         Holder(below.to_owned())
     }
 }
 
 impl Drop for Holder {
     fn drop(&mut self) {
-        let mut all = holders();
+        let mut all = HOLDERS.lock();
         if let Some(at) = all.iter().position(|it| *it == self.0) {
             all.swap_remove(at);
         }
     }
-}
-
-fn holders() -> MutexGuard<'static, Vec<PathBuf>> {
-    HOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whoever creates the file holds it.
@@ -114,7 +111,7 @@ fn remove_stale(lock: &Path, tries: usize) -> Result<(), Error> {
     let Some(first) = file_of(lock) else { return Ok(()) };
     for _ in 0..tries {
         std::thread::sleep(PAUSE);
-        let ours = holders().iter().any(|it| lock.starts_with(it));
+        let ours = HOLDERS.lock().iter().any(|it| lock.starts_with(it));
         if ours || file_of(lock) != Some(first) {
             return Ok(());
         }

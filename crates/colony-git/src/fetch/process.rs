@@ -8,12 +8,13 @@ use std::io::{self, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use gix::bstr::ByteSlice;
 use gix::protocol::transport::Protocol;
 use gix::protocol::transport::client::git::ConnectMode;
 use gix::protocol::transport::client::git::blocking_io::Connection;
+use parking_lot::Mutex;
 
 use crate::error::Error;
 use crate::git;
@@ -76,7 +77,7 @@ pub(super) fn start(
     let pipes = (child.stdout.take(), child.stdin.take());
     let child = Arc::new(Mutex::new(child));
     let watched = Arc::clone(&child);
-    let running = Running { child, _watchdog: meter.watch(move || git::end(&mut lock(&watched))) };
+    let running = Running { child, _watchdog: meter.watch(move || git::end(&mut watched.lock())) };
     let (Some(stdout), Some(stdin)) = pipes else {
         return Err(io::Error::other("the program has no pipes"));
     };
@@ -90,12 +91,8 @@ pub(super) fn start(
 
 impl Drop for Running {
     fn drop(&mut self) {
-        git::end(&mut lock(&self.child));
+        git::end(&mut self.child.lock());
     }
-}
-
-fn lock(child: &Mutex<Child>) -> std::sync::MutexGuard<'_, Child> {
-    child.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -124,7 +121,7 @@ mod tests {
         let (line, running) = start(command, "/x", &Meter::new(limits)).expect("it starts");
         let mut text = Vec::new();
         line.into_inner().0.read_to_end(&mut text).expect_err("the time is over");
-        assert!(lock(&running.child).try_wait().expect("a child").is_some(), "it was ended");
+        assert!(running.child.lock().try_wait().expect("a child").is_some(), "it was ended");
     }
 
     #[track_caller]

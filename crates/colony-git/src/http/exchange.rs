@@ -4,8 +4,9 @@
 //! sent when the first of the two is read.
 
 use std::io::{self, Cursor, Read, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use reqwest::blocking::{RequestBuilder, Response};
 
 use super::problem;
@@ -29,7 +30,7 @@ impl Exchange {
         let answer = answer.map_err(|it| problem::error(&it)).and_then(problem::judged);
         if let (Ok(it), Some(tail)) = (&answer, &self.tail) {
             // The same as before if nobody redirected.
-            *lock(&self.moved) = it.url().as_str().strip_suffix(tail.as_str()).map(str::to_owned);
+            *self.moved.lock() = it.url().as_str().strip_suffix(tail.as_str()).map(str::to_owned);
         }
         if let Err(error) = &answer {
             self.failure.note(error);
@@ -75,7 +76,7 @@ pub(crate) struct Headers {
 impl Read for Headers {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         if self.text.is_none() {
-            self.text = Some(Cursor::new(lock(&self.exchange).headers()?));
+            self.text = Some(Cursor::new(self.exchange.lock().headers()?));
         }
         self.text.as_mut().map_or(Ok(0), |it| it.read(buf))
     }
@@ -91,7 +92,7 @@ pub(crate) struct Body {
 impl Read for Body {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         if self.response.is_none() {
-            self.response = Some(lock(&self.exchange).response()?);
+            self.response = Some(self.exchange.lock().response()?);
         }
         let meter = &self.meter;
         self.response.as_mut().map_or(Ok(0), |it| meter.read(it, buf))
@@ -116,7 +117,7 @@ pub(crate) struct PostBody(pub(super) Arc<Mutex<Exchange>>);
 
 impl Write for PostBody {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        lock(&self.0).body.extend(bytes);
+        self.0.lock().body.extend(bytes);
         Ok(bytes.len())
     }
 
@@ -132,15 +133,11 @@ pub(crate) struct Failure(Arc<Mutex<Option<(String, bool)>>>);
 impl Failure {
     /// The problem, and whether we were not let in.
     pub(crate) fn take(&self) -> Option<(String, bool)> {
-        lock(&self.0).take()
+        self.0.lock().take()
     }
 
     fn note(&self, error: &io::Error) {
         let refused = error.kind() == io::ErrorKind::PermissionDenied;
-        *lock(&self.0) = Some((error.to_string(), refused));
+        *self.0.lock() = Some((error.to_string(), refused));
     }
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,10 +8,11 @@
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use gix::ThreadSafeRepository;
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use super::second::{self, Request};
@@ -58,13 +59,13 @@ impl Kept {
         let (kept, question) = (Arc::clone(self), body.clone());
         let made = tokio::task::spawn_blocking(move || kept.make(&question)).await.ok()??;
         if is_fetch {
-            lock(&self.answers).put(body.clone(), made.clone());
+            self.answers.lock().put(body.clone(), made.clone());
         }
         Some(made)
     }
 
     fn known(&self, body: &Bytes) -> Option<Bytes> {
-        lock(&self.answers).get(body)
+        self.answers.lock().get(body)
     }
 
     fn make(&self, body: &[u8]) -> Option<Bytes> {
@@ -72,7 +73,7 @@ impl Kept {
         match self.work_out(&request) {
             Ok(made) => made.map(Bytes::from),
             Err(error) => {
-                lock(&self.repo).take();
+                self.repo.lock().take();
                 tracing::debug!("git answers what could not be answered in the process: {error}");
                 None
             }
@@ -84,7 +85,7 @@ impl Kept {
     }
 
     fn open(&self) -> Result<ThreadSafeRepository, Error> {
-        let mut held = lock(&self.repo);
+        let mut held = self.repo.lock();
         if let Some(repo) = &*held {
             return Ok(repo.clone());
         }
@@ -114,10 +115,6 @@ impl Answers {
             self.0.pop_front();
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

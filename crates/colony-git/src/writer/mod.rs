@@ -15,10 +15,10 @@ mod stage;
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use colony_core::id::{BlobId, GitRevision};
 use gix::{ObjectId, Repository};
+use parking_lot::Mutex;
 
 pub use batch::{Batch, Commit, Conflict, Edit, Written};
 pub use diff::unified_diff;
@@ -82,7 +82,7 @@ impl Deployments {
 
     /// Learns where the branch stands; asks the remote if there is one.
     pub fn refresh(&self) -> Result<Option<GitRevision>, Error> {
-        let _writing = self.writing();
+        let _writing = self.writing.lock();
         let head = match &self.place {
             Place::Here(hosted) => hosted.head()?,
             Place::There(cache) => cache.fetch()?,
@@ -146,7 +146,7 @@ impl Deployments {
     /// returns, the commit is durable on the branch, here or at the remote.
     pub fn write(&self, batch: &Batch) -> Result<Written, Error> {
         Edit::check_all(&batch.edits)?;
-        let _writing = self.writing();
+        let _writing = self.writing.lock();
         match &self.place {
             Place::Here(hosted) => hosted.write(batch),
             Place::There(cache) => cache.checked(push::write(cache, batch)),
@@ -229,10 +229,6 @@ impl Deployments {
             Place::Here(_) => result,
             Place::There(cache) => cache.checked(result),
         }
-    }
-
-    fn writing(&self) -> MutexGuard<'_, ()> {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

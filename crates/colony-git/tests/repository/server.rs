@@ -136,7 +136,10 @@ async fn answer(app: &App, request: Request<Incoming>) -> Answer {
         let body = app.git.advertise(service, protocol.as_deref()).await.expect("served");
         return plain(StatusCode::OK, service.advertisement_type(), body.into());
     }
-    assert_eq!(header("content-type").as_deref(), Some(service.request_type()));
+    assert_eq!(
+        header("content-type").as_deref(),
+        Some(&*format!("application/x-{}-request", service.name()))
+    );
     let body = request.into_body().collect().await.expect("a body").to_bytes();
     let body = match packed {
         Some(_) => serve::gunzip(&body, BODY_LIMIT).expect("gzip"),

@@ -1,8 +1,9 @@
 //! Who has to look again after a step, and what can be asked without waiting.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 
 use colony_core::event::Seq;
@@ -53,7 +54,7 @@ impl Wakes {
 
     /// The site was put together again: anything may differ.
     pub(super) fn reset(&self, site: &Site, now: Now) {
-        *lock(&self.roster) = Roster::of(site, now);
+        *self.roster.lock() = Roster::of(site, now);
         self.head.send_replace(site.log().next);
         self.all_nodes();
     }
@@ -69,38 +70,38 @@ impl Wakes {
         let next = site.log().next;
         self.head.send_if_modified(|it| std::mem::replace(it, next) != next);
         if !changed.is_empty() {
-            lock(&self.changed).add(changed);
+            self.changed.lock().add(changed);
             self.events.wake();
         }
     }
 
     /// What has changed since this was last asked.
     pub(crate) fn take_changed(&self) -> Changed {
-        std::mem::take(&mut lock(&self.changed))
+        std::mem::take(&mut self.changed.lock())
     }
 
     /// The nodes whose manifest has another version, or that are gone.
     fn moved(&self, site: &Site, changed: &Changed, now: Now) -> Vec<NodeName> {
-        let mut roster = lock(&self.roster);
+        let mut roster = self.roster.lock();
         roster.seeded = roster.seeded || is_seeded(site, now);
         changed.nodes().iter().filter(|it| roster.follow(site, it)).cloned().collect()
     }
 
     /// There is something new for a node that polls.
     pub(crate) fn node(&self, node: &NodeName) {
-        if let Some(poll) = lock(&self.polls).get(node) {
+        if let Some(poll) = self.polls.lock().get(node) {
             poll.notify_waiters();
         }
     }
 
     /// Ends every poll, because the role ends.
     pub(crate) fn all_nodes(&self) {
-        lock(&self.polls).values().for_each(|it| it.notify_waiters());
+        self.polls.lock().values().for_each(|it| it.notify_waiters());
     }
 
     /// Resolves when the node should be answered; counts from the first poll on.
     pub(crate) async fn node_changed(&self, node: &NodeName) {
-        let poll = Arc::clone(lock(&self.polls).entry(node.clone()).or_default());
+        let poll = Arc::clone(self.polls.lock().entry(node.clone()).or_default());
         poll.notified().await;
     }
 
@@ -109,11 +110,11 @@ impl Wakes {
     }
 
     pub(crate) fn is_seeded(&self) -> bool {
-        lock(&self.roster).seeded
+        self.roster.lock().seeded
     }
 
     pub(crate) fn has(&self, node: &NodeName) -> bool {
-        lock(&self.roster).nodes.contains(node)
+        self.roster.lock().nodes.contains(node)
     }
 }
 
@@ -140,9 +141,4 @@ fn is_seeded(site: &Site, now: Now) -> bool {
         || !why::site(site, now)
             .iter()
             .any(|it| matches!(it.cause, Cause::Site(SiteCause::SiteNotSeeded {})))
-}
-
-/// Nothing panics while one of these is held, so what is behind it is whole.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,12 +4,12 @@
 //! end every poll at once: the same one is repeated only after a while.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use colony_core::id::NodeName;
 use colony_core::time::Mono;
 use colony_wfm::Asks;
+use parking_lot::Mutex;
 
 const AGAIN: Duration = Duration::from_secs(8);
 
@@ -25,18 +25,18 @@ struct State {
 impl Asked {
     /// A request of the node came in.
     pub(super) fn arrived(&self, node: &NodeName) {
-        self.state().arrived.insert(node.clone());
+        self.0.lock().arrived.insert(node.clone());
     }
 
     /// Whether a request came in that was not counted yet: one that is held
     /// open proves nothing.
     pub(super) fn take_arrival(&self, node: &NodeName) -> bool {
-        self.state().arrived.remove(node)
+        self.0.lock().arrived.remove(node)
     }
 
     /// What of `asks` is to be sent with an answer at `now`.
     pub(super) fn due(&self, node: &NodeName, asks: Asks, now: Mono) -> Asks {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         if asks.is_empty() {
             state.last.remove(node);
             return asks;
@@ -47,10 +47,6 @@ impl Asked {
         }
         state.last.insert(node.clone(), (asks.clone(), now));
         asks
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

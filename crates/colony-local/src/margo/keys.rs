@@ -8,11 +8,11 @@
 //! from an orchestrator before this one) is known by its name until it renews.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use colony_core::id::NodeName;
 use colony_margo::Digest;
 use colony_store::{LocalStore, NodeIdentity};
+use parking_lot::Mutex;
 
 #[derive(Debug, Default)]
 pub(crate) struct Keys(Mutex<BTreeMap<NodeName, Kept>>);
@@ -39,16 +39,16 @@ impl Keys {
         match given.key.as_ref().and_then(digest) {
             Some(current) => {
                 let before = given.before.as_ref().and_then(digest);
-                self.kept().insert(node, Kept { current, before });
+                self.0.lock().insert(node, Kept { current, before });
             }
-            None => drop(self.kept().remove(&node)),
+            None => drop(self.0.lock().remove(&node)),
         }
     }
 
     /// Whether this is a key of the node. Once it shows the current one, the one
     /// before is over.
     pub(super) fn accepts(&self, node: &NodeName, shown: Option<Digest>) -> bool {
-        let mut kept = self.kept();
+        let mut kept = self.0.lock();
         let Some(known) = kept.get_mut(node) else { return true };
         if shown == Some(known.current) {
             known.before = None;
@@ -59,11 +59,7 @@ impl Keys {
 
     /// The key that stays good until the node has shown its next one.
     pub(super) fn stays(&self, node: &NodeName) -> Option<Digest> {
-        self.kept().get(node).map(|it| it.before.unwrap_or(it.current))
-    }
-
-    fn kept(&self) -> MutexGuard<'_, BTreeMap<NodeName, Kept>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().get(node).map(|it| it.before.unwrap_or(it.current))
     }
 }
 

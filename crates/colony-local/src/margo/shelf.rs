@@ -5,11 +5,11 @@
 //! says that it holds the one in force. Idle nodes cost nothing.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use colony_core::id::NodeName;
 use colony_core::site::NodeManifest;
 use colony_margo::{DeploymentId, Digest};
+use parking_lot::Mutex;
 
 /// The most manifests that are kept for one node.
 const KEPT: usize = 3;
@@ -27,13 +27,13 @@ struct Shown {
 impl Shelf {
     /// The ETag of this version, if it was computed before.
     pub(super) fn etag(&self, node: &NodeName, version: u64) -> Option<Digest> {
-        let known = self.shown().get(node)?.etag?;
+        let known = self.0.lock().get(node)?.etag?;
         (known.0 == version).then_some(known.1)
     }
 
     /// The node is about to be answered with this manifest.
     pub(super) fn show(&self, node: &NodeName, manifest: NodeManifest) {
-        let mut shown = self.shown();
+        let mut shown = self.0.lock();
         let shown = shown.entry(node.clone()).or_default();
         shown.etag = Some((manifest.version, manifest.etag));
         shown.manifests.retain(|it| it.version != manifest.version);
@@ -45,7 +45,7 @@ impl Shelf {
 
     /// The node holds the manifest in force with all its documents.
     pub(super) fn clear(&self, node: &NodeName, version: u64, etag: Digest) {
-        let mut shown = self.shown();
+        let mut shown = self.0.lock();
         let shown = shown.entry(node.clone()).or_default();
         *shown = Shown { etag: Some((version, etag)), manifests: VecDeque::new() };
     }
@@ -56,17 +56,13 @@ impl Shelf {
         id: &DeploymentId,
         digest: &Digest,
     ) -> Option<Vec<u8>> {
-        let shown = self.shown();
+        let shown = self.0.lock();
         shown.get(node)?.manifests.iter().find_map(|it| document(it, id, digest))
     }
 
     pub(super) fn bundle(&self, node: &NodeName, digest: &Digest) -> Option<Vec<u8>> {
-        let shown = self.shown();
+        let shown = self.0.lock();
         shown.get(node)?.manifests.iter().find_map(|it| bundle(it, digest))
-    }
-
-    fn shown(&self) -> MutexGuard<'_, BTreeMap<NodeName, Shown>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::connect_info::ConnectInfo;
 use axum::extract::{Path, State};
+use axum::routing::{MethodRouter, post};
 
 use colony_api::problem::Kind;
 use colony_api::request::{Hold, QuarantineRelease, Release, ReleaseWhat, Retry, Steer, Steering};
@@ -96,40 +97,16 @@ pub(super) async fn quarantine_release(
     desk.order(&caller, action, format!("{name} may try again what was refused")).await
 }
 
-pub(super) async fn deployment_promote(
-    State(desk): State<Desk>,
-    ConnectInfo(caller): ConnectInfo<Caller>,
-    Path(name): Path<String>,
-    Json(steer): Json<Steer>,
-) -> Answer {
-    desk.steer(&caller, &name, Steering::Promote, steer.note).await
-}
-
-pub(super) async fn deployment_pause(
-    State(desk): State<Desk>,
-    ConnectInfo(caller): ConnectInfo<Caller>,
-    Path(name): Path<String>,
-    Json(steer): Json<Steer>,
-) -> Answer {
-    desk.steer(&caller, &name, Steering::Pause, steer.note).await
-}
-
-pub(super) async fn deployment_resume(
-    State(desk): State<Desk>,
-    ConnectInfo(caller): ConnectInfo<Caller>,
-    Path(name): Path<String>,
-    Json(steer): Json<Steer>,
-) -> Answer {
-    desk.steer(&caller, &name, Steering::Resume, steer.note).await
-}
-
-pub(super) async fn deployment_abort(
-    State(desk): State<Desk>,
-    ConnectInfo(caller): ConnectInfo<Caller>,
-    Path(name): Path<String>,
-    Json(steer): Json<Steer>,
-) -> Answer {
-    desk.steer(&caller, &name, Steering::Abort, steer.note).await
+/// `POST /api/v1/deployments/{name}/{promote|pause|resume|abort}`
+pub(super) fn deployment_steer(what: Steering) -> MethodRouter<Desk> {
+    post(
+        async move |State(desk): State<Desk>,
+                    ConnectInfo(caller): ConnectInfo<Caller>,
+                    Path(name): Path<String>,
+                    Json(steer): Json<Steer>| {
+            desk.steer(&caller, &name, what, steer.note).await
+        },
+    )
 }
 
 /// `POST /api/v1/nodes/{site}/{node}/{cordon|uncordon|retire}`

@@ -10,10 +10,9 @@ use colony_core::id::NodeName;
 use colony_core::site::Site;
 use colony_core::time::Wall;
 use colony_margo::{DeploymentId, Problem};
-use colony_wfm::Refusal;
+use colony_wfm::{LogRequest, Refusal};
 
 use super::Desk;
-use crate::logs::{LogWish, Question};
 use crate::problem;
 
 const LINES: u32 = 200;
@@ -29,19 +28,16 @@ pub(super) async fn deployment_logs(
         Some(node) => desk.node_named(node)?,
         None => desk.only_node(&name, &deployment).await?,
     };
-    let question = Question {
+    let wish = LogRequest {
         id: uuid::Uuid::now_v7().to_string(),
-        node: node.clone(),
-        what: LogWish {
-            deployment,
-            previous: query.previous,
-            lines: query.lines.unwrap_or(LINES),
-            since_seconds: query.since_seconds,
-            service: query.service,
-            after: query.after,
-        },
+        deployment,
+        previous: query.previous,
+        lines: query.lines.unwrap_or(LINES),
+        since_seconds: query.since_seconds,
+        service: query.service,
+        after: query.after,
     };
-    let answer = desk.logs.ask(&desk.brain, question).await;
+    let answer = desk.logs.ask(&desk.brain, node.clone(), wish).await;
     let line = |colony_wfm::LogLine { service, time, text }| {
         let time = time.map(Wall);
         LogLine { service, time, text }

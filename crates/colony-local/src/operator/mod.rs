@@ -21,6 +21,7 @@ use tokio::net::UnixListener;
 use tokio_util::sync::CancellationToken;
 
 use colony_api::problem::Kind;
+use colony_api::request::Steering;
 use colony_api::server::routes as server_routes;
 use colony_store::LocalStore;
 use colony_wfm::Refusal;
@@ -34,6 +35,7 @@ use crate::server::{self, GRACE};
 use crate::uplink::About;
 use crate::vitals::Vitals;
 use caller::Caller;
+use command::deployment_steer;
 
 const BODY_LIMIT: usize = 64 * 1024;
 
@@ -85,10 +87,10 @@ fn router(desk: Desk) -> Router {
         .route("/deployments/{name}/hold", post(command::deployment_hold))
         .route("/deployments/{name}/release", post(command::deployment_release))
         .route("/deployments/{name}/retry", post(command::deployment_retry))
-        .route("/deployments/{name}/promote", post(command::deployment_promote))
-        .route("/deployments/{name}/pause", post(command::deployment_pause))
-        .route("/deployments/{name}/resume", post(command::deployment_resume))
-        .route("/deployments/{name}/abort", post(command::deployment_abort))
+        .route("/deployments/{name}/promote", deployment_steer(Steering::Promote))
+        .route("/deployments/{name}/pause", deployment_steer(Steering::Pause))
+        .route("/deployments/{name}/resume", deployment_steer(Steering::Resume))
+        .route("/deployments/{name}/abort", deployment_steer(Steering::Abort))
         .route("/deployments/{name}/quarantine/release", post(command::quarantine_release))
         .route("/events", get(event::event_list));
     Router::new()

@@ -12,11 +12,12 @@ use colony_api::site::{Hints, SiteLogRequest};
 use colony_core::id::GitRevision;
 use colony_core::site::{Command, Refused};
 use colony_task::Reconcile;
+use colony_wfm::LogRequest;
 
 use crate::brain::{Brain, Denied};
 use crate::central::Central;
 use crate::health::Health;
-use crate::logs::{LogWish, Logs, Question};
+use crate::logs::Logs;
 use crate::orders::Orders;
 use crate::uplink::heed;
 
@@ -120,9 +121,10 @@ async fn answer(brain: Brain, logs: Logs, central: Central, request: SiteLogRequ
     let Ok(deployment) = deployment.parse() else {
         return warn!(request = id, "a log request names no deployment");
     };
-    let what = LogWish { deployment, previous, lines, since_seconds, service, after };
-    let question = Question { id: id.clone(), node, what };
-    let answer = logs.ask(&brain, question).await;
+    let request_id = id.clone();
+    let wish =
+        LogRequest { id: request_id, deployment, previous, lines, since_seconds, service, after };
+    let answer = logs.ask(&brain, node, wish).await;
     let body = serde_json::to_vec(&answer).map(Bytes::from).unwrap_or_default();
     if let Err(error) = central.tell(Method::POST, &format!("/logs/{id}"), body).await {
         warn!(request = id, "could not send logs: {:#}", anyhow::Error::new(error));

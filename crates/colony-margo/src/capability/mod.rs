@@ -135,11 +135,6 @@ impl Capabilities {
         &self.properties.id
     }
 
-    /// Whether the device says that it hosts workloads.
-    pub fn is_hosting(&self) -> bool {
-        !self.properties.supported_deployment_types.is_empty()
-    }
-
     /// Whether the device takes profiles of this type.
     pub fn supports(&self, profile_type: &str) -> bool {
         self.properties.supported_deployment_types.iter().any(|it| it == profile_type)

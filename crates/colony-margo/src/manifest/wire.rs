@@ -26,7 +26,6 @@ pub(super) struct Wire {
 struct WireBundle {
     media_type: String,
     digest: String,
-    #[serde(default)]
     size_bytes: Option<u64>,
     url: String,
 }
@@ -36,7 +35,6 @@ struct WireBundle {
 struct WireDeployment {
     deployment_id: String,
     digest: String,
-    #[serde(default)]
     size_bytes: Option<u64>,
     url: String,
 }

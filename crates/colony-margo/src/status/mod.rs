@@ -114,13 +114,6 @@ impl std::fmt::Display for State {
 }
 
 impl StatusError {
-    /// A gateway does not know the child.
-    pub const UNKNOWN_CHILD: &'static str = "101";
-    /// A gateway cannot reach the child.
-    pub const CHILD_UNREACHABLE: &'static str = "102";
-    /// A gateway cannot choose a child itself.
-    pub const NO_AUTONOMOUS_PLACEMENT: &'static str = "103";
-
     fn is_empty(&self) -> bool {
         self.code.is_empty() && self.source.is_empty() && self.message.is_empty()
     }

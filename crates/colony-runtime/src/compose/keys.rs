@@ -114,22 +114,6 @@ fn unknown(name: &str, known: &[&str]) -> String {
     finding.map(|it| it.problem).unwrap_or_default()
 }
 
-/// The supported keys as `docs/compose.md` prints them.
-pub fn supported_markdown() -> String {
-    let head = "| key | takes |\n| --- | --- |\n".to_owned();
-    SUPPORTED
-        .iter()
-        .fold(head, |text, it| text + &format!("| `{}{}` | {} |\n", it.place, it.name, it.takes))
-}
-
-/// The refused keys as `docs/compose.md` prints them.
-pub fn refused_markdown() -> String {
-    let head = "| key | why | what would be right |\n| --- | --- | --- |\n".to_owned();
-    REFUSED.iter().fold(head, |text, it| {
-        text + &format!("| `{}{}` | {} | {} |\n", it.place, it.name, it.reason, it.instead)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,5 +135,21 @@ mod tests {
         once.sort();
         once.dedup();
         assert_eq!(once.len(), all.len());
+    }
+
+    /// The supported keys as `docs/compose.md` prints them.
+    fn supported_markdown() -> String {
+        let head = "| key | takes |\n| --- | --- |\n".to_owned();
+        SUPPORTED.iter().fold(head, |text, it| {
+            text + &format!("| `{}{}` | {} |\n", it.place, it.name, it.takes)
+        })
+    }
+
+    /// The refused keys as `docs/compose.md` prints them.
+    fn refused_markdown() -> String {
+        let head = "| key | why | what would be right |\n| --- | --- | --- |\n".to_owned();
+        REFUSED.iter().fold(head, |text, it| {
+            text + &format!("| `{}{}` | {} | {} |\n", it.place, it.name, it.reason, it.instead)
+        })
     }
 }

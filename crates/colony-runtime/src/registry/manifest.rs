@@ -7,9 +7,7 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Manifest {
-    #[serde(default)]
     pub(crate) artifact_type: Option<String>,
-    #[serde(default)]
     pub(crate) config: Option<Descriptor>,
     #[serde(default)]
     pub(crate) layers: Vec<Descriptor>,
@@ -24,7 +22,6 @@ pub(crate) struct Descriptor {
     pub(crate) media_type: String,
     pub(crate) digest: Digest,
     pub(crate) size: u64,
-    #[serde(default)]
     pub(crate) platform: Option<Platform>,
 }
 

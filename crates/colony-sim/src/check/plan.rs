@@ -12,7 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use colony_core::event::Body;
 use colony_core::fleet::SiteView;
 use colony_core::id::{DeploymentId, NodeName, SiteName};
-use colony_core::plan::{Later, NextFile, Plan, PlanAction, Request, SiteSnapshot, Snapshot, plan};
+use colony_core::plan::{
+    NextFile, Plan, PlanAction, PlanTarget, Request, SiteSnapshot, Snapshot, plan,
+};
 use colony_core::site::{Commit, Content, Site, Step};
 use colony_core::state::{Op, State};
 use colony_core::time::Wall;
@@ -90,8 +92,8 @@ fn differences(
     chosen: &BTreeSet<NodeName>,
     expected: &ExpectedPlan,
 ) -> Option<String> {
-    let nodes = |is: &dyn Fn(PlanAction) -> bool| -> BTreeSet<&NodeName> {
-        let targets = expected.plan.targets.iter().filter(|it| is(it.action));
+    let nodes = |is: &dyn Fn(&PlanTarget) -> bool| -> BTreeSet<&NodeName> {
+        let targets = expected.plan.targets.iter().filter(|it| is(it));
         targets.filter_map(|it| it.node.as_ref()).collect()
     };
     let removed = nodes(&is_removal);
@@ -100,7 +102,7 @@ fn differences(
         return Some(format!("{node} was chosen"));
     }
     let described = |it: &&&NodeName| core.member(it).is_some_and(|it| it.capabilities().is_some());
-    let runs = nodes(&|it| !is_removal(it) && it != PlanAction::Refused);
+    let runs = nodes(&|it| !is_removal(it) && it.action != PlanAction::Refused);
     if let Some(node) = runs.iter().filter(described).find(|it| !chosen.contains(**it)) {
         return Some(format!("{node} was not chosen"));
     }
@@ -111,13 +113,13 @@ fn differences(
         if leaves && !removed.contains(node) && *state != State::Failed(Op::Delete) {
             return Some(format!("{node} was removed"));
         }
-        let unchanged = nodes(&|it| it == PlanAction::Unchanged).contains(node);
+        let unchanged = nodes(&|it| it.action == PlanAction::Unchanged).contains(node);
         let again = now.is_some_and(|it| it.1 != *attempt);
         (unchanged && again && *state == State::Installed).then(|| format!("{node} was restarted"))
     };
     expected.placements.iter().find_map(left)
 }
 
-fn is_removal(action: PlanAction) -> bool {
-    matches!(action, PlanAction::Remove | PlanAction::Deferred(Later::Remove))
+fn is_removal(target: &PlanTarget) -> bool {
+    target.end() == PlanAction::Remove
 }

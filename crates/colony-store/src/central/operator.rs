@@ -18,7 +18,6 @@ pub struct OperatorToken {
     pub sites: Vec<String>,
     pub created: Wall,
     /// `None` until it is deleted.
-    #[serde(default)]
     pub expires: Option<Wall>,
 }
 

@@ -17,10 +17,8 @@ pub struct NodeIdentity {
     pub expires: Wall,
     pub retired: bool,
     /// The digest of its public key; `None` if it was given before keys were kept.
-    #[serde(default)]
     pub key: Option<String>,
     /// The key before a renewal with another one, good until that one is seen.
-    #[serde(default)]
     pub before: Option<String>,
     /// Keys of machines that had the name before, the newest last.
     #[serde(default)]

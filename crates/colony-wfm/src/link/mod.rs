@@ -9,23 +9,22 @@
 //! followed and proxies not used.
 
 mod connection;
-mod stream;
 pub(crate) mod url;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
+use parking_lot::Mutex;
 use rustls::ClientConfig;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use connection::{Connection, Failed};
-pub use stream::Streamed;
 use url::Base;
 
 const MAX_IDLE: usize = 2;
@@ -118,21 +117,6 @@ impl Link {
     ) -> Result<Answer, LinkError> {
         let request = self.request(method, path, headers, body)?;
         self.within(timeout, self.exchange(request, limit)).await
-    }
-
-    /// Sends a request and returns the answer when it begins. `idle` is how
-    /// long that may take, and each piece of the body after it.
-    pub async fn send_stream(
-        &self,
-        method: Method,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: Bytes,
-        idle: Duration,
-    ) -> Result<Streamed, LinkError> {
-        let request = self.request(method, path, headers, body)?;
-        let (connection, response) = self.within(idle, self.begin(request)).await?;
-        Ok(Streamed::new(self.clone(), connection, response, idle))
     }
 
     fn request(
@@ -231,11 +215,11 @@ impl Link {
 
 impl Shared {
     fn take(&self) -> Option<Connection> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
+        self.idle.lock().pop()
     }
 
     fn keep(&self, connection: Connection) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle.lock();
         idle.retain(|it| !it.is_closed());
         if idle.len() < MAX_IDLE && !connection.is_closed() {
             idle.push(connection);
@@ -243,6 +227,6 @@ impl Shared {
     }
 
     fn forget(&self) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.idle.lock().clear();
     }
 }

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use tokio_util::sync::CancellationToken;
 
-use colony_central::{Central, GitConfig, GitCredentials, Secret};
+use colony_central::{Central, GitConfig};
 
-use super::local::{fetch_limits, is_ssh};
+use super::local::{fetch_limits, git_auth};
 use super::{Flag, operator};
 use crate::config::{self, Config};
 use crate::{address, say};
@@ -122,10 +122,5 @@ fn settings(config: &Config) -> anyhow::Result<colony_central::Config> {
 fn git(config: &Config) -> anyhow::Result<Option<GitConfig>> {
     let Some(url) = config.get("git.url") else { return Ok(None) };
     let branch = config.get("git.branch").unwrap_or("main").to_owned();
-    let credentials = match (config.secret("git.token-file")?, is_ssh(url)) {
-        (Some(token), _) => GitCredentials::Token(Secret::new(token)),
-        (None, true) => GitCredentials::Ssh,
-        (None, false) => GitCredentials::None,
-    };
-    Ok(Some(GitConfig { branch, credentials, ..GitConfig::new(url) }))
+    Ok(Some(GitConfig { branch, auth: git_auth(config, url)?, ..GitConfig::new(url) }))
 }

@@ -99,16 +99,21 @@ pub(crate) fn fetch_limits(config: &Config) -> anyhow::Result<FetchLimits> {
 /// Only what is said here; else the central orchestrator says where Git is.
 fn git(config: &Config) -> anyhow::Result<Option<GitSource>> {
     let Some(url) = config.get("git.url") else { return Ok(None) };
-    let auth = match (config.secret("git.token-file")?, is_ssh(url)) {
-        (Some(token), _) => Auth::Token(Secret::new(token)),
-        (None, true) => Auth::Ssh,
-        (None, false) => Auth::None,
-    };
+    let auth = git_auth(config, url)?;
     let branch = config.get("git.branch").unwrap_or("main").to_owned();
     Ok(Some(GitSource { remote: Remote { url: url.to_owned(), auth }, branch }))
 }
 
+/// How to be let in at the repository, for either orchestrator.
+pub(super) fn git_auth(config: &Config, url: &str) -> anyhow::Result<Auth> {
+    Ok(match config.secret("git.token-file")? {
+        Some(token) => Auth::Token(Secret::new(token)),
+        None if is_ssh(url) => Auth::Ssh,
+        None => Auth::None,
+    })
+}
+
 /// `ssh://…` or `user@host:path`.
-pub(super) fn is_ssh(url: &str) -> bool {
+fn is_ssh(url: &str) -> bool {
     url.starts_with("ssh://") || (!url.contains("://") && url.contains('@') && url.contains(':'))
 }

@@ -2,11 +2,12 @@
 
 use colony_core::event::{HoldScope, Presence};
 use colony_core::fleet::{self, DeploymentView, Outcome, Share, SiteView, Target};
-use colony_core::id::{BlobId, DeploymentName, GitRevision, SiteName};
+use colony_core::id::{BlobId, DeploymentName, GitRevision, NodeName, SiteName};
 use colony_core::site::{Quarantine, deployment_path};
 use colony_core::time::{Spoken, Wall};
 use colony_margo::Digest;
 
+use super::node::last_heard;
 use super::{Context, failure, failure_clause, placement_failure, target_blob};
 use crate::request::ReleaseWhat;
 use crate::site::PullHealth;
@@ -103,8 +104,10 @@ impl DeploymentSiteBuilder<'_> {
             commit: runs.and_then(|it| brought_by(it, deployment, target)),
             attempt: it.attempt,
             presence: node.map_or(Presence::Offline, |it| it.presence),
-            last_heard: node.filter(|it| !it.is_online()).map(|it| it.since),
-            deferred: deferred.then(|| self.deferred(node)),
+            last_heard: node
+                .filter(|it| !it.is_online())
+                .and_then(|_| self.last_heard(&it.id.node)),
+            deferred: deferred.then(|| self.deferred(&it.id.node, node)),
             failure: placement_failure(it),
             progress: self.pull(it).map(|it| it.to_string()),
             flagged: it.flagged.as_ref().map(ToString::to_string),
@@ -121,8 +124,12 @@ impl DeploymentSiteBuilder<'_> {
         node.progress.iter().find(|it| it.deployment == placement.id.deployment).cloned()
     }
 
-    fn deferred(&self, node: Option<&fleet::NodeView>) -> Deferred {
-        let since = node.map(|it| it.since);
+    fn last_heard(&self, node: &NodeName) -> Option<Wall> {
+        last_heard(self.site, self.view, node, self.context)
+    }
+
+    fn deferred(&self, name: &NodeName, node: Option<&fleet::NodeView>) -> Deferred {
+        let since = node.map(|it| self.last_heard(name).unwrap_or(it.since));
         let reason = match node.map(|it| it.presence) {
             None => "the node is gone".to_owned(),
             Some(Presence::Joined) => "not heard yet".to_owned(),

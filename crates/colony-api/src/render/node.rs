@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use colony_core::fleet::{self, Fleet, SiteView};
 use colony_core::id::{NodeName, SiteName};
-use colony_core::why::AnswerKey;
+use colony_core::time::Wall;
+use colony_core::why::{AnswerKey, Cause, NodeCause, Why};
 use colony_margo::Problem;
 
 use super::{Context, Page, unknown_node, unknown_site};
@@ -55,8 +56,6 @@ fn build(
     let report = (context.report)(site);
     let of_node = |it: &&NodeHealth| it.name == *name;
     let health = report.as_ref().and_then(|it| it.1.nodes.iter().find(of_node));
-    let age = health.and_then(|it| it.last_heard_ms_ago).map(Duration::from_millis);
-    let heard = report.as_ref().zip(age).map(|(it, ago)| it.0.before(ago));
     let silent = view.silent_since(context.now);
     // What a node said of a moment is void once it is not heard any more.
     let current = health.filter(|_| node.is_online() && silent.is_none());
@@ -67,7 +66,7 @@ fn build(
         presence: node.presence,
         since: node.since,
         silent_since: silent,
-        last_heard: heard,
+        last_heard: last_heard(site, view, name, context),
         cordoned: node.cordoned,
         ready: current.and_then(|it| it.ready),
         reasons: match answers {
@@ -80,6 +79,27 @@ fn build(
         capabilities: node.capabilities.as_ref().and_then(|it| serde_json::to_value(it).ok()),
         placements: placements(view, name, context),
     }
+}
+
+/// When a node was heard last: as the site's answer says, or else its last report.
+pub(super) fn last_heard(
+    site: &SiteName,
+    view: &SiteView,
+    name: &NodeName,
+    context: &Context<'_>,
+) -> Option<Wall> {
+    let answers = view.answers_about(&AnswerKey::Node(name.clone())).iter();
+    let said = answers.flat_map(Why::causes).find_map(|it| match it {
+        Cause::Node(
+            NodeCause::NodeOffline { last_heard, .. } | NodeCause::NodeSuspect { last_heard, .. },
+        ) => Some(*last_heard),
+        _ => None,
+    });
+    said.or_else(|| {
+        let (at, report) = (context.report)(site)?;
+        let health = report.nodes.iter().find(|it| it.name == *name)?;
+        Some(at.before(Duration::from_millis(health.last_heard_ms_ago?)))
+    })
 }
 
 /// Whether a node comes behind `<site>/<node>`, site by site.

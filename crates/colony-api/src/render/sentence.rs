@@ -78,7 +78,9 @@ fn deferred(view: &DeploymentView) -> String {
     });
     let sites = view.sites.iter().filter(|it| it.placements.is_empty() && it.status != "GONE");
     let sites = sites.map(|it| format!("site {} ({})", it.site, it.status));
-    short(nodes.chain(sites).collect())
+    let silent = view.sites.iter().filter(|it| it.silent_since.is_some());
+    let silent = silent.map(|it| format!("site {} is silent", it.site));
+    short(nodes.chain(sites).chain(silent).collect())
 }
 
 fn failed(view: &DeploymentView) -> String {

@@ -45,7 +45,7 @@ pub fn why_deployment(
 pub fn why_site(fleet: &Fleet, site: &SiteName, context: &Context<'_>) -> Result<WhyView, Problem> {
     let view = fleet.site(site).ok_or_else(|| unknown_site(fleet, context.sees, site))?;
     let reasons = site_reasons(fleet, site, context);
-    let summary = site_summary(view, reasons.len());
+    let summary = site_summary(view, reasons.len(), context);
     Ok(WhyView { subject: site.to_string(), summary, reasons })
 }
 
@@ -63,7 +63,10 @@ pub fn why_fleet(fleet: &Fleet, context: &Context<'_>) -> WhyView {
         0 => format!("{all}: everything is as it should be"),
         _ => format!("{all}: {}", counted(reasons.len())),
     };
-    WhyView { subject: "fleet".to_owned(), summary, reasons }
+    let mut parts = vec![summary];
+    parts.extend(context.git_problem.map(|it| format!("changes cannot be written to Git: {it}")));
+    parts.extend(context.strays.iter().map(|it| format!("no site reads {it}")));
+    WhyView { subject: "fleet".to_owned(), summary: parts.join("; "), reasons }
 }
 
 fn site_reasons(fleet: &Fleet, site: &SiteName, context: &Context<'_>) -> Vec<ReasonView> {
@@ -71,8 +74,14 @@ fn site_reasons(fleet: &Fleet, site: &SiteName, context: &Context<'_>) -> Vec<Re
     whys.iter().map(|it| reason(site, it, context)).collect()
 }
 
-fn site_summary(view: &SiteView, reasons: usize) -> String {
-    let online = view.nodes.values().filter(|it| it.is_online()).count();
+fn site_summary(view: &SiteView, reasons: usize, context: &Context<'_>) -> String {
+    let nodes = match view.silent_since(context.now) {
+        Some(_) => format!("{} nodes, not heard through their site", view.nodes.len()),
+        None => {
+            let online = view.nodes.values().filter(|it| it.is_online()).count();
+            format!("{online} of {} nodes online", view.nodes.len())
+        }
+    };
     let state = match reasons {
         0 => "as it should be".to_owned(),
         many => counted(many),
@@ -81,7 +90,7 @@ fn site_summary(view: &SiteView, reasons: usize) -> String {
         1 => "1 deployment".to_owned(),
         many => format!("{many} deployments"),
     };
-    format!("{state}; {online} of {} nodes online; {deployments}", view.nodes.len())
+    format!("{state}; {nodes}; {deployments}")
 }
 
 fn counted(reasons: usize) -> String {

@@ -9,7 +9,7 @@ use crate::fleet::{Fleet, SiteView, Target};
 use crate::id::{DeploymentName, SiteName};
 use crate::site::deployment_path;
 use crate::time::Wall;
-use crate::why::{AnswerKey, Cause, CentralCause, Subject, Why};
+use crate::why::{AnswerKey, Cause, CentralCause, NodeCause, Subject, Why};
 
 impl Fleet {
     /// Everything that stands between a deployment and its end at `site`,
@@ -31,9 +31,8 @@ impl Fleet {
         if whys.is_empty() {
             whys.extend(view.unexplained(site, name));
         }
-        if !whys.is_empty() {
-            whys.splice(0..0, view.why_silent(site, now));
-        }
+        // What is shown of a silent site is as old as its last word.
+        whys.splice(0..0, view.why_silent(site, now));
         Some(whys)
     }
 
@@ -48,7 +47,7 @@ impl Fleet {
         whys.extend(nodes.flat_map(|it| view.answers_about(it)).cloned());
         for name in view.deployment_names() {
             let own = view.before_site(site, name, git).filter_map(|it| about(name, it));
-            let unknown = |it: &Why| !whys.iter().any(|known| known.cause == it.cause);
+            let unknown = |it: &Why| !whys.iter().any(|known| known.covers(it));
             let rest = view
                 .answers_of(name)
                 .cloned()
@@ -57,6 +56,25 @@ impl Fleet {
             whys.extend(new);
         }
         Some(whys)
+    }
+}
+
+impl Why {
+    /// Says of a whole site or node what `other` would repeat for each deployment.
+    fn covers(&self, other: &Why) -> bool {
+        let whole = matches!(self.subject, Subject::Site { .. } | Subject::Node { .. });
+        whole && (self.cause == other.cause || self.is_absence_behind(other))
+    }
+
+    /// What was last heard of a placement is as old as its node's last word.
+    fn is_absence_behind(&self, other: &Why) -> bool {
+        match (&self.cause, &other.cause) {
+            (
+                Cause::Node(NodeCause::NodeOffline { node, .. }),
+                Cause::Node(NodeCause::Stale { node: stale, .. }),
+            ) => node == stale,
+            _ => false,
+        }
     }
 }
 

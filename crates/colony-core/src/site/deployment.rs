@@ -80,10 +80,11 @@ pub struct RolledBack {
 impl RolledBack {
     /// Whether it is still the last word when Git goes from `before` to `next`:
     /// the revert of the bad revision is the end of a rollback, anything else
-    /// is a new beginning.
+    /// is a new beginning, other settings of what was gone back to included.
     pub(crate) fn survives(&self, before: &Revision, next: &Revision) -> bool {
-        let reverted = self.good.as_ref().is_some_and(|it| it.workload == next.workload);
-        before.workload == next.workload || reverted
+        let back_to = [Some(&self.bad), self.good.as_ref()];
+        let follows = back_to.into_iter().flatten().any(|it| it.workload == next.workload);
+        before == next || (before.workload == self.bad.workload && follows)
     }
 }
 
@@ -202,7 +203,8 @@ impl Deployment {
 
     /// Forgets documents that neither this nor a placement in `used` refers to.
     pub(super) fn forget_documents(&mut self, used: &BTreeSet<BlobId>) {
-        let own = [Some(&self.wanted), self.good.as_ref(), self.good_before.as_ref()];
+        let left = self.rolled_back.as_ref().map(|it| &it.bad);
+        let own = [Some(&self.wanted), self.good.as_ref(), self.good_before.as_ref(), left];
         let own: BTreeSet<BlobId> = own.into_iter().flatten().map(|it| it.blob.clone()).collect();
         self.documents.retain(|blob, _| own.contains(blob) || used.contains(blob));
     }

@@ -1,5 +1,6 @@
 //! Why a deployment is not, or not everywhere, what Git says.
 
+use crate::attempt::Revision;
 use crate::document::Target;
 use crate::event::HoldScope;
 use crate::id::{DeploymentId, DeploymentName, PlacementId};
@@ -47,7 +48,9 @@ fn known(site: &Site, deployment: &Deployment, now: Now) -> Vec<Why> {
 fn answer(deployment: &Deployment, cause: Cause) -> Option<Why> {
     let subject = Subject::Deployment { deployment: deployment.name.clone() };
     let why = Why::new(subject, vec![cause], "it is placed")?;
-    let since = why.since.or_else(|| Some(deployment.since()));
+    // Nodes come and go, and replicas change, without a new revision.
+    let is_open = !matches!(why.cause, Cause::Fit(FitCause::TooFewFit { .. }));
+    let since = why.since.or_else(|| is_open.then(|| deployment.since()));
     Some(Why { since, ..why })
 }
 
@@ -59,8 +62,10 @@ fn own_causes(site: &Site, deployment: &Deployment) -> Vec<Cause> {
     }
     let held = site.held_removal().is_some_and(|it| it.deployments.contains(&deployment.id));
     causes.extend(super::site::removals(site).filter(|_| held));
-    let quarantine = deployment.quarantine().get(&deployment.wanted().workload);
-    causes.extend(quarantine.map(|it| bad::quarantined(deployment, it)));
+    let quarantine = |it: &Revision| deployment.quarantine().get(&it.workload);
+    let left = deployment.rolled_back().and_then(|it| quarantine(&it.bad));
+    let refused = quarantine(deployment.wanted()).or(left);
+    causes.extend(refused.map(|it| bad::quarantined(deployment, it)));
     causes.extend(stopped(deployment));
     causes.extend(hold(site, deployment));
     causes.extend(unplaced(site, deployment));

@@ -84,6 +84,9 @@ impl<'a> Case<'a> {
         let mut causes = self.refusals(self.outlook.trigger);
         if !self.placement.is_staged() {
             causes.push(self.in_progress());
+            let before = self.placement.failure.clone().filter(|_| !self.outlook.back);
+            causes
+                .extend(before.map(|failure| Cause::Attempt(AttemptCause::LastError { failure })));
         }
         causes.extend(self.running_lost());
         causes.extend(self.suspect());

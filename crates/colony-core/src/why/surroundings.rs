@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::id::NodeName;
 use crate::site::Site;
 use crate::time::Wall;
-use crate::why::{AttemptCause, Cause, NodeCause, SiteCause, Subject, Why};
+use crate::why::{AttemptCause, Cause, FitCause, Misfit, NodeCause, SiteCause, Subject, Why};
 
 /// The outside of a site, as last seen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,29 +40,43 @@ impl Surroundings {
     /// The answer for a node, together with what the node says of itself.
     pub(super) fn node(&self, node: &NodeName, known: Option<Why>) -> Option<Why> {
         let Some(own) = self.not_ready(node) else { return known };
-        match known {
-            Some(mut why) => {
-                why.also.push(own);
-                Some(why)
-            }
-            None => {
-                let subject = Subject::Node { node: node.clone() };
-                Why::new(subject, vec![own], "it starts what it is given when that is over")
-            }
-        }
+        // A node that cannot work tells why it lacks the rest.
+        let others = known.into_iter().flat_map(|it| std::iter::once(it.cause).chain(it.also));
+        let subject = Subject::Node { node: node.clone() };
+        let causes = std::iter::once(own).chain(others).collect();
+        Why::new(subject, causes, "it starts what it is given when that is over")
     }
 
-    /// An attempt under way, or a failure, may lie in what its node reports.
+    /// What a deployment waits for may lie in what its node reports: then an
+    /// attempt under way waits for the node, and the rest names it as well.
     pub(super) fn placement(&self, why: &mut Why) {
-        let Subject::Placement { nodes, .. } = &why.subject else { return };
-        let waits = matches!(
-            why.cause,
-            Cause::Attempt(AttemptCause::InProgress { .. })
-                | Cause::Attempt(AttemptCause::Backoff { .. })
-        );
-        let unready: Vec<Cause> = nodes.iter().filter_map(|it| self.not_ready(it)).collect();
-        if waits {
-            why.also.extend(unready);
+        let unready = |nodes: &[NodeName]| -> Vec<Cause> {
+            nodes.iter().filter_map(|it| self.not_ready(it)).collect()
+        };
+        match (&why.subject, &why.cause) {
+            (Subject::Placement { nodes, .. }, Cause::Attempt(AttemptCause::InProgress { .. })) => {
+                let since = why.since;
+                let (subject, mut causes) = (why.subject.clone(), unready(nodes));
+                if causes.is_empty() {
+                    return;
+                }
+                causes.extend(why.causes().cloned());
+                if let Some(found) = Why::new(subject, causes, "the attempt goes on") {
+                    *why = Why { since, ..found };
+                }
+            }
+            (Subject::Placement { nodes, .. }, Cause::Attempt(AttemptCause::Backoff { .. })) => {
+                why.also.extend(unready(nodes));
+            }
+            (
+                Subject::Deployment { .. },
+                Cause::Fit(FitCause::NothingFits { unfit } | FitCause::TooFewFit { unfit, .. }),
+            ) => {
+                let mute = unfit.iter().filter(|it| it.misfit == Misfit::NoCapabilities);
+                let found: Vec<Cause> = mute.flat_map(|it| unready(&it.nodes)).collect();
+                why.also.extend(found);
+            }
+            _ => {}
         }
     }
 

@@ -3,8 +3,8 @@
 
 use colony_core::fleet::{AnswersTaken, Fleet};
 use colony_core::id::SiteName;
-use colony_core::why::{self, AnswerKey, AnswerOutbox, AnswerUpdate, Surroundings, Why};
-use colony_testkit::{Plant, blob, commit_id, projection_difference};
+use colony_core::why::{self, AnswerKey, AnswerOutbox, AnswerUpdate, Subject, Surroundings, Why};
+use colony_testkit::{App, Plant, blob, commit_id, projection_difference};
 
 /// A central orchestrator that has all events and answers of the plant.
 #[track_caller]
@@ -81,4 +81,33 @@ pub(crate) fn check_answer(plant: &Plant, key: AnswerKey, own: &[Why]) {
     assert_eq!(view.answers_about(&key), own, "asked at the central orchestrator");
     let whole = fleet.why_site(&home(plant), None, plant.now.wall).expect("the site is there");
     assert!(own.iter().all(|it| whole.contains(it)), "{own:?} is not in {whole:?}");
+}
+
+#[test]
+fn equal_causes_of_two_deployments_are_both_shown() {
+    let mut plant = super::installed("a");
+    for name in ["hello", "pump"] {
+        plant.deploy(&App::new(name, "1.0.0").with("replicas: 2"));
+    }
+    plant.converge();
+    check(&plant, "hello too-few-fit, pump too-few-fit");
+}
+
+#[test]
+fn absence_of_a_node_is_shown_once() {
+    let mut plant = super::installed("a");
+    plant.silence("a");
+    plant.pass(60);
+    check(&plant, "node-offline");
+}
+
+/// Compares everything that is shown of the plant's site.
+#[track_caller]
+fn check(plant: &Plant, expected: &str) {
+    let whys = central(plant).why_site(&home(plant), None, plant.now.wall).expect("it is there");
+    let shown = whys.iter().map(|it| match &it.subject {
+        Subject::Deployment { deployment } => format!("{deployment} {}", it.cause.name()),
+        _ => it.cause.name().to_owned(),
+    });
+    assert_eq!(shown.collect::<Vec<_>>().join(", "), expected);
 }

@@ -185,3 +185,30 @@ fn rollout_is_stopped_though_the_failure_is_another_one() {
     plant.pass(60);
     assert_snapshot!(on(&plant, "a"), @"hello on a failed to update to 2.0.0 (FAILED for 60 s): the rollout of 2.0.0 stopped 60 s ago on node a: the health check does not pass (unhealthy in web: it went wrong). Next: nothing more is started until it is retried or another version is deployed. To do (operator): look at the container's logs; then retry it, or deploy another version.");
 }
+
+#[test]
+fn version_that_was_rolled_back_is_named_after_git_was_reverted() {
+    let mut plant = reverted();
+    assert_snapshot!(hello_whole(&plant), @"hello: 2.0.0 was quarantined at this site 0 s ago: on node a, the image or archive does not exist (image-missing in web: it went wrong). Next: 1.0.0 stays until another version is committed or 2.0.0 is released. To do (operator): deploy a corrected version, or release 2.0.0.");
+    plant.deploy(&hello("3.0.0"));
+    plant.converge();
+    assert_eq!(hello_whole(&plant), "");
+}
+
+#[test]
+fn other_settings_of_what_was_gone_back_to_end_the_rollback() {
+    let mut plant = reverted();
+    plant.deploy(&hello("1.0.0").with("soak: 10s"));
+    assert_eq!(hello_whole(&plant), "");
+}
+
+/// 2.0.0 failed, the site went back to 1.0.0, and Git holds 1.0.0 again.
+fn reverted() -> Plant {
+    let mut plant = installed("a");
+    plant.deploy(&hello("2.0.0"));
+    plant.report("a", "hello", "failed:image-missing");
+    plant.converge();
+    plant.deploy(&hello("1.0.0"));
+    plant.converge();
+    plant
+}

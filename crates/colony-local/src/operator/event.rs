@@ -53,22 +53,47 @@ pub(super) async fn event_list(
 
 async fn page(desk: &Desk, query: &EventQuery) -> Result<EventPage, Problem> {
     let head = *desk.brain.wakes().head().borrow();
-    let (from, limit) = match query.last {
-        Some(last) => (head.saturating_sub(u64::from(last.min(LARGEST))).max(1), last),
+    let (events, next) = match query.last {
+        Some(last) => {
+            (last_events(desk, query, head, last.clamp(1, LARGEST)).await?, head.saturating_sub(1))
+        }
         None => {
             let after = u64::try_from(query.after.unwrap_or(0)).unwrap_or(0);
-            (after + 1, query.limit.unwrap_or(PAGE))
+            let limit = query.limit.unwrap_or(PAGE).clamp(1, LARGEST);
+            let read = desk.read(after + 1, limit).await?;
+            let next = read.last().map_or(after, |it| it.seq);
+            let views = desk.views(read).await?.into_iter();
+            (views.filter(|it| matches(it, query)).collect(), next)
         }
     };
-    let read = desk.read(from, limit.clamp(1, LARGEST)).await?;
-    let next = read.last().map_or(from - 1, |it| it.seq);
-    let views = desk.views(read).await?;
     Ok(EventPage {
-        events: views.into_iter().filter(|it| matches(it, query)).collect(),
+        events,
         epoch: epoch(desk.member.incarnation),
         next: i64::try_from(next).unwrap_or(i64::MAX),
         more: next + 1 < head,
     })
+}
+
+/// The last events that match, oldest first: read backwards, a page at a time.
+async fn last_events(
+    desk: &Desk,
+    query: &EventQuery,
+    head: Seq,
+    limit: u32,
+) -> Result<Vec<EventView>, Problem> {
+    let (mut found, mut to) = (VecDeque::new(), head);
+    while to > 1 && found.len() < limit as usize {
+        let from = to.saturating_sub(u64::from(LARGEST)).max(1);
+        let mut read = desk.read(from, LARGEST).await?;
+        read.retain(|it| it.seq < to);
+        let views = desk.views(read).await?.into_iter();
+        let matching = views.filter(|it| matches(it, query)).rev();
+        for view in matching.take(limit as usize - found.len()) {
+            found.push_front(view);
+        }
+        to = from;
+    }
+    Ok(found.into())
 }
 
 impl Desk {

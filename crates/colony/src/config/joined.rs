@@ -23,15 +23,14 @@ impl Config {
             }
         }
         let path = path(&self.data(), role);
-        let written = colony_wfm::file::write(&path, tables.to_string().as_bytes());
-        written.with_context(|| format!("could not write {}", path.display()))
+        Ok(colony_wfm::file::write_secret(&path, &tables.to_string())?)
     }
 
     /// What a join said counts where nothing else is set.
     pub(super) fn take_joined(&mut self) -> anyhow::Result<()> {
         for role in ROLES {
             let path = path(&self.data(), role);
-            let Ok(text) = std::fs::read_to_string(&path) else { continue };
+            let Some(text) = colony_wfm::file::read(&path)? else { continue };
             let entries = file::read(&text).with_context(|| format!("in {}", path.display()))?;
             for (name, value) in entries {
                 if self.values.get(name).is_some_and(|it| it.1 == Origin::Default) {

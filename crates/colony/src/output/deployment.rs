@@ -47,8 +47,7 @@ fn placement_line(
     let version = placement.version.as_deref().map(|it| format!(" {it}")).unwrap_or_default();
     let state = format!("{}{version}", placement.state);
     let mut parts = vec![view.name.to_string(), format!("{}/{}", site.site, placement.node), state];
-    let commit = placement.commit.as_ref().or(site.commit.as_ref());
-    parts.extend(commit.map(|it| format!("commit {}", it.short())));
+    parts.extend(placement.commit.as_ref().map(|it| format!("commit {}", it.short())));
     parts.extend(note(placement, look));
     parts.join("  ")
 }
@@ -200,7 +199,7 @@ fn show_rows(site: &DeploymentSite, look: &Look) -> Vec<[String; 9]> {
             format!("{}/{}", site.site, it.node),
             it.state.to_string(),
             or_dash(it.version.as_deref()),
-            short(it.commit.as_ref().or(site.commit.as_ref())),
+            short(it.commit.as_ref()),
             look.ago(it.since),
             or_dash(note(it, look).as_deref()),
             presence(it.presence).to_owned(),

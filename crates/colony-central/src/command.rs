@@ -39,25 +39,56 @@ impl Order<'_> {
     }
 }
 
-/// Gives orders in one transaction; answers with the id of the event before.
+/// How long an answer waits for sites to confirm an order.
+const CONFIRMED_WITHIN: Duration = Duration::from_secs(3);
+
+/// Orders that were given.
+#[derive(Debug)]
+pub(crate) struct Given {
+    /// The id of the event before.
+    pub event: String,
+    numbers: Vec<(SiteName, u64)>,
+}
+
+/// Gives orders in one transaction.
 pub(crate) async fn give(
     app: &App,
     operator: &Operator,
     orders: &[(SiteName, Action)],
     deployment: Option<&DeploymentName>,
-) -> Result<String, Fault> {
+) -> Result<Given, Fault> {
     let event = crate::view::event_id(app, *app.brain.head().borrow());
     let now = clock::wall();
-    app.brain
+    let numbers = app
+        .brain
         .write(|fleet| {
-            let mut events = Vec::new();
+            let (mut events, mut numbers) = (Vec::new(), Vec::new());
             for (site, action) in orders {
                 let order = Order { site, action, deployment };
                 events.push(order.give(fleet, &operator.name, now)?);
+                let number = fleet.site(site).map_or(0, |it| it.head.commands_last);
+                numbers.push((site.clone(), number));
             }
-            Ok::<_, Fault>(((), Write { events, ..Write::default() }))
+            Ok::<_, Fault>((numbers, Write { events, ..Write::default() }))
         })
         .await?;
     colony_fail::hit(colony_fail::Point::CentralOrderStored);
-    Ok(event)
+    Ok(Given { event, numbers })
+}
+
+impl Given {
+    /// The sites that have not confirmed their order after a moment; those in
+    /// `away` are not waited for.
+    pub(crate) async fn unconfirmed(&self, app: &App, away: &[SiteName]) -> Vec<SiteName> {
+        let open = || {
+            let fleet = app.brain.snapshot();
+            let done = |site: &SiteName| fleet.site(site).map_or(0, |it| it.head.commands_done);
+            let open = self.numbers.iter().filter(|it| !away.contains(&it.0) && done(&it.0) < it.1);
+            open.map(|it| it.0.clone()).collect::<Vec<_>>()
+        };
+        let mut head = app.brain.head();
+        let confirmed = async { while !open().is_empty() && head.changed().await.is_ok() {} };
+        let _ = tokio::time::timeout(CONFIRMED_WITHIN, confirmed).await;
+        open()
+    }
 }

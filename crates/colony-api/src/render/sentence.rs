@@ -128,7 +128,14 @@ fn rolled_back(view: &DeploymentView) -> String {
 
 fn site_rolled_back(site: &DeploymentSite) -> String {
     let Some(pair) = &site.rolled_back else {
-        return format!("ROLLED BACK on some nodes of {}", site.site);
+        let name = |it: &PlacementView| format!("{}/{}", site.site, it.node);
+        let back = site.placements.iter().filter(|it| it.version != site.version).map(name);
+        let nodes: Vec<String> = back.collect();
+        let version = site.version.as_deref().unwrap_or("the revision");
+        return match nodes.is_empty() {
+            true => format!("ROLLED BACK from {version} on nodes of {}", site.site),
+            false => format!("ROLLED BACK from {version} on {}", short(nodes)),
+        };
     };
     let bad = pair.from.as_deref().unwrap_or("the revision");
     let same = pair.to.is_some() && pair.to == pair.from;

@@ -1,14 +1,12 @@
 //! The whole fleet at a glance.
 
-use colony_core::fleet::Fleet;
-use colony_core::id::GitRevision;
+use colony_core::fleet::{Fleet, PlacementView, Share, Target};
+use colony_core::id::{DeploymentName, GitRevision, SiteName};
 use colony_core::state::State;
 
 use super::attention::attention;
 use super::{Context, Page, deployments, sites};
-use crate::view::{
-    DeploymentSite, DeploymentSummary, DeploymentView, PlacementView, Role, StatusView,
-};
+use crate::view::{DeploymentSummary, DeploymentView, Role, StatusView};
 
 /// The orchestrator that answers.
 #[derive(Debug, Clone)]
@@ -34,14 +32,12 @@ pub fn status(fleet: &Fleet, about: About, context: &Context<'_>) -> StatusView 
         commit: about.commit,
         at: context.now,
         sites: sites(fleet, Page::ALL, context),
-        deployments: deployments.iter().map(summary).collect(),
+        deployments: deployments.iter().map(|it| summary(fleet, it)).collect(),
         attention: attention(fleet, context),
     }
 }
 
-fn summary(view: &DeploymentView) -> DeploymentSummary {
-    let placements =
-        || view.sites.iter().flat_map(|site| site.placements.iter().map(move |it| (site, it)));
+fn summary(fleet: &Fleet, view: &DeploymentView) -> DeploymentSummary {
     DeploymentSummary {
         name: view.name.clone(),
         application: view.application.clone(),
@@ -49,12 +45,19 @@ fn summary(view: &DeploymentView) -> DeploymentSummary {
         outcome: view.outcome,
         sentence: view.sentence.clone(),
         sites: view.sites.len() as u64,
-        installed: placements().filter(|it| is_current(it.0, it.1)).count() as u64,
-        placements: placements().count() as u64,
+        installed: view.sites.iter().map(|it| current(fleet, &it.site, &view.name)).sum(),
+        placements: view.sites.iter().map(|it| it.placements.len() as u64).sum(),
     }
 }
 
-/// It runs, and it runs what Git wants there.
-fn is_current(site: &DeploymentSite, placement: &PlacementView) -> bool {
-    placement.state == State::Installed && placement.version == site.version
+/// How many nodes of a site run what Git wants there.
+fn current(fleet: &Fleet, site: &SiteName, name: &DeploymentName) -> u64 {
+    let Some(view) = fleet.site(site) else { return 0 };
+    if let Some(Target::Planned { .. } | Target::Committed { .. }) = view.targets.get(name) {
+        return 0;
+    }
+    let placements = view.deployments_named(name).flat_map(|it| view.placements_of(&it.id));
+    let is_current =
+        |it: &&PlacementView| it.state == State::Installed && view.share(it) == Share::Installed;
+    placements.filter(is_current).count() as u64
 }

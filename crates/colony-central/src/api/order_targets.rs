@@ -74,22 +74,29 @@ pub(super) async fn give(
     orders: Orders,
     sentence: String,
 ) -> Result<OrderAnswer, Fault> {
-    let event = command::give(app, operator, &orders, handle).await?;
-    let fleet = app.brain.read().await?;
+    let given = command::give(app, operator, &orders, handle).await?;
     let now = clock::wall();
-    let offline: Vec<String> = orders
-        .iter()
-        .filter(|(site, _)| {
-            fleet.site(site).is_none_or(|it| it.presence(now) != SitePresence::Online)
-        })
-        .map(|it| it.0.to_string())
-        .collect();
-    let sentence = match offline.is_empty() {
-        true => sentence,
-        false => format!(
-            "{sentence}; site {} is offline and gets the order when it returns, within a day",
-            offline.join(", ")
-        ),
+    let fleet = app.brain.read().await?;
+    let is_away = |site: &SiteName| {
+        fleet.site(site).is_none_or(|it| it.presence(now) != SitePresence::Online)
     };
-    Ok((StatusCode::ACCEPTED, Json(Accepted { sentence, event: Some(event) })))
+    let away: Vec<SiteName> = orders.iter().map(|it| it.0.clone()).filter(is_away).collect();
+    let open = given.unconfirmed(app, &away).await;
+    let mut sentence = match open.is_empty() && away.is_empty() {
+        true => sentence,
+        false => format!("ordered: {sentence}"),
+    };
+    if !away.is_empty() {
+        let sites = joined(&away);
+        sentence +=
+            &format!("; site {sites} is offline and gets the order when it returns, within a day");
+    }
+    if !open.is_empty() {
+        sentence += &format!("; site {} has not confirmed it yet", joined(&open));
+    }
+    Ok((StatusCode::ACCEPTED, Json(Accepted { sentence, event: Some(given.event) })))
+}
+
+fn joined(sites: &[SiteName]) -> String {
+    sites.iter().map(SiteName::as_str).collect::<Vec<_>>().join(", ")
 }

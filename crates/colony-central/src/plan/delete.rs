@@ -26,6 +26,11 @@ pub(crate) async fn delete(
     let mut found = survey.places.clone();
     found.retain(|it| it.file.is_some());
     if found.is_empty() && leaving.is_empty() {
+        let fleet = app.brain.read().await?;
+        if !sites.is_empty() && fleet.sites_of(name).any(|it| operator.sees(it.0)) {
+            let sites = sites.join(", ");
+            return Err(Fault::not_found(format!("deployment `{name}` is not at {sites}")));
+        }
         return Err(no_deployment(&*app.brain.read().await?, operator, name));
     }
     let all = found.iter().map(|it| &it.site).chain(&leaving);

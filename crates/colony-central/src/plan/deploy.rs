@@ -30,6 +30,7 @@ pub(crate) async fn deploy(
         .node
         .as_deref()
         .map(|it| it.split_once('/').map_or((None, it), |(s, n)| (Some(s), n)));
+    catalog::find(app.brain.store(), &request.application, request.version.as_deref()).await?;
     let wanted = sites_wanted(request, node.and_then(|it| it.0));
     let default = DefaultSites::ExistingOrOnly;
     let survey = survey(app, operator, &handle, &wanted, default).await?;
@@ -84,9 +85,11 @@ pub(super) async fn draft(
         true => carry::carried(app, survey).await,
         false => Carried::default(),
     };
+    let deployed = places.iter().filter_map(|it| it.deployed.as_ref());
+    let running = agreed(&deployed.map(|it| Facts::of(it).version).collect::<Vec<_>>());
     let (mut versions, mut built, mut errors) = (Vec::new(), Vec::new(), BTreeMap::new());
     for place in places {
-        let found = version_for(app, request, place, &newest).await?;
+        let found = version_for(app, request, place, running.as_deref(), &newest).await?;
         let before = before(app, place, &found).await;
         let carried = &carried.values;
         let draft = Draft { handle, request, place, found: &found, node, carried };
@@ -132,20 +135,23 @@ fn check_application(
     })
 }
 
-/// The version a place gets: the asked one; when only other things change, the
-/// one it has; else the newest.
+/// The version a place gets: the one the request names; when only other things
+/// change, the one it has, or a new place the one that all others have
+/// (`running`); else the newest.
 async fn version_for(
     app: &App,
     request: &DeployRequest,
     place: &Place,
+    running: Option<&str>,
     newest: &Found,
 ) -> Result<Found, Fault> {
-    let Some(deployed) =
-        place.deployed.as_ref().filter(|_| request.version.is_none() && changes_other(request))
-    else {
+    if request.version.is_some() || !changes_other(request) {
+        return Ok(newest.clone());
+    }
+    let own = place.deployed.as_ref().map(|it| Facts::of(it).version);
+    let Some(version) = own.or_else(|| running.map(str::to_owned)) else {
         return Ok(newest.clone());
     };
-    let version = Facts::of(deployed).version;
     if version == newest.version {
         return Ok(newest.clone());
     }

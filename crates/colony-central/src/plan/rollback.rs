@@ -77,7 +77,12 @@ fn from_catalog(application: &str, name: &DeploymentName, version: &str) -> Depl
     }
 }
 
-/// The newest file of this version in the place's history.
+/// The first letters of a commit, as people copy them.
+fn is_abbreviation(text: &str, commit: &str) -> bool {
+    text.len() >= 7 && commit.starts_with(text)
+}
+
+/// The newest file of this version in the place's history, or that of a commit.
 async fn earlier(
     app: &App,
     name: &DeploymentName,
@@ -86,10 +91,12 @@ async fn earlier(
 ) -> Result<Option<String>, Fault> {
     let path = place.path(name);
     let history = app.repo.call("read the history", move |git| git.history(&path, HISTORY)).await?;
+    let by_commit = history.iter().find(|it| is_abbreviation(version, it.revision.as_str()));
+    let by_commit = by_commit.and_then(|it| it.blob.clone());
     let blobs: Vec<BlobId> = history.into_iter().filter_map(|it| it.blob).collect();
     let facts = app.repo.facts(blobs.iter().cloned().collect()).await?;
     let found = blobs.iter().find(|it| facts.get(*it).is_some_and(|it| it.version == version));
-    let Some(found) = found else { return Ok(None) };
+    let Some(found) = found.or(by_commit.as_ref()) else { return Ok(None) };
     let texts = app.repo.texts(BTreeSet::from([found.clone()])).await?;
     Ok(texts.get(found).map(|it| with_own_id(it.clone(), place)))
 }
@@ -116,7 +123,7 @@ async fn order(app: &App, name: &DeploymentName, survey: &Survey) -> Result<Plan
             true => format!("no site has reported deployment `{name}` yet"),
             false => reasons.join("; "),
         };
-        return Err(Fault::refused(format!("{reasons}; name a version with `--to`")));
+        return Err(Fault::refused(format!("{reasons}; name a version or a commit with `--to`")));
     }
     let mut plan = Plan::new(view(name, &application(&survey.places)), String::new());
     plan.view.targets = back.targets;

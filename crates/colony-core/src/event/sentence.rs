@@ -124,7 +124,7 @@ impl<N: Names> Teller<'_, N> {
                 format!("node {node} had seen later manifests; its version goes on at {version}")
             }
             Body::CommandDone { command, refusal: None, .. } => {
-                format!("site {site} did {command}")
+                format!("site {site} carried out: {command}")
             }
             Body::CommandDone { command, refusal: Some(reason), .. } => {
                 format!("site {site} refused {command}: {reason}")

@@ -108,8 +108,8 @@ pub(crate) struct Retry {
     colony deployment rollback hello --site plant-b")]
 pub(crate) struct Rollback {
     pub(crate) name: String,
-    /// The version to go back to; `colony deployment history` shows them
-    #[arg(long, value_name = "VERSION")]
+    /// The version, or the commit, to go back to; `colony deployment history` shows them
+    #[arg(long, value_name = "VERSION|COMMIT")]
     pub(crate) to: Option<String>,
     /// Sites by comma [default: everywhere]
     #[arg(long, value_delimiter = ',', value_name = "SITE,…")]

@@ -11,7 +11,7 @@ pub(crate) fn summary(plan: &PlanView) -> String {
     let counts = PlanAction::ALL.map(|it| (it, plan.count(it)));
     let some = counts.into_iter().filter(|it| it.1 > 0);
     let parts: Vec<String> = some.map(|(it, count)| format!("{} {count}", it.name())).collect();
-    if parts.is_empty() { "no targets".to_owned() } else { parts.join(", ") }
+    if parts.is_empty() { "no node is concerned".to_owned() } else { parts.join(", ") }
 }
 
 /// What is removed, waits or is refused, a line for each reason.

@@ -235,8 +235,8 @@ fn a_plan_names_an_application_of_the_same_name_once() {
             json!({"hash": "sha256:0", "name": "hello", "application": application, "targets": []});
         plan::show(&read(view), &look()).lines().next().unwrap_or_default().to_owned()
     };
-    assert_eq!(plan("hello"), "hello: no targets");
-    assert_eq!(plan("camera"), "hello (camera): no targets");
+    assert_eq!(plan("hello"), "hello: no node is concerned");
+    assert_eq!(plan("camera"), "hello (camera): no node is concerned");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-"""`scripts/mutants`: weave, compile, run, tell. docs/mutants.md says how it works."""
+"""`scripts/mutants`: weave, compile, run, report. docs/mutants.md says how it works."""
 
 import json
 import os
@@ -14,7 +14,54 @@ from pathlib import Path
 import run
 import weave
 
-PACKAGE, CRATE, PROFILE = "colony-core", "crates/colony-core", "mutants"
+CORE = "colony-core"
+PACKAGE = os.environ["PACKAGE"]
+CRATE = f"crates/{PACKAGE}"
+# Tests of the core compute, so that optimising pays; tests of shells wait.
+PROFILE = "mutants" if PACKAGE == CORE else "dev"
+BOUNDS = run.Bounds(3, False, 150) if PACKAGE == CORE else run.Bounds(16, True, 5)
+# Shells are large: these are the files whose checks protect data, identity or order.
+CHECKS = {
+    # All of it: transactions, the claim with its fencing, migrations, limits.
+    "colony-store": ["**"],
+    # What is written and pushed, compare-and-swap of references, what clients send, packs and limits.
+    "colony-git": [
+        "durable/**", "durable.rs", "limit.rs", "origin.rs", "pack/**", "path.rs", "repo.rs",
+        "serve/gzip.rs", "serve/incoming.rs", "serve/line.rs", "serve/small.rs",
+        "writer/hosted.rs", "writer/push.rs", "writer/stage.rs", "writer/batch.rs",
+    ],
+    # Who somebody is, what a token permits, what a certificate proves, and what a body may hold.
+    "colony-wfm": [
+        "authority.rs", "credentials.rs", "file.rs", "identity.rs", "join.rs", "key.rs", "limit.rs",
+        "login.rs", "svid.rs", "token.rs", "tls/verify.rs", "server/body.rs", "server/caller.rs",
+        "server/content.rs", "server/poll.rs", "link/url.rs",
+    ],
+    # The journal, the step that stores before it acts, the identity, and one action per deployment.
+    "colony-node": [
+        "act.rs", "actions.rs", "brain.rs", "identity.rs", "journal.rs", "manager.rs", "poll.rs",
+        "rejoin.rs", "renew.rs", "report.rs",
+    ],
+    # Store before acting, orders, the log on its way to central, who may join, and what is on disk.
+    "colony-local": [
+        "brain/load.rs", "brain/mod.rs", "brain/writer.rs", "home.rs", "join.rs", "margo/door.rs",
+        "margo/keys.rs", "margo/mod.rs", "margo/shelf.rs", "operator/caller.rs", "operator/command.rs",
+        "orders.rs", "own.rs", "prune.rs", "uplink/events.rs", "uplink/renew.rs", "uplink/seed.rs",
+    ],
+    # The one writer, who may do what, batches of sites, backups, plans by hash, the queue for Git.
+    "colony-central": [
+        "brain/mod.rs", "brain/stage.rs", "brain/writer.rs", "brain/record.rs", "auth/**", "backup/**",
+        "command.rs", "extract.rs", "files.rs", "identity.rs", "link/authority.rs", "link/events.rs",
+        "link/git.rs", "link/join.rs", "link/renew.rs", "link/seed.rs", "plan/apply.rs", "plan/hash.rs",
+        "writer/**", "api/order_targets.rs", "api/token.rs", "api/change.rs",
+    ],
+    # What is fetched and unpacked, what on the engine is this node's, and credentials; without engines.
+    "colony-runtime": [
+        "archive.rs", "compose/archive.rs", "compose/mount.rs", "compose/unpack.rs", "configs.rs",
+        "file.rs", "interference.rs", "label.rs", "registry/**", "scope.rs",
+    ],
+}  # fmt: skip
+# Which tests are asked; those of the runtime that need a container engine are slow.
+TESTS = {"colony-runtime": "--lib"}
 # Where decisions are made: these files are tried first.
 DECISIONS = re.compile(
     r"src/(transition/|event/|fleet/(fold|join)\.rs|node/(apply|repair|decide|outcome)\.rs"
@@ -23,24 +70,36 @@ DECISIONS = re.compile(
 
 
 def main() -> None:
-    source, folder, jobs = Path.cwd(), Path(os.environ["OUT"]), int(os.environ["JOBS"])
-    woven = folder / "tree"
+    source, out, jobs = Path.cwd(), Path(os.environ["OUT"]), int(os.environ["JOBS"])
+    woven, folder = out / "tree", out / PACKAGE
+    folder.mkdir(exist_ok=True)
+    # Third-party crates are built once for all packages. Not beside ordinary builds: cargo knows
+    # a crate by its path inside the workspace, and would take turns in building the two.
+    os.environ["CARGO_TARGET_DIR"] = str(out / "target")
     copy(source, woven)
     mutants, functions = weave.read(source, chosen(listed(source), folder / "results.txt"))
     results = {it.id: ("apart", "") for it in mutants if not it.function}
     compile_all(source, woven, functions, results)
-    binaries = run.build(woven, run.compiling(PACKAGE, PROFILE))
+    binaries = run.build(woven, compiling())
     start = time.monotonic()
     tests = run.look(binaries, woven / CRATE, jobs)
     print(f"{len(tests)} tests looked at in {time.monotonic() - start:.0f} s", flush=True)
     waiting = [it for it in mutants if it.id not in results]
     waiting.sort(key=lambda it: not DECISIONS.search(it.file))
-    try_all(waiting, tests, woven / CRATE, jobs, results)
-    tell(mutants, results, folder)
+    try_all(waiting, tests, woven / CRATE, folder, jobs, results)
+    report(mutants, results, folder)
+
+
+def compiling() -> list[str]:
+    tests = os.environ.get("TESTS", TESTS.get(PACKAGE, "--lib --tests"))
+    return run.compiling(PACKAGE, PROFILE, tests.split())
 
 
 def listed(source: Path) -> list:
-    command = ["cargo", "mutants", "--list", "--json", "-p", PACKAGE, *sys.argv[1:]]
+    wanted = sys.argv[1:]
+    if not any(it in ("-f", "--file") for it in wanted):
+        wanted += [part for glob in CHECKS.get(PACKAGE, []) for part in ("-f", f"{CRATE}/src/{glob}")]
+    command = ["cargo", "mutants", "--list", "--json", "-p", PACKAGE, *wanted]
     return json.loads(subprocess.run(command, cwd=source, check=True, stdout=subprocess.PIPE).stdout)
 
 
@@ -67,7 +126,7 @@ def compile_all(source: Path, woven: Path, functions: dict, results: dict) -> No
         for file in files:
             shutil.copyfile(source / file, woven / file)
         weave.write(source, woven, CRATE, functions)
-        found = weave.errors(woven, run.compiling(PACKAGE, PROFILE))
+        found = weave.errors(woven, compiling())
         if not found:
             return
         bad, odd = weave.blame(found, functions)
@@ -104,12 +163,12 @@ def placeless(name: str) -> str:
     return re.sub(r":\d+:\d+:", ":", name)
 
 
-def try_all(mutants: list, tests: list, place: Path, jobs: int, results: dict) -> None:
+def try_all(mutants: list, tests: list, place: Path, folder: Path, jobs: int, results: dict) -> None:
     start = time.monotonic()
-    with (Path(os.environ["OUT"]) / "results.txt").open("a", buffering=1) as log:
+    with (folder / "results.txt").open("a", buffering=1) as log:
 
         def step(it):
-            results[it.id] = verdict, by = run.ask(it, tests, place)
+            results[it.id] = verdict, by = run.ask(it, tests, place, BOUNDS)
             log.write(f"{verdict}\t{it.name}\t{by}\n")
             if verdict != "caught":
                 print(f"{verdict:8} {it.name}", flush=True)
@@ -119,7 +178,7 @@ def try_all(mutants: list, tests: list, place: Path, jobs: int, results: dict) -
     print(f"{len(mutants)} mutants tried in {time.monotonic() - start:.0f} s")
 
 
-def tell(mutants: list, results: dict, folder: Path) -> None:
+def report(mutants: list, results: dict, folder: Path) -> None:
     names = defaultdict(list)
     for it in mutants:
         names[results[it.id][0]].append(it.name)

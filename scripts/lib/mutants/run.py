@@ -46,18 +46,21 @@ class Test:
     meets: frozenset
 
 
-def compiling(package: str, profile: str, tests: list[str]) -> list[str]:
+def compiling(profile: str, what: list[str]) -> list[str]:
     """The command that builds the tests; what it builds for its errors is there for its end."""
     shape = ["-q", "--no-run", "--message-format=json"]
-    return ["cargo", "test", "-p", package, "--profile", profile, *tests, *shape]
+    return ["cargo", "test", *what, "--profile", profile, *shape]
 
 
-def build(woven: Path, command: list[str]) -> list[str]:
+def build(woven: Path, command: list[str], wanted: list[str]) -> list[str]:
+    """The binaries of the tests that are wanted; `--lib`, `--test name`, or none of these for all."""
     told = subprocess.run(command, cwd=woven, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     if told.returncode:
         raise SystemExit(f"the woven tests do not build: run `{' '.join(command)}` in {woven} to see why")
     artifacts = [json.loads(line) for line in told.stdout.splitlines()]
-    return [it["executable"] for it in artifacts if it.get("executable") and it["profile"]["test"]]
+    built = [it for it in artifacts if it.get("executable") and it["profile"]["test"]]
+    asked = lambda it: "--lib" in wanted if "lib" in it["kind"] else it["name"] in wanted
+    return [it["executable"] for it in built if not wanted or "--tests" in wanted or asked(it["target"])]
 
 
 def look(binaries: list[str], place: Path, jobs: int) -> list[Test]:

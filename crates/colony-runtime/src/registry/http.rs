@@ -263,6 +263,24 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_redirect_leads_to_the_same_host_or_to_a_whole_url() {
+        check_redirect("/v2/b?x=1", Some("https://hub.example:1/v2/b?x=1"));
+        check_redirect("https://other.example/b", Some("https://other.example/b"));
+        check_redirect("//other.example/b", None);
+        check_redirect("b", None);
+        check_redirect("http://other.example/b", None);
+    }
+
+    #[track_caller]
+    fn check_redirect(location: &'static str, expected: Option<&str>) {
+        let url: Uri = "https://hub.example:1/v2/a".parse().unwrap();
+        assert_eq!(host(&url), "hub.example:1");
+        let headers = HeaderMap::from_iter([(LOCATION, http::HeaderValue::from_static(location))]);
+        let next = client().redirected(&url, &headers).ok().map(|it| it.to_string());
+        assert_eq!(next.as_deref(), expected, "{location}");
+    }
+
     #[track_caller]
     fn check(host: &str, scheme: &str) {
         let url = client().url(host, "/v2/").unwrap();

@@ -254,6 +254,11 @@ mod tests {
         let mut lies = pack(&[(BLOB, vec![0; 10])]);
         lies[16] = 0x31;
         assert_eq!(problem(&lies).as_deref(), Some(UNREADABLE), "it unpacks to another size");
+        let whole = pack(&[(BLOB, vec![7; 100])]);
+        for cut in 17..whole.len() {
+            let problem = problem(&whole[..cut]);
+            assert_eq!(problem.as_deref(), Some(UNREADABLE), "cut at {cut}");
+        }
         lies.splice(16..17, [0xba].into_iter().chain([0x80; 10]).chain([0]));
         assert_eq!(problem(&lies).as_deref(), Some(UNREADABLE), "a size of more than 64 bits");
     }

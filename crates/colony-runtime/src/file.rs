@@ -105,6 +105,8 @@ mod tests {
         assert_eq!(names(dir.path()).await.unwrap(), ["b"]);
         assert!(names(&dir.path().join("b")).await.is_err(), "it is a file");
         assert!(read(dir.path()).await.is_err(), "it is a folder");
+        make_private(&dir.path().join("c")).await.unwrap();
+        assert!(dir.path().join("c").is_dir());
     }
 
     #[test]

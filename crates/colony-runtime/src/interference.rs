@@ -129,7 +129,8 @@ mod tests {
     async fn what_only_spoke_to_the_program_explains_nothing() {
         check("kill:1 die", false).await;
         check("kill:SIGHUP die", false).await;
-        check("kill:15 61s die", false).await;
+        check("kill:15 59s die", true).await;
+        check("kill:15 60s die", false).await;
     }
 
     #[tokio::test(start_paused = true)]

@@ -105,7 +105,7 @@ impl Client {
                 return Ok(answer);
             }
             let next = self.redirected(&url, &answer.headers)?;
-            authorization = authorization.filter(|_| next.authority() == url.authority());
+            authorization = authorization.filter(|_| is_same_host(&url, &next));
             url = next;
         }
         Err(HttpError::Odd(format!("more than {REDIRECTS} redirects")))
@@ -227,6 +227,11 @@ fn host(url: &Uri) -> &str {
     url.authority().map_or("", Authority::as_str)
 }
 
+/// A credential is for one host with its port: it does not follow a redirect elsewhere.
+fn is_same_host(one: &Uri, other: &Uri) -> bool {
+    one.authority() == other.authority()
+}
+
 fn too_large_or_broken(
     error: &(dyn std::error::Error + Send + Sync + 'static),
     url: &Uri,
@@ -270,6 +275,16 @@ mod tests {
         check_redirect("//other.example/b", None);
         check_redirect("b", None);
         check_redirect("http://other.example/b", None);
+    }
+
+    #[test]
+    fn a_credential_stays_with_its_host() {
+        let url = |it: &str| it.parse::<Uri>().unwrap();
+        let first = url("https://hub.example/v2/a");
+        assert!(is_same_host(&first, &url("https://hub.example/v2/b")));
+        for other in ["https://other.example/v2/a", "https://hub.example:8443/v2/a"] {
+            assert!(!is_same_host(&first, &url(other)), "{other}");
+        }
     }
 
     #[track_caller]

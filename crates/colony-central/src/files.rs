@@ -51,3 +51,37 @@ pub(crate) fn random_hex(bytes: usize) -> anyhow::Result<String> {
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|it| format!("{it:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_for_its_owner_only() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("a.token");
+        assert_eq!(read(&path).expect("it is read"), None);
+        for text in ["one", "2"] {
+            replace(&path, text).expect("it is written");
+            assert_eq!(read(&path).expect("it is read").as_deref(), Some(text));
+        }
+        let mode = std::fs::metadata(&path).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(
+            std::fs::read_dir(dir.path()).expect("a folder").count(),
+            1,
+            "nothing beside it"
+        );
+        assert!(read(&path.join("b")).is_err(), "it cannot be looked for below a file");
+    }
+
+    #[test]
+    fn random_bytes_differ_and_are_written_as_hex() {
+        assert_ne!(random::<32>().expect("randomness"), random::<32>().expect("randomness"));
+        assert_eq!(random_hex(4).expect("randomness").len(), 8);
+        assert_eq!(random_hex(99).expect("randomness").len(), 64);
+        assert_eq!(hex(&[0, 0x0a, 0xff]), "000aff");
+    }
+}

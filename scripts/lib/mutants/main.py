@@ -75,6 +75,9 @@ def main() -> None:
     source, out, jobs = Path.cwd(), Path(os.environ["OUT"]), int(os.environ["JOBS"])
     woven, folder = out / "tree", out / PACKAGE
     folder.mkdir(exist_ok=True)
+    # One run of a package at a time: the next build replaces the binaries of this one.
+    running = (folder / "lock").open("w")
+    fcntl.flock(running, fcntl.LOCK_EX)
     # Third-party crates are built once for all packages. Not beside ordinary builds: cargo knows
     # a crate by its path inside the workspace, and would take turns in building the two.
     os.environ["CARGO_TARGET_DIR"] = str(out / "target")

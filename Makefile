@@ -51,5 +51,5 @@ model: ## walk through small fleets in breadth, up to a bound
 fuzz: ## every reader under changed inputs: make fuzz [RUNS=20000] [SEED=7] [LIBFUZZER=60]
 	@scripts/fuzz
 
-mutants: ## change the core, see whether its tests notice: make mutants [SHARD=1/8]
+mutants: ## change a crate, see whether its tests notice: make mutants [PACKAGE=colony-store] [SHARD=1/8]
 	@scripts/mutants

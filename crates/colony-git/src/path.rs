@@ -65,7 +65,9 @@ mod tests {
         check("a/GIT~1/config", "a part of it belongs to Git");
         check("a\\b", "it has a control character or a backslash");
         check("a\nb", "it has a control character or a backslash");
+        check(&"x".repeat(512), "ok");
         check(&"x".repeat(513), "it is longer than 512 bytes");
+        assert!(super::check("x").is_ok() && super::check("../x").is_err());
     }
 
     #[test]
@@ -82,6 +84,8 @@ mod tests {
         ] {
             assert_eq!(super::branch_ref(branch).is_ok(), valid, "{branch}");
         }
+        assert!(super::branch_ref(&"x".repeat(200)).is_ok());
+        assert!(super::branch_ref(&"x".repeat(201)).is_err());
     }
 
     #[track_caller]

@@ -110,3 +110,20 @@ impl Home {
         self.0.join("fleet")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_membership_that_cannot_be_read_is_not_taken_for_none() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let home = Home::open(dir.path());
+        assert_eq!(home.membership().expect("it is read"), None);
+        std::fs::write(dir.path().join("site.json"), "{").expect("it is written");
+        let damaged = home.membership().expect_err("it is damaged").to_string();
+        assert!(damaged.ends_with("site.json is damaged"), "{damaged}");
+        let below_a_file = Home::open(&dir.path().join("site.json"));
+        assert!(below_a_file.membership().is_err(), "it cannot be looked for");
+    }
+}

@@ -145,7 +145,102 @@ fn refusal(answer: &Answer) -> String {
 
 #[cfg(test)]
 mod tests {
+    use colony_api::site::{GitAccess, GitAuth};
+    use colony_wfm::TokenSigner;
+
     use super::*;
+
+    #[tokio::test]
+    async fn what_is_on_disk_decides_unless_the_token_is_another_one() {
+        check(Some("t1"), None, "home as incarnation 7").await;
+        check(Some("t1"), Some(("t1", "home", TokenKind::Site)), "home as incarnation 7").await;
+        check(Some("t1"), Some(("t2", "attic", TokenKind::Site)), "belongs to site `home`").await;
+        check(Some("t1"), Some(("t2", "home", TokenKind::Site)), "token expired").await;
+        check(None, Some(("t2", "home", TokenKind::Site)), "token expired").await;
+        check(None, Some(("t2", "home", TokenKind::Node)), "this token is for a node").await;
+        check(None, None, "this machine belongs to no site yet").await;
+    }
+
+    /// Starts where the token `known` was used before, with a token that has expired.
+    async fn check(known: Option<&str>, token: Option<(&str, &str, TokenKind)>, expected: &str) {
+        let dir = tempfile::tempdir().expect("a folder");
+        if let Some(known) = known {
+            let text = serde_json::to_string(&used(known)).expect("it is JSON");
+            std::fs::write(dir.path().join("site.json"), text).expect("it is written");
+        }
+        let mut config = Config::new(dir.path().to_owned());
+        config.join = token.map(|(id, site, kind)| expired(id, site, kind));
+        let found = membership(&Home::open(dir.path()), &config).await;
+        let found = match found {
+            Ok(it) => format!("{} as incarnation {}", it.site, it.incarnation),
+            Err(error) => format!("{error:#}"),
+        };
+        assert!(found.contains(expected), "{found}");
+    }
+
+    fn used(token: &str) -> Membership {
+        let (url, branch) = ("https://hub/git".to_owned(), "main".to_owned());
+        Membership {
+            site: "home".parse().expect("a name"),
+            incarnation: 7,
+            token: token.to_owned(),
+            central: vec!["https://hub".to_owned()],
+            domain: "fleet.example".to_owned(),
+            token_public: String::new(),
+            git: GitAccess { url, branch, auth: GitAuth::None },
+        }
+    }
+
+    fn expired(id: &str, site: &str, kind: TokenKind) -> String {
+        let (id, site) = (id.to_owned(), site.to_owned());
+        let urls = vec!["https://127.0.0.1:1".to_owned()];
+        let pin = "sha256:00".to_owned();
+        let claims = Claims { kind, id, site, urls, pin, expires: 1, replace: false };
+        TokenSigner::generate().expect("a signer").sign(&claims)
+    }
+
+    #[test]
+    fn the_address_that_answered_comes_first() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let home = Home::open(dir.path());
+        let key = PrivateKey::generate().expect("a key");
+        let urls = ["https://a", "https://b", "https://c"].map(str::to_owned).to_vec();
+        let claims = Claims {
+            urls,
+            ..token::read(&expired("t1", "home", TokenKind::Site)).expect("claims")
+        };
+        let answer = |status: u16| Answer {
+            status: http::StatusCode::from_u16(status).expect("a status"),
+            headers: http::HeaderMap::new(),
+            body: Bytes::from(serde_json::to_vec(&joined(&key)).expect("it is JSON")),
+        };
+
+        take(&home, &claims, &key, &answer(403), "https://b".to_owned())
+            .expect_err("it is refused");
+        assert_eq!(home.membership().expect("it is read"), None, "nothing is kept");
+        let made =
+            take(&home, &claims, &key, &answer(200), "https://b".to_owned()).expect("joined");
+
+        assert_eq!(made.central, ["https://b", "https://a", "https://c"]);
+        assert_eq!(home.membership().expect("it is read"), Some(made));
+        assert_eq!(home.credentials().expect("it is kept").key_pem, key.to_pem());
+    }
+
+    fn joined(key: &PrivateKey) -> SiteJoined {
+        let fleet = colony_wfm::Authority::create("fleet.example", Clock::unix()).expect("a CA");
+        let id = colony_wfm::SpiffeId::site_client("fleet.example", "home").expect("an id");
+        let csr = key.csr().expect("a request");
+        let chain = fleet.sign(&csr, &id, &[], Clock::unix(), TIMEOUT).expect("it is signed");
+        SiteJoined {
+            chain,
+            roots: fleet.root_pem().to_owned(),
+            site: "home".to_owned(),
+            incarnation: 7,
+            domain: "fleet.example".to_owned(),
+            token_public: String::new(),
+            git: used("t1").git,
+        }
+    }
 
     #[test]
     fn a_used_token_is_one_problem_whoever_tells_of_it() {

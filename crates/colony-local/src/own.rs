@@ -55,7 +55,7 @@ impl Own {
                 () = stop.cancelled() => return Ok(()),
                 () = tokio::time::sleep(LOOK) => {}
             }
-            if (0..RENEW).contains(&(Clock::unix() - made)) {
+            if !is_due(made, Clock::unix()) {
                 continue;
             }
             match self.tls() {
@@ -67,5 +67,29 @@ impl Own {
                 Err(error) => warn!("could not renew the site's own certificate: {error:#}"),
             }
         }
+    }
+}
+
+/// A certificate that was made later than now is of a clock that was wrong.
+fn is_due(made: i64, now: i64) -> bool {
+    !(0..RENEW).contains(&(now - made))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_is_made_again_when_it_is_old_or_the_clock_was_wrong() {
+        check(0, false);
+        check(RENEW - 1, false);
+        check(RENEW, true);
+        check(-1, true);
+    }
+
+    #[track_caller]
+    fn check(age: i64, expected: bool) {
+        let made = 1_800_000_000;
+        assert_eq!(is_due(made, made + age), expected, "{age} s old");
     }
 }

@@ -35,3 +35,29 @@ impl Reconcile for Prune {
         Ok(PERIOD)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use colony_core::time::Wall;
+    use colony_testkit::Plant;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn only_events_the_central_one_has_are_forgotten() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let store = LocalStore::open(&dir.path().join("local.db")).await.expect("a database");
+        let mut plant = Plant::new();
+        (0..8).for_each(|it| plant.join(&format!("n{it}")));
+        plant.events.iter_mut().for_each(|it| it.at = Wall(1));
+        store.commit(Vec::new(), &plant.events).await.expect("they are stored");
+        let health = Health::default();
+        let mut prune = Prune { store: store.clone(), health: health.clone(), incarnation: 0 };
+        for acknowledged in [0, 4] {
+            health.acknowledged(acknowledged);
+            assert_eq!(prune.reconcile().await.expect("it is done"), PERIOD);
+            let left = store.events_from(0, 0, 100).await.expect("events");
+            assert_eq!(left.first().map(|it| it.seq), Some(acknowledged.max(1)));
+        }
+    }
+}

@@ -220,6 +220,7 @@ mod tests {
 
     use colony_margo::{ManifestVersion, StateManifest};
     use colony_wfm::Credentials;
+    use futures_util::FutureExt as _;
     use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
     use super::*;
@@ -245,6 +246,60 @@ mod tests {
         brain.step(Input::Tick).expect("there is nothing to store");
         assert!(brain.disk_problem().is_some(), "what was not written to proves nothing");
         assert!(brain.known().is_empty());
+    }
+
+    #[test]
+    fn a_disk_that_works_again_is_no_problem() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let brain = Brain::open(&sample::config(dir.path()), &identity()).expect("it opens");
+        assert_eq!(brain.disk_problem(), None);
+        let failed_at = |at: Mono| brain.lock().disk = Some(("full".to_owned(), at));
+        let now = brain.clock().mono();
+
+        failed_at(now);
+        assert_eq!(brain.disk_problem().as_deref(), Some("full"));
+        brain.step(Input::Tick).expect("there is nothing to store");
+        assert!(brain.disk_problem().is_some(), "what was not written to proves nothing");
+        brain.step(manifest(1)).expect("it is stored");
+        assert_eq!(brain.disk_problem(), None, "it took something");
+
+        let mut inner = brain.lock();
+        let idle = Step::default();
+        inner.disk = Some(("full".to_owned(), now));
+        inner.relax(&idle, now.after(CALM - Duration::from_millis(1)));
+        assert!(inner.disk.is_some(), "it is not calm for long enough");
+        inner.relax(&idle, now.after(CALM));
+        assert!(inner.disk.is_none(), "it was calm for long enough");
+    }
+
+    #[test]
+    fn what_a_manifest_brings_is_known_stored_and_owed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let brain = Brain::open(&sample::config(dir.path()), &identity()).expect("it opens");
+        let mut todos = brain.take_todos().expect("they are there");
+        assert!(brain.take_todos().is_none(), "they are taken once");
+        assert_eq!((brain.have(), brain.needed(), brain.deployments()), ((None, None), None, 0));
+        brain.step(Input::Tick).expect("there is nothing to store");
+        assert!(brain.reports.woken().now_or_never().is_none(), "nothing is owed");
+        let input = sample::manifest(7);
+        let Input::Manifest { bytes, etag, .. } = &input else { panic!("{input:?}") };
+        assert!(matches!(brain.check(bytes, etag.as_deref()), Ok(Some(_))), "it is new");
+        let (bytes, tag) = (bytes.clone(), etag.clone());
+
+        brain.step(input).expect("it is stored");
+
+        assert_eq!(brain.have(), (Some(7), tag.clone()));
+        assert!(matches!(brain.check(&bytes, tag.as_deref()), Ok(None)), "it is known");
+        assert_eq!((brain.known().len(), brain.deployments()), (1, 1));
+        assert!(brain.needed().is_some_and(|it| !it.is_empty()));
+        assert_eq!(brain.reports().len(), 1);
+        assert!(brain.reports.woken().now_or_never().is_some(), "a report is owed");
+        let todos: Vec<Todo> = std::iter::from_fn(|| todos.try_recv().ok()).collect();
+        assert!(todos.iter().any(|it| it.observe || !it.actions.is_empty()), "{todos:?}");
+
+        drop(brain);
+        let brain = Brain::open(&sample::config(dir.path()), &identity()).expect("it opens");
+        assert_eq!((brain.have().0, brain.deployments()), (Some(7), 1));
     }
 
     fn manifest(version: u64) -> Input {

@@ -136,10 +136,85 @@ async fn join_site(dir: &Path, token: &str, config: &Config) -> anyhow::Result<I
 
 /// The host's name as far as it can name a node; the site makes one up if not.
 fn host_name() -> Option<String> {
-    let text = fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    node_name(&fs::read_to_string("/proc/sys/kernel/hostname").ok()?)
+}
+
+fn node_name(text: &str) -> Option<String> {
     let first = text.trim().split('.').next()?.to_lowercase();
     let letters = first.chars().map(|it| if it.is_ascii_alphanumeric() { it } else { '-' });
     let name: String = letters.take(63).collect();
     let name = name.trim_matches('-').to_owned();
     name.parse::<NodeName>().ok().map(|it| it.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use crate::stand_in::StandIn;
+
+    #[test]
+    fn a_host_name_becomes_the_name_of_a_node() {
+        check("press-1\n", Some("press-1"));
+        check("Press_1.plant.example", Some("press-1"));
+        check("-press-", Some("press"));
+        check(&"a".repeat(70), Some(&"a".repeat(63)));
+        check("", None);
+        check("...", None);
+        let own = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
+        assert_eq!(host_name(), node_name(&own));
+    }
+
+    #[test]
+    fn an_identity_is_named_by_its_certificate_and_kept_whole() {
+        let dir = tempfile::tempdir().expect("a directory");
+        assert!(load(dir.path()).expect("it is read").is_none());
+        let identity = sample::identity(&sample::authority());
+
+        save(dir.path(), &identity).expect("it is kept");
+
+        let loaded = load(dir.path()).expect("it is read").expect("it is there");
+        assert_eq!(
+            loaded.world().expect("a name"),
+            "spiffe://fleet.example/margo/wfm/home/client/n1"
+        );
+        assert_eq!((&loaded.name, &loaded.site), (&identity.name, &identity.site));
+        assert_eq!((&loaded.urls, &loaded.credentials), (&identity.urls, &identity.credentials));
+        assert_eq!(loaded.device().expect("a device").to_string(), "n1");
+    }
+
+    #[tokio::test]
+    async fn a_node_without_identity_or_invitation_does_not_start() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let refused = obtain(&sample::config(dir.path())).await.expect_err("it is nobody");
+        assert!(
+            refused.to_string().starts_with("this node has not joined a site yet"),
+            "{refused}"
+        );
+
+        let identity = sample::identity(&sample::authority());
+        save(&dir.path().join("identity"), &identity).expect("it is kept");
+        let found = obtain(&sample::config(dir.path())).await.expect("it has joined");
+        assert_eq!(found.name, "n1");
+    }
+
+    #[tokio::test]
+    async fn joining_is_tried_again_unless_it_is_refused() {
+        check_join(&[503, 200], true).await;
+        check_join(&[403, 200], false).await;
+    }
+
+    async fn check_join(statuses: &'static [u16], joins: bool) {
+        let site = StandIn::start(statuses).await;
+        let dir = tempfile::tempdir().expect("a directory");
+        let token = sample::invitation(sample::SITE, &site.url, &site.authority);
+        let joined = join(dir.path(), &token, &sample::config(dir.path())).await;
+        assert_eq!(joined.is_ok(), joins, "{statuses:?}: {joined:?}");
+        assert_eq!(site.seen().len(), if joins { 2 } else { 1 }, "{statuses:?}");
+    }
+
+    #[track_caller]
+    fn check(host: &str, expected: Option<&str>) {
+        assert_eq!(node_name(host).as_deref(), expected, "{host}");
+    }
 }

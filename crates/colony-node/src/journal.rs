@@ -159,6 +159,7 @@ mod tests {
         journal.write(vec![row("a", 3), ("b".to_owned(), None)]).expect("it is written");
 
         assert_eq!(numbers(&Journal::open(dir.path()).expect("it opens")), [3]);
+        assert!(!dir.path().join("journal.broken").exists(), "nothing was torn");
     }
 
     #[test]

@@ -32,6 +32,8 @@ mod report;
 #[cfg(test)]
 mod sample;
 mod service;
+#[cfg(test)]
+mod stand_in;
 mod vitals;
 
 use std::collections::{BTreeMap, BTreeSet};

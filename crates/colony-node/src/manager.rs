@@ -176,4 +176,14 @@ mod tests {
         let refused = manager.judge(Some(&said(403))).expect_err("it is refused");
         assert!(refused.to_string().contains("colony node invite --site home"), "{refused}");
     }
+
+    #[test]
+    fn a_manager_is_heard_as_the_last_call_says() {
+        let (_, manager) = crate::sample::joined();
+        assert!(!manager.is_heard(), "nothing was asked yet");
+        for heard in [true, false] {
+            manager.heard(heard);
+            assert_eq!(manager.is_heard(), heard);
+        }
+    }
 }

@@ -112,10 +112,11 @@ fn free_folder(former: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use colony_wfm::{Authority, Claims, TokenKind, TokenSigner};
+    use colony_wfm::Authority;
 
     use super::*;
     use crate::sample;
+    use crate::stand_in::StandIn;
 
     #[test]
     fn what_belonged_to_the_old_identity_is_kept_aside() {
@@ -142,7 +143,9 @@ mod tests {
         let (own, other) = (sample::authority(), sample::authority());
         let identity = sample::identity(&own);
         let said = async |site: &str, authority: &Authority| {
-            reason(&identity, &invitation(site, authority)).await.unwrap_or_default()
+            reason(&identity, &sample::invitation(site, "https://127.0.0.1:1", authority))
+                .await
+                .unwrap_or_default()
         };
         assert_eq!(said("attic", &own).await, "the invitation is for site attic");
         assert_eq!(said("home", &other).await, "site home has another authority than before");
@@ -150,17 +153,39 @@ mod tests {
         assert_eq!(reason(&identity, "col1_broken").await, None);
     }
 
-    fn invitation(site: &str, authority: &Authority) -> String {
-        let claims = Claims {
-            kind: TokenKind::Node,
-            id: "t1".to_owned(),
-            site: site.to_owned(),
-            urls: vec!["https://127.0.0.1:1".to_owned()],
-            pin: authority.fingerprint(),
-            expires: i64::MAX,
-            replace: false,
-        };
-        TokenSigner::generate().expect("a signer").sign(&claims)
+    #[tokio::test]
+    async fn a_node_that_its_site_refuses_needs_another_identity() {
+        check(&[403], true).await;
+        check(&[200], false).await;
+        check(&[503], false).await;
+    }
+
+    async fn check(statuses: &'static [u16], refused: bool) {
+        let site = StandIn::start(statuses).await;
+        let urls = vec![site.url.clone()];
+        let identity = Identity { urls, ..sample::identity(&site.authority) };
+        let token = sample::invitation(sample::SITE, &site.url, &site.authority);
+        let reason = reason(&identity, &token).await;
+        assert_eq!(reason.is_some(), refused, "{statuses:?}: {reason:?}");
+        assert_eq!(site.seen(), ["/api/v1/deployments"]);
+    }
+
+    #[tokio::test]
+    async fn an_invitation_is_used_where_the_identity_leads_nowhere() {
+        let site = StandIn::start(&[200]).await;
+        let data = tempfile::tempdir().expect("a directory");
+        let old = sample::identity(&sample::authority());
+        identity::save(&data.path().join(IDENTITY), &old).expect("it is kept");
+        let join = Some(sample::invitation(sample::SITE, &site.url, &site.authority));
+        let config = Config { join, ..sample::config(data.path()) };
+
+        let found = identity::obtain(&config).await.expect("it joins");
+
+        assert_ne!(found.credentials, old.credentials);
+        assert_eq!((found.name.as_str(), found.urls), ("n1", vec![site.url.clone()]));
+        let kept = identity::load(&data.path().join(IDENTITY)).expect("it is read");
+        assert!(kept.is_some_and(|it| it.credentials == found.credentials));
+        assert_eq!(site.seen(), ["/colony/v1/join"]);
     }
 
     #[test]

@@ -54,3 +54,51 @@ impl Reconcile for Renew {
         Ok(LOOK)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+    use crate::stand_in::StandIn;
+    use crate::{Identity, sample};
+
+    #[tokio::test]
+    async fn a_certificate_is_renewed_at_half_of_its_life() {
+        check(0, false).await;
+        // It begins 300 s before it was made, and lasts for 3,900 s.
+        check(1_640, false).await;
+        check(1_650, true).await;
+        check(3_500, true).await;
+    }
+
+    #[tokio::test]
+    async fn it_looks_again_until_it_is_stopped() {
+        let (_, manager) = sample::joined();
+        let (dir, stop) = (tempfile::tempdir().expect("a directory"), CancellationToken::new());
+        let looking = run(manager, dir.path().to_owned(), stop.clone());
+        let mut looking = std::pin::pin!(looking);
+        assert!(looking.as_mut().now_or_never().is_none());
+        stop.cancel();
+        looking.await.expect("it ends");
+    }
+
+    /// Looks at a certificate that was made so many seconds ago.
+    async fn check(age: i64, renewed: bool) {
+        let site = StandIn::start(&[200]).await;
+        let identity = sample::identity_since(&site.authority, clock::unix() - age);
+        let old = identity.credentials.clone();
+        let identity = Identity { urls: vec![site.url.clone()], ..identity };
+        let manager = Arc::new(Manager::new(&identity).expect("a way to the manager"));
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut renew = Renew { manager: manager.clone(), dir: dir.path().to_owned() };
+
+        assert_eq!(renew.reconcile().await.expect("an answer"), LOOK);
+
+        assert_eq!(site.seen().len(), usize::from(renewed), "{age} s old");
+        assert_eq!(manager.credentials() != old, renewed, "{age} s old");
+        let kept = Credentials::load(dir.path()).expect("it is read");
+        assert_eq!(kept, renewed.then(|| manager.credentials()), "{age} s old");
+        assert_eq!(manager.credentials().key_pem, old.key_pem, "the key stays");
+    }
+}

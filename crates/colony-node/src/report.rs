@@ -71,3 +71,56 @@ fn is_final(error: &ClientError) -> bool {
     let ClientError::Problem { problem, .. } = error else { return false };
     matches!(problem.status, 400 | 404 | 422)
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+    use crate::stand_in::StandIn;
+    use crate::{Identity, sample};
+
+    #[tokio::test]
+    async fn a_report_is_owed_until_the_manager_has_taken_or_refused_it() {
+        check(200, true, false).await;
+        for refused in [400, 404, 422] {
+            check(refused, true, false).await;
+        }
+        for passing in [403, 409, 429, 500, 503] {
+            check(passing, false, true).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn it_waits_for_reports_until_it_is_stopped() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (identity, manager) = sample::joined();
+        let brain = Brain::open(&sample::config(dir.path()), &identity).expect("it opens");
+        let stop = CancellationToken::new();
+        let mut waiting = std::pin::pin!(run(Arc::new(brain), manager, stop.clone()));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        stop.cancel();
+        waiting.await.expect("it ends");
+    }
+
+    async fn check(status: u16, said: bool, failed: bool) {
+        let site = StandIn::start(Vec::leak(vec![status])).await;
+        let dir = tempfile::tempdir().expect("a directory");
+        let urls = vec![site.url.clone(), "https://127.0.0.1:1".to_owned()];
+        let identity = Identity { urls, ..sample::identity(&site.authority) };
+        let brain =
+            Arc::new(Brain::open(&sample::config(dir.path()), &identity).expect("it opens"));
+        let manager = Arc::new(Manager::new(&identity).expect("a way to the manager"));
+        brain.step(sample::manifest(1)).expect("it is stored");
+        let mut report = Report { brain: brain.clone(), manager: manager.clone() };
+
+        let sent = report.reconcile().await;
+
+        assert_eq!(sent.is_err(), failed, "{status}: {sent:?}");
+        assert_eq!(brain.reports().is_empty(), said, "{status}");
+        let path = format!("/api/v1/deployments/{}/status", sample::DEPLOYMENT);
+        assert_eq!(site.seen(), [path], "{status}");
+        let first = manager.link().base_url() == site.url;
+        assert_eq!(first, !failed, "{status}: another address is tried next");
+    }
+}

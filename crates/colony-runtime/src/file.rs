@@ -91,6 +91,22 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         make_private_now(&path).unwrap();
         assert_eq!(mode(), 0o700);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o500)).unwrap();
+        make_private_now(&path).unwrap();
+        assert_eq!(mode(), 0o500, "it is closed to others already");
+    }
+
+    #[tokio::test]
+    async fn what_is_not_there_holds_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(names(&dir.path().join("a")).await.unwrap(), Vec::<String>::new());
+        assert_eq!(read(&dir.path().join("a")).await.unwrap(), None);
+        fs::write(dir.path().join("b"), "x").unwrap();
+        assert_eq!(names(dir.path()).await.unwrap(), ["b"]);
+        assert!(names(&dir.path().join("b")).await.is_err(), "it is a file");
+        assert!(read(dir.path()).await.is_err(), "it is a folder");
+        make_private(&dir.path().join("c")).await.unwrap();
+        assert!(dir.path().join("c").is_dir());
     }
 
     #[test]

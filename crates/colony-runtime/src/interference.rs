@@ -87,13 +87,46 @@ mod tests {
         check("died stop", true).await;
         check("kill die", true).await;
         check("kill:9", true).await;
+        check("kill:9 10s die 120s", true).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_explanation_may_follow_an_end_by_a_moment() {
+        check_settled("die", 0, JUST).await;
+        check_settled("die", 249, JUST).await;
+        check_settled("die", 250, Duration::ZERO).await;
+        check_settled("stop die", 0, Duration::ZERO).await;
+        check_settled("start", 0, Duration::ZERO).await;
+    }
+
+    /// Asks so many milliseconds after the last event.
+    async fn check_settled(actions: &str, after: u64, waits: Duration) {
+        let heard = Interference::default();
+        actions.split(' ').for_each(|it| heard.note("c1", it, None, false));
+        tokio::time::advance(Duration::from_millis(after)).await;
+        let begun = Instant::now();
+        heard.settle("c1").await;
+        assert_eq!(begun.elapsed(), waits, "{actions} {after} ms ago");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn so_many_containers_are_remembered() {
+        let heard = Interference::default();
+        (0..LIMIT).for_each(|it| heard.note(&it.to_string(), "stop", None, false));
+        heard.note("one more", "stop", None, false);
+        assert!(heard.explains("0") && !heard.explains("one more"));
+        heard.note("0", "die", None, false);
+        heard.note("1", "destroy", None, false);
+        heard.note("one more", "stop", None, false);
+        assert!(heard.explains("one more"), "there is room again");
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_only_spoke_to_the_program_explains_nothing() {
         check("kill:1 die", false).await;
         check("kill:SIGHUP die", false).await;
-        check("kill:15 61s die", false).await;
+        check("kill:15 59s die", true).await;
+        check("kill:15 60s die", false).await;
     }
 
     #[tokio::test(start_paused = true)]

@@ -193,6 +193,14 @@ mod tests {
     }
 
     #[test]
+    fn a_failure_names_the_component_or_the_deployment() {
+        let Owner { deployment, component, fingerprint, .. } = owner();
+        let remove = Action::Remove { deployment: deployment.clone() };
+        assert_eq!(place(&remove), deployment.to_string());
+        assert_eq!(place(&Action::Start { deployment, component, fingerprint }), "web");
+    }
+
+    #[test]
     fn foreign_labels_are_nobodys() {
         let mut labels: BTreeMap<String, String> =
             owner().labels(&node(), &Care::new(0, None, None)).into_iter().collect();

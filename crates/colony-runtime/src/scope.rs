@@ -175,6 +175,27 @@ mod tests {
     }
 
     #[test]
+    fn what_is_made_carries_the_node_and_its_identity() {
+        let scope = Scope::new("n1".parse().unwrap(), "a");
+        let deployment = DeploymentId::from_bytes([7; 16]);
+        let owner = Owner {
+            deployment: deployment.clone(),
+            component: "web".parse().unwrap(),
+            fingerprint: Digest::of(b"web"),
+            staged: false,
+            service: "front".to_owned(),
+        };
+        let labels = scope.container(&owner, &Care::new(0, None, None));
+        assert_eq!((&*labels[label::NODE], &*labels[label::IDENTITY]), ("n1", "a"));
+        assert_eq!(Owner::read(&labels.into_iter().collect()), Some(owner));
+        assert_eq!(scope.name(&["hello", "web"]), "colony-n1-hello-web");
+        let node = format!("{}=n1", label::NODE);
+        assert_eq!(scope.filter(None), std::slice::from_ref(&node));
+        let of = format!("{}={deployment}", label::DEPLOYMENT);
+        assert_eq!(scope.filter(Some(&deployment)), [node, of]);
+    }
+
+    #[test]
     fn nodes_of_one_name_have_marks_of_their_own() {
         let scope = |it| Scope::new("n1".parse().unwrap(), it);
         assert_eq!(scope("a").mark("x"), scope("a").mark("x"));

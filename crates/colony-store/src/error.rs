@@ -61,3 +61,24 @@ impl Error {
         if stored { Error::EventStored } else { self }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_database_looked_at_is_a_refusal() {
+        let what = || "token `ana`".to_owned();
+        check(Error::Used { scope: "join".to_owned(), id: "t1".to_owned() }, true);
+        check(Error::Exists { what: what() }, true);
+        check(Error::Missing { what: what() }, true);
+        check(Error::Fenced, false);
+        check(Error::EventStored, false);
+        check(Error::Database { doing: "commit", source: sqlx::Error::PoolTimedOut }, false);
+    }
+
+    #[track_caller]
+    fn check(error: Error, expected: bool) {
+        assert_eq!(error.is_refusal(), expected, "{error}");
+    }
+}

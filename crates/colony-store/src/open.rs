@@ -183,6 +183,7 @@ fn application_name() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::query::Query;
 
     #[test]
     fn a_server_on_another_machine_has_to_prove_who_it_is() {
@@ -193,6 +194,25 @@ mod tests {
         for local in ["localhost", "127.0.0.1:5432", "[::1]:5432", "%2Frun%2Fpostgresql"] {
             check(&format!("postgres://colony@{local}/colony"), PgSslMode::Prefer);
         }
+        check("postgres://colony@db.example/colony?host=/run/postgresql", PgSslMode::Prefer);
+    }
+
+    #[tokio::test]
+    async fn a_full_disk_leaves_no_connection_that_cannot_write() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let db = sqlite(&folder.path().join("a.db"), LOCAL).await.expect("it opens");
+        for text in ["CREATE TABLE t (a TEXT)", "PRAGMA max_page_count = 1"] {
+            db.execute(Query::new("prepare", text)).await.expect("the statement runs");
+        }
+        let insert = |text: String| Query::new("insert", "INSERT INTO t VALUES ($1)").bind(text);
+
+        let mut tx = db.begin().await.expect("it begins");
+        tx.execute(insert("x".repeat(100_000))).await.expect_err("there is no room");
+        drop(tx);
+
+        let mut tx = db.begin().await.expect("it begins again");
+        tx.execute(insert("x".to_owned())).await.expect("there is room");
+        tx.commit().await.expect("it is stored");
     }
 
     #[track_caller]

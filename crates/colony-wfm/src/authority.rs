@@ -202,8 +202,6 @@ fn host(text: &str) -> Result<SanType, IdentityError> {
     Ok(SanType::DnsName(text))
 }
 
-/// Reads a request whose signature is right and whose key has an algorithm and
-/// size that Margo allows.
 /// The digest of the public key that a request asks a certificate for, after
 /// the request has proved that its sender holds the private one.
 pub fn requested_key(csr_pem: &str) -> Result<Digest, IdentityError> {
@@ -211,6 +209,8 @@ pub fn requested_key(csr_pem: &str) -> Result<Digest, IdentityError> {
     Ok(Digest::of(&rcgen::PublicKeyData::subject_public_key_info(&request.public_key)))
 }
 
+/// Reads a request whose signature is right and whose key has an algorithm and
+/// size that Margo allows.
 fn read_request(pem: &str) -> Result<CertificateSigningRequestParams, IdentityError> {
     if pem.len() > MAX_REQUEST {
         return Err(IdentityError::Request(format!("it has more than {MAX_REQUEST} bytes")));
@@ -232,4 +232,39 @@ fn read_request(pem: &str) -> Result<CertificateSigningRequestParams, IdentityEr
 
 fn failed(doing: &'static str, source: rcgen::Error) -> IdentityError {
     IdentityError::Crypto { doing, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn serial_numbers_are_positive_and_of_full_length() {
+        for _ in 0..64 {
+            let bytes = serial().unwrap().to_bytes();
+            assert_eq!((bytes.len(), bytes[0] & 0xc0), (16, 0x40), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn a_host_name_has_at_most_253_bytes() {
+        assert!(host(&"a".repeat(253)).is_ok());
+        assert!(host(&"a".repeat(254)).is_err());
+    }
+
+    #[test]
+    fn a_certificate_names_at_most_64_hosts() {
+        let id = SpiffeId::wfm("d", "a").unwrap();
+        let named = |count| svid_params(&id, &vec!["hub".to_owned(); count], 0, 1);
+        assert!(named(MAX_HOSTS).is_ok());
+        assert!(named(MAX_HOSTS + 1).is_err());
+    }
+
+    #[test]
+    fn a_request_has_at_most_16_kib() {
+        let csr = PrivateKey::generate().unwrap().csr().unwrap();
+        let padded = |size: usize| format!("{csr}{}", "\n".repeat(size - csr.len()));
+        assert!(read_request(&padded(MAX_REQUEST)).is_ok());
+        assert!(read_request(&padded(MAX_REQUEST + 1)).is_err());
+    }
 }

@@ -70,3 +70,18 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 fn failed(doing: &'static str, path: &Path, source: io::Error) -> IdentityError {
     IdentityError::File { doing, path: path.to_owned(), source }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_file_that_is_not_there_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        assert!(read(&path).unwrap().is_none());
+        write(&path, "x").unwrap();
+        assert_eq!(read(&path).unwrap().as_deref(), Some("x"));
+        assert!(read(&path.join("b")).is_err(), "it cannot be looked for below a file");
+    }
+}

@@ -166,9 +166,6 @@ impl FromStr for SpiffeId {
     type Err = SpiffeError;
 
     fn from_str(text: &str) -> Result<SpiffeId, SpiffeError> {
-        if text.len() > MAX_BYTES {
-            return Err(SpiffeError::TooLong(text.len()));
-        }
         let rest = text.strip_prefix(SCHEME).ok_or(SpiffeError::Scheme)?;
         let slash = rest.find('/').unwrap_or(rest.len());
         let (domain, path) = rest.split_at(slash);
@@ -214,6 +211,10 @@ mod tests {
         refuse("spiffe://d/../b", "segment `..` is not of");
         refuse("spiffe://d/a%20b", "segment `a%20b` is not of");
         refuse(&format!("spiffe://d/{}", "a".repeat(2048)), "SPIFFE id has 2059 bytes");
+        refuse(&format!("spiffe://d/{}", "a".repeat(2038)), "SPIFFE id has 2049 bytes");
+        assert!(format!("spiffe://d/{}", "a".repeat(2037)).parse::<SpiffeId>().is_ok());
+        refuse(&format!("spiffe://{}/a", "d".repeat(256)), "trust domain `dddd");
+        assert!(format!("spiffe://{}/a", "d".repeat(255)).parse::<SpiffeId>().is_ok());
     }
 
     #[test]

@@ -200,3 +200,32 @@ fn chain(error: &dyn Error) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderMap;
+
+    use super::*;
+
+    #[test]
+    fn only_what_may_pass_is_worth_another_request() {
+        check(503, true);
+        check(500, true);
+        check(429, true);
+        check(403, false);
+        check(409, false);
+        check(200, false);
+        assert!(JoinError::Unreachable(Vec::new()).is_passing());
+        assert!(!JoinError::Used.is_passing());
+        assert!(!JoinError::Token(TokenError::Malformed).is_passing());
+        assert_eq!(token_used().title, "The token was used before");
+    }
+
+    #[track_caller]
+    fn check(status: u16, passing: bool) {
+        let status = StatusCode::from_u16(status).unwrap();
+        let answer = Answer { status, headers: HeaderMap::new(), body: Bytes::from("x") };
+        let error = read::<Joined>(&answer, "https://hub").unwrap_err();
+        assert_eq!(error.is_passing(), passing, "{status}: {error}");
+    }
+}

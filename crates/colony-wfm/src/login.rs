@@ -23,7 +23,7 @@ pub fn without_login(url: &str) -> String {
 pub fn masked(url: &str) -> String {
     let Some(login) = login(url) else { return without_secret_options(url) };
     let (before, after) = (&url[..login.start], &url[login.end..]);
-    let http = matches!(before, "http://" | "https://");
+    let http = ["http://", "https://"].iter().any(|it| before.eq_ignore_ascii_case(it));
     let shown = match url[login].split_once(':') {
         Some((user, _)) if !http => format!("{user}:{MASK}"),
         None if !http => return without_secret_options(url),
@@ -59,6 +59,7 @@ mod tests {
     fn a_login_is_found_wherever_it_stands() {
         check("https://h/a@b", None, "https://h/a@b", "https://h/a@b");
         check("https://t0k@h/r", None, "https://h/r", "https://***@h/r");
+        check("HTTPS://t0k@h/r", None, "HTTPS://h/r", "HTTPS://***@h/r");
         check("https://a:p@h:1/r", Some("p"), "https://h:1/r", "https://***@h:1/r");
         check("https://a:p@q@h/r", Some("p@q"), "https://h/r", "https://***@h/r");
         check("ssh://git@h/r", None, "ssh://h/r", "ssh://git@h/r");

@@ -99,3 +99,39 @@ fn as_uri<'a>(name: &GeneralName<'a>) -> Option<&'a str> {
 fn unusable(reason: impl Into<String>) -> IdentityError {
     IdentityError::Certificate(reason.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{CertificateParams, KeyPair, KeyUsagePurpose, SanType};
+
+    use super::*;
+
+    #[test]
+    fn a_text_holds_at_most_16_certificates() {
+        let pem = certificate(&[]).pem();
+        assert_eq!(certificates(&pem.repeat(16)).unwrap().len(), 16);
+        let error = certificates("").unwrap_err().to_string();
+        assert!(error.ends_with("PEM holds no certificate"), "{error}");
+        let error = certificates(&pem.repeat(17)).unwrap_err().to_string();
+        assert!(error.ends_with("PEM holds more than 16 certificates"), "{error}");
+    }
+
+    #[test]
+    fn who_may_sign_anything_is_not_believed() {
+        check(&[KeyUsagePurpose::DigitalSignature], true);
+        check(&[KeyUsagePurpose::KeyCertSign], false);
+        check(&[KeyUsagePurpose::CrlSign], false);
+    }
+
+    #[track_caller]
+    fn check(usages: &[KeyUsagePurpose], expected: bool) {
+        assert_eq!(id(certificate(usages).der()).is_ok(), expected, "{usages:?}");
+    }
+
+    fn certificate(usages: &[KeyUsagePurpose]) -> rcgen::Certificate {
+        let mut params = CertificateParams::default();
+        params.subject_alt_names = vec![SanType::URI("spiffe://d/a".try_into().unwrap())];
+        params.key_usages = usages.to_vec();
+        params.self_signed(&KeyPair::generate().unwrap()).unwrap()
+    }
+}

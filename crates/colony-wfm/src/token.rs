@@ -223,6 +223,8 @@ mod tests {
             assert_eq!(read(text), Err(TokenError::Malformed), "{text}");
         }
         assert_eq!(read(&format!("col1_{empty}")), Err(TokenError::Malformed));
+        assert!(decode(&format!("col1_{}", "A".repeat(4091))).is_ok());
+        assert_eq!(decode(&format!("col1_{}", "A".repeat(4092))), Err(TokenError::Malformed));
     }
 
     #[test]

@@ -1,5 +1,6 @@
-"""`scripts/mutants`: weave, compile, run, tell. docs/mutants.md says how it works."""
+"""`scripts/mutants`: weave, compile, run, report. docs/mutants.md says how it works."""
 
+import fcntl
 import json
 import os
 import re
@@ -14,7 +15,55 @@ from pathlib import Path
 import run
 import weave
 
-PACKAGE, CRATE, PROFILE = "colony-core", "crates/colony-core", "mutants"
+CORE = "colony-core"
+PACKAGE = os.environ["PACKAGE"]
+CRATE = f"crates/{PACKAGE}"
+# Tests of the core compute, so that optimising pays; tests of shells wait.
+TESTS = os.environ.get("TESTS", "").split()
+PROFILE = "mutants" if PACKAGE == CORE else "dev"
+BOUNDS = run.Bounds(3, False, 150) if PACKAGE == CORE else run.Bounds(16, True, 5)
+# Shells are large: these are the files whose checks protect data, identity or order.
+CHECKS = {
+    # All of it: transactions, the claim with its fencing, migrations, limits.
+    "colony-store": ["**"],
+    # What is written and pushed, compare-and-swap of references, what clients send, packs and limits.
+    "colony-git": [
+        "durable/**", "durable.rs", "limit.rs", "origin.rs", "pack/**", "path.rs", "repo.rs",
+        "serve/gzip.rs", "serve/incoming.rs", "serve/line.rs", "serve/small.rs",
+        "writer/hosted.rs", "writer/push.rs", "writer/stage.rs", "writer/batch.rs",
+    ],
+    # Who somebody is, what a token permits, what a certificate proves, and what a body may hold.
+    "colony-wfm": [
+        "authority.rs", "credentials.rs", "file.rs", "identity.rs", "join.rs", "key.rs", "limit.rs",
+        "login.rs", "svid.rs", "token.rs", "tls/verify.rs", "server/body.rs", "server/caller.rs",
+        "server/content.rs", "server/poll.rs", "link/url.rs",
+    ],
+    # The journal, the step that stores before it acts, the identity, and reports until they are taken.
+    # Not what acts: it needs a container engine.
+    "colony-node": [
+        "brain.rs", "identity.rs", "journal.rs", "manager.rs", "rejoin.rs", "renew.rs", "report.rs",
+    ],
+    # Store before acting, orders, the log on its way to central, who may join, and what is on disk.
+    "colony-local": [
+        "brain/load.rs", "brain/mod.rs", "brain/writer.rs", "home.rs", "join.rs", "margo/door.rs",
+        "margo/keys.rs", "margo/mod.rs", "margo/shelf.rs", "operator/caller.rs", "operator/command.rs",
+        "orders.rs", "own.rs", "prune.rs", "uplink/events.rs", "uplink/renew.rs", "uplink/seed.rs",
+    ],
+    # The one writer, who may do what, batches of sites, backups, plans by hash, the queue for Git.
+    # Without most handlers: they are wiring, and long ones take minutes to compile in many versions.
+    "colony-central": [
+        "auth/key.rs", "auth/mod.rs", "auth/token.rs", "backup/archive.rs", "brain/record.rs",
+        "brain/stage.rs", "brain/writer.rs", "command.rs", "files.rs", "link/events.rs", "link/renew.rs",
+        "plan/hash.rs", "writer/batch.rs", "writer/overruled.rs",
+    ],
+    # What is fetched and unpacked, what on the engine is this node's, and credentials; without engines.
+    "colony-runtime": [
+        "compose/archive.rs", "compose/mount.rs", "compose/unpack.rs",
+        "file.rs", "interference.rs", "label.rs", "registry/**", "scope.rs",
+    ],
+}  # fmt: skip
+# Their tests in `tests/` need container engines: too slow to run once per mutant.
+WITHOUT_ENGINES = {"colony-runtime"}
 # Where decisions are made: these files are tried first.
 DECISIONS = re.compile(
     r"src/(transition/|event/|fleet/(fold|join)\.rs|node/(apply|repair|decide|outcome)\.rs"
@@ -23,24 +72,45 @@ DECISIONS = re.compile(
 
 
 def main() -> None:
-    source, folder, jobs = Path.cwd(), Path(os.environ["OUT"]), int(os.environ["JOBS"])
-    woven = folder / "tree"
-    copy(source, woven)
-    mutants, functions = weave.read(source, chosen(listed(source), folder / "results.txt"))
-    results = {it.id: ("apart", "") for it in mutants if not it.function}
-    compile_all(source, woven, functions, results)
-    binaries = run.build(woven, run.compiling(PACKAGE, PROFILE))
+    source, out, jobs = Path.cwd(), Path(os.environ["OUT"]), int(os.environ["JOBS"])
+    woven, folder = out / "tree", out / PACKAGE
+    folder.mkdir(exist_ok=True)
+    # One run of a package at a time: the next build replaces the binaries of this one.
+    running = (folder / "lock").open("w")
+    fcntl.flock(running, fcntl.LOCK_EX)
+    # Third-party crates are built once for all packages. Not beside ordinary builds: cargo knows
+    # a crate by its path inside the workspace, and would take turns in building the two.
+    os.environ["CARGO_TARGET_DIR"] = str(out / "target")
+    with (out / "lock").open("w") as lock:
+        # The tree is one package's at a time; tests of one may run while the next is built.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        copy(source, woven)
+        mutants, functions = weave.read(source, chosen(listed(source), folder / "results.txt"))
+        results = {it.id: ("apart", "") for it in mutants if not it.function}
+        compile_all(source, woven, functions, results)
+        binaries = run.build(woven, compiling(), TESTS)
     start = time.monotonic()
     tests = run.look(binaries, woven / CRATE, jobs)
     print(f"{len(tests)} tests looked at in {time.monotonic() - start:.0f} s", flush=True)
     waiting = [it for it in mutants if it.id not in results]
     waiting.sort(key=lambda it: not DECISIONS.search(it.file))
-    try_all(waiting, tests, woven / CRATE, jobs, results)
-    tell(mutants, results, folder)
+    try_all(waiting, tests, woven / CRATE, folder, jobs, results)
+    report(mutants, results, folder)
+
+
+def compiling() -> list[str]:
+    if PACKAGE == CORE:
+        return run.compiling(PROFILE, ["-p", PACKAGE, *(TESTS or ["--lib", "--tests"])])
+    # Of the whole workspace, whose other manifests ask for no tests: with the features of all crates
+    # together, nothing that two of them need is built twice.
+    return run.compiling(PROFILE, ["--workspace"])
 
 
 def listed(source: Path) -> list:
-    command = ["cargo", "mutants", "--list", "--json", "-p", PACKAGE, *sys.argv[1:]]
+    wanted = sys.argv[1:]
+    if not any(it in ("-f", "--file") for it in wanted):
+        wanted += [part for glob in CHECKS.get(PACKAGE, []) for part in ("-f", f"{CRATE}/src/{glob}")]
+    command = ["cargo", "mutants", "--list", "--json", "-p", PACKAGE, *wanted]
     return json.loads(subprocess.run(command, cwd=source, check=True, stdout=subprocess.PIPE).stdout)
 
 
@@ -54,10 +124,25 @@ def copy(source: Path, woven: Path) -> None:
         if not path.startswith("target/") and path not in wanted:
             it.unlink()
     for it in wanted:
-        target = woven / it
+        target, found = woven / it, (source / it).read_bytes()
+        if re.fullmatch(r"crates/[^/]+/Cargo\.toml", it):
+            found = manifest(source / it)
         target.parent.mkdir(parents=True, exist_ok=True)
-        if not target.exists() or target.read_bytes() != (source / it).read_bytes():
-            shutil.copyfile(source / it, target)
+        if not target.exists() or target.read_bytes() != found:
+            target.write_bytes(found)
+
+
+def manifest(path: Path) -> bytes:
+    """The manifest of a crate, without tests unless they are those of the package."""
+    text, name = path.read_text(), path.parent.name
+    if name == PACKAGE and name not in WITHOUT_ENGINES:
+        return text.encode()
+    text = text.replace("[package]\n", "[package]\nautotests = false\nautobins = false\nautoexamples = false\n")
+    if name == PACKAGE:
+        return text.encode()
+    if (path.parent / "src/lib.rs").exists():
+        return f"{text}\n[lib]\ntest = false\ndoctest = false\n".encode()
+    return f'{text}\n[[bin]]\nname = "{name}"\npath = "src/main.rs"\ntest = false\n'.encode()
 
 
 def compile_all(source: Path, woven: Path, functions: dict, results: dict) -> None:
@@ -67,7 +152,7 @@ def compile_all(source: Path, woven: Path, functions: dict, results: dict) -> No
         for file in files:
             shutil.copyfile(source / file, woven / file)
         weave.write(source, woven, CRATE, functions)
-        found = weave.errors(woven, run.compiling(PACKAGE, PROFILE))
+        found = weave.errors(woven, compiling())
         if not found:
             return
         bad, odd = weave.blame(found, functions)
@@ -104,12 +189,12 @@ def placeless(name: str) -> str:
     return re.sub(r":\d+:\d+:", ":", name)
 
 
-def try_all(mutants: list, tests: list, place: Path, jobs: int, results: dict) -> None:
+def try_all(mutants: list, tests: list, place: Path, folder: Path, jobs: int, results: dict) -> None:
     start = time.monotonic()
-    with (Path(os.environ["OUT"]) / "results.txt").open("a", buffering=1) as log:
+    with (folder / "results.txt").open("a", buffering=1) as log:
 
         def step(it):
-            results[it.id] = verdict, by = run.ask(it, tests, place)
+            results[it.id] = verdict, by = run.ask(it, tests, place, BOUNDS)
             log.write(f"{verdict}\t{it.name}\t{by}\n")
             if verdict != "caught":
                 print(f"{verdict:8} {it.name}", flush=True)
@@ -119,7 +204,7 @@ def try_all(mutants: list, tests: list, place: Path, jobs: int, results: dict) -
     print(f"{len(mutants)} mutants tried in {time.monotonic() - start:.0f} s")
 
 
-def tell(mutants: list, results: dict, folder: Path) -> None:
+def report(mutants: list, results: dict, folder: Path) -> None:
     names = defaultdict(list)
     for it in mutants:
         names[results[it.id][0]].append(it.name)

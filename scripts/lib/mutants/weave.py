@@ -136,8 +136,10 @@ def errors(woven: Path, command: list) -> list[set]:
         if message["reason"] != "compiler-message" or message["message"]["level"] != "error":
             continue
         spans = message["message"]["spans"]
+        # A future that is not `Send` is refused where it is spawned; only the notes name the function.
+        notes = [it | {"is_primary": False} for note in message["message"]["children"] for it in note["spans"]]
         if spans:
-            found.append({(it["file_name"], it["line_start"], it["is_primary"]) for it in spans})
+            found.append({(it["file_name"], it["line_start"], it["is_primary"]) for it in spans + notes})
     if told.returncode and not found:
         raise SystemExit(told.stderr or "the build failed without an error that can be placed")
     return found

@@ -154,6 +154,39 @@ mod tests {
     }
 
     #[test]
+    fn a_lock_that_is_given_up_is_gone() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let reference = dir.path().join("main");
+        let lock = Lock::take(&reference).expect("a lock");
+        assert!(lock_path(&reference).exists());
+        drop(lock);
+        assert!(!lock_path(&reference).exists() && !reference.exists());
+    }
+
+    #[test]
+    fn a_lock_that_cannot_be_is_not_waited_for() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let long = dir.path().join("x".repeat(300));
+        let refused = Lock::take_within(&long, 1, 1).err().expect("no file has such a name");
+        assert!(matches!(refused, Error::Io { .. }), "{refused}");
+        let folder = dir.path().join("main.lock");
+        std::fs::create_dir(&folder).expect("a folder");
+        assert!(remove_stale(&folder, 1).is_err(), "it cannot be removed");
+        assert!(remove_stale(&dir.path().join("other.lock"), 1).is_ok(), "there is none");
+    }
+
+    #[test]
+    fn a_lock_is_told_from_the_next_one_of_its_name() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (one, other) = (dir.path().join("a.lock"), dir.path().join("b.lock"));
+        assert_eq!(file_of(&one), None);
+        std::fs::write(&one, "").expect("a lock");
+        std::fs::write(&other, "").expect("a lock");
+        assert!(file_of(&one).is_some() && file_of(&one) == file_of(&one));
+        assert_ne!(file_of(&one), file_of(&other));
+    }
+
+    #[test]
     fn a_lock_that_may_be_ours_stays() {
         let dir = tempfile::tempdir().expect("a folder");
         let reference = dir.path().join("main");

@@ -71,7 +71,8 @@ mod tests {
         check(&format!("{long}{long}"), &long, true);
         check(&long, "", false);
         check("", &long, false);
-        check(&"x".repeat(17_000_000), &format!("y{}", "x".repeat(17_000_000)), true);
+        let large = "0123456789".repeat(1_700_000);
+        check(&large, &format!("y{large}"), true);
     }
 
     #[track_caller]
@@ -90,9 +91,19 @@ mod tests {
             rest = others;
             Some(*first)
         };
-        for _ in 0..2 {
-            while next().expect("a size") & 0x80 != 0 {}
-        }
+        let mut size = || {
+            let (mut value, mut shift) = (0, 0);
+            loop {
+                let byte = next().expect("a size");
+                value |= usize::from(byte & 0x7f) << shift;
+                shift += 7;
+                if byte & 0x80 == 0 {
+                    return value;
+                }
+            }
+        };
+        let (before, after) = (size(), size());
+        assert_eq!(before, old.len());
         let mut out = Vec::new();
         while let Some(code) = next() {
             if code & 0x80 == 0 {
@@ -109,6 +120,7 @@ mod tests {
             let length = if length == 0 { 0x10000 } else { length };
             out.extend(&old[from..from + length]);
         }
+        assert_eq!(out.len(), after);
         out
     }
 }

@@ -6,25 +6,31 @@
 
 use flate2::{Decompress, FlushDecompress, Status};
 
-use super::line;
+use super::line::{self, Line};
 use crate::repo::{BLOB_LIMIT, OBJECT_LIMIT};
 
 /// All objects of one push together, unpacked.
 const TOTAL_LIMIT: u64 = 1024 * 1024 * 1024;
 /// The longest head of a difference: two numbers of ten bytes.
 const DELTA_HEAD: usize = 20;
+const UNREADABLE: &str = "the pack of the push cannot be read";
 const BLOB: u8 = 3;
 const OFFSET_DELTA: u8 = 6;
 const REFERENCE_DELTA: u8 = 7;
 
-/// Why a push is not taken, if it is not. What cannot be read is git's to judge.
+/// Why a push is not taken, if it is not. What cannot be read here is not taken
+/// either: git is more lenient with some of it, and would unpack it uncounted.
 pub(super) fn problem(body: &[u8]) -> Option<String> {
     problem_within(body, TOTAL_LIMIT)
 }
 
 fn problem_within(body: &[u8], limit: u64) -> Option<String> {
-    let pack = pack_of(body)?;
-    Scan { rest: pack.get(12..)?, total: 0, limit }.run(count_of(pack)?)
+    let (_, pack) = parted(body);
+    // Without a pack a push only deletes branches, or finds out whether it is let in.
+    if pack.is_empty() {
+        return None;
+    }
+    scan(pack, limit).err()
 }
 
 /// The answer to a push that is not taken: every branch with the reason.
@@ -49,27 +55,38 @@ pub(super) fn refusal(body: &[u8], problem: &str) -> Vec<u8> {
     answer
 }
 
-/// What is behind the commands, if it is a pack.
-fn pack_of(body: &[u8]) -> Option<&[u8]> {
-    let start = body.windows(8).position(|it| it == b"0000PACK")? + 4;
-    body.get(start..)
+/// The lines of a push and what follows them: a pack, whose first bytes are no length of a line.
+fn parted(body: &[u8]) -> (Vec<Line<'_>>, &[u8]) {
+    let (mut lines, mut rest) = (Vec::new(), body);
+    while let Some((line, behind)) = line::first(rest) {
+        lines.push(line);
+        rest = behind;
+    }
+    (lines, rest)
 }
 
 /// The branches that are to move, each with what its line says behind the name.
 fn commands_of(body: &[u8]) -> Vec<(String, String)> {
-    let end = body.windows(8).position(|it| it == b"0000PACK").unwrap_or(body.len());
-    let lines = line::read(&body[..end]).unwrap_or_default();
     let command = |text: &[u8]| {
         let text = String::from_utf8_lossy(text).into_owned();
         let (command, said) = text.split_once('\0').unwrap_or((&text, ""));
         let name = command.splitn(3, ' ').nth(2)?;
         Some((name.to_owned(), said.to_owned()))
     };
-    lines.into_iter().filter_map(line::Line::text).filter_map(command).collect()
+    let (lines, _) = parted(body);
+    lines.into_iter().filter_map(Line::text).filter_map(command).collect()
 }
 
-fn count_of(pack: &[u8]) -> Option<u32> {
-    pack.get(8..12)?.try_into().ok().map(u32::from_be_bytes)
+fn scan(pack: &[u8], limit: u64) -> Result<(), String> {
+    let (count, rest) = objects_of(pack).ok_or(UNREADABLE)?;
+    Scan { rest, total: 0, limit }.run(count)
+}
+
+/// How many objects a pack has, and their bytes: behind its name and its version.
+fn objects_of(pack: &[u8]) -> Option<(u32, &[u8])> {
+    let behind = pack.strip_prefix(b"PACK")?.get(4..)?;
+    let (count, rest) = behind.split_first_chunk()?;
+    Some((u32::from_be_bytes(*count), rest))
 }
 
 /// A walk over the objects of a pack.
@@ -81,26 +98,25 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    fn run(mut self, count: u32) -> Option<String> {
+    fn run(mut self, count: u32) -> Result<(), String> {
         for _ in 0..count {
-            let (kind, size) = self.head()?;
-            self.total = self.total.saturating_add(size);
-            let mut problem = too_large(kind, size);
-            if problem.is_none() {
-                let beginning = self.inflate(size)?;
-                let is_delta = matches!(kind, OFFSET_DELTA | REFERENCE_DELTA);
-                let made = if is_delta { result_size(&beginning)? } else { 0 };
-                self.total = self.total.saturating_add(made);
-                problem = too_large(kind, made);
-            }
-            if problem.is_none() && self.total > self.limit {
-                problem = Some(format!("the push unpacks to more than {} bytes", self.limit));
-            }
-            if problem.is_some() {
-                return problem;
+            let (kind, size) = self.head().ok_or(UNREADABLE)?;
+            self.add(kind, size)?;
+            let beginning = self.inflate(size).ok_or(UNREADABLE)?;
+            if matches!(kind, OFFSET_DELTA | REFERENCE_DELTA) {
+                self.add(kind, result_size(&beginning).ok_or(UNREADABLE)?)?;
             }
         }
-        None
+        Ok(())
+    }
+
+    fn add(&mut self, kind: u8, size: u64) -> Result<(), String> {
+        too_large(kind, size).map_or(Ok(()), Err)?;
+        self.total = self.total.saturating_add(size);
+        if self.total > self.limit {
+            return Err(format!("the push unpacks to more than {} bytes", self.limit));
+        }
+        Ok(())
     }
 
     /// The kind of the next object and its size unpacked; a difference names what it is to.
@@ -191,6 +207,7 @@ mod tests {
         check(&[(BLOB, vec![0; MIB])], "taken");
         check(&[(BLOB, vec![0; MIB + 1])], "a file of 1048577 bytes");
         check(&[(2, vec![0; MIB + 1]), (BLOB, vec![1])], "taken");
+        check(&[(BLOB, vec![1]), (2, vec![0; 16 * MIB])], "taken");
         check(&[(BLOB, vec![1]), (2, vec![0; 16 * MIB + 1])], "an object of 16777217 bytes");
     }
 
@@ -199,7 +216,23 @@ mod tests {
         // From one byte to 2^40.
         let bomb = [1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x20, 0x90, 0];
         check(&[(REFERENCE_DELTA, bomb.to_vec())], "an object of 1099511627776 bytes");
+        check(&[(OFFSET_DELTA, bomb.to_vec())], "an object of 1099511627776 bytes");
         check(&[(REFERENCE_DELTA, vec![1, 5, 0x90, 0])], "taken");
+        // From 128 bytes to the most that is taken, and to one more.
+        check(&[(OFFSET_DELTA, vec![0x80, 1, 0x80, 0x80, 0x80, 8])], "taken");
+        check(&[(OFFSET_DELTA, vec![0x80, 1, 0x81, 0x80, 0x80, 8])], "an object of 16777217 bytes");
+        check(&[(OFFSET_DELTA, vec![0x80])], UNREADABLE);
+        check(&[(REFERENCE_DELTA, vec![1, 0x80])], UNREADABLE);
+    }
+
+    #[test]
+    fn objects_behind_others_are_found() {
+        let large = (BLOB, vec![0; MIB + 1]);
+        for before in
+            [(OFFSET_DELTA, vec![1, 5]), (REFERENCE_DELTA, vec![1, 5]), (BLOB, vec![7; MIB])]
+        {
+            check(&[before, large.clone()], "a file of 1048577 bytes");
+        }
     }
 
     #[test]
@@ -211,12 +244,34 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pack_is_for_git_to_judge() {
-        assert_eq!(problem(b"0000"), None);
-        assert_eq!(problem(b"0000PACK"), None);
+    fn what_cannot_be_read_is_refused() {
+        for body in ["", "0000", "0009 main0000"] {
+            assert_eq!(problem(body.as_bytes()), None, "{body}");
+        }
+        for body in ["0000PACK", "0000PACK\0\0\0\u{2}\0\0\0", "0002PACK", "0000pack", "0004"] {
+            assert_eq!(problem(body.as_bytes()).as_deref(), Some(UNREADABLE), "{body}");
+        }
         let mut lies = pack(&[(BLOB, vec![0; 10])]);
         lies[16] = 0x31;
-        assert_eq!(problem(&lies), None, "the size is not what it unpacks to");
+        assert_eq!(problem(&lies).as_deref(), Some(UNREADABLE), "it unpacks to another size");
+        let whole = pack(&[(BLOB, vec![7; 100])]);
+        for cut in 17..whole.len() {
+            let problem = problem(&whole[..cut]);
+            assert_eq!(problem.as_deref(), Some(UNREADABLE), "cut at {cut}");
+        }
+        lies.splice(16..17, [0xba].into_iter().chain([0x80; 10]).chain([0]));
+        assert_eq!(problem(&lies).as_deref(), Some(UNREADABLE), "a size of more than 64 bits");
+    }
+
+    #[test]
+    fn a_name_that_looks_like_a_pack_hides_none() {
+        let mut body = Vec::new();
+        line::text(&mut body, "0 1 refs/heads/0000PACK0000PACK\0 report-status");
+        body.extend(pack(&[(BLOB, vec![0; MIB + 1])]));
+        let problem = problem(&body).expect("too large");
+        assert!(problem.starts_with("a file of 1048577 bytes"), "{problem}");
+        let answer = String::from_utf8_lossy(&refusal(&body, "no")).into_owned();
+        assert!(answer.contains("ng refs/heads/0000PACK0000PACK no"), "{answer}");
     }
 
     #[test]
@@ -248,8 +303,10 @@ mod tests {
                 (byte, size) = ((size & 0x7f) as u8, size >> 7);
             }
             body.push(byte);
-            if *kind == REFERENCE_DELTA {
-                body.extend([0; 20]);
+            match *kind {
+                REFERENCE_DELTA => body.extend([0; 20]),
+                OFFSET_DELTA => body.extend([0x81, 1]),
+                _ => {}
             }
             let mut packed = ZlibEncoder::new(&mut body, Compression::fast());
             packed.write_all(bytes).expect("memory");

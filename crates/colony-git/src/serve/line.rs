@@ -26,20 +26,26 @@ impl<'a> Line<'a> {
 pub(super) fn read(mut body: &[u8]) -> Option<Vec<Line<'_>>> {
     let mut lines = Vec::new();
     while !body.is_empty() {
-        let length = length(body.get(..4)?)?;
-        let end = length.max(4);
-        lines.push(match length {
-            0 => Line::Flush,
-            1 => Line::Delimiter,
-            5..=LENGTH_LIMIT => {
-                let text = body.get(4..length)?;
-                Line::Text(text.strip_suffix(b"\n").unwrap_or(text))
-            }
-            _ => return None,
-        });
-        body = body.get(end..)?;
+        let (line, rest) = first(body)?;
+        lines.push(line);
+        body = rest;
     }
     Some(lines)
+}
+
+/// The first line of a body, and what follows it.
+pub(super) fn first(body: &[u8]) -> Option<(Line<'_>, &[u8])> {
+    let length = length(body.get(..4)?)?;
+    let line = match length {
+        0 => Line::Flush,
+        1 => Line::Delimiter,
+        5..=LENGTH_LIMIT => {
+            let text = body.get(4..length)?;
+            Line::Text(text.strip_suffix(b"\n").unwrap_or(text))
+        }
+        _ => return None,
+    };
+    Some((line, body.get(length.max(4)..)?))
 }
 
 /// Hexadecimal digits and nothing else: a sign is none.

@@ -69,6 +69,18 @@ fn each_file_names_the_commit_that_brought_it() {
     person.put("README.md", "hi\n").commit("elsewhere").push();
     let second = look(&watch, Some(&first.revision));
     assert_eq!(origins(&second), format!("hello {by_hand}, side {side}"));
+
+    git(&person.dir, &["checkout", "-q", "-b", "rival"]);
+    app(&person, "home", "hello", "1.2.0");
+    person.commit("rival");
+    git(&person.dir, &["checkout", "-q", "main"]);
+    app(&person, "home", "hello", "1.3.0");
+    person.commit("mine");
+    git(&person.dir, &["merge", "-q", "--no-commit", "-s", "ours", "rival"]);
+    app(&person, "home", "hello", "1.4.0");
+    person.commit("a conflict settled by hand").push();
+    let third = look(&watch, Some(&second.revision));
+    assert_eq!(origins(&third), format!("hello {}", person.head()));
 }
 
 /// The deployments of a commit, each with the commit that brought it.

@@ -238,3 +238,61 @@ fn former(known: Option<NodeIdentity>) -> Vec<String> {
 fn failed(error: &colony_store::Error) -> Problem {
     problem::internal("keep the identity of a node", error)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_machines_that_had_the_name_are_remembered() {
+        assert_eq!(former(None), Vec::<String>::new());
+        assert_eq!(former(Some(node("c", Some("b"), &["a"]))), ["a", "b", "c"]);
+        let many: Vec<String> = (0..40).map(|it| it.to_string()).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let kept = former(Some(node("now", None, &many)));
+        assert_eq!((kept.len(), kept[0].as_str(), kept[31].as_str()), (FORMER, "9", "now"));
+    }
+
+    #[test]
+    fn a_key_is_over_with_its_node_or_its_machine() {
+        let current = node("b", None, &["a"]);
+        let retired = NodeIdentity { retired: true, ..current.clone() };
+        let keyless = NodeIdentity { key: None, ..retired.clone() };
+        check(&current, "a over, b good, c good");
+        check(&retired, "a over, b over, c good");
+        check(&keyless, "a over, b over, c over");
+    }
+
+    #[test]
+    fn an_identity_does_not_keep_its_own_key_as_a_former_one() {
+        let name = "n".parse().expect("a name");
+        let past = |before: &str| Past {
+            before: Some(before.to_owned()),
+            former: vec!["a".to_owned(), "k".to_owned()],
+        };
+        let same = identity(&name, "chain", "k".to_owned(), past("k"));
+        assert_eq!(
+            (same.before, same.former, same.key),
+            (None, vec!["a".into()], Some("k".into()))
+        );
+        let other = identity(&name, "chain", "k".to_owned(), past("b"));
+        assert_eq!((other.before.as_deref(), other.retired), (Some("b"), false));
+        assert_eq!(other.expires, other.issued.after(LIFETIME));
+    }
+
+    #[track_caller]
+    fn check(known: &NodeIdentity, expected: &str) {
+        let said = |key: &str| match is_over(known, key) {
+            true => format!("{key} over"),
+            false => format!("{key} good"),
+        };
+        assert_eq!(["a", "b", "c"].map(said).join(", "), expected);
+    }
+
+    fn node(key: &str, before: Option<&str>, former: &[&str]) -> NodeIdentity {
+        let past = Past::default();
+        let given = identity(&"n".parse().expect("a name"), "chain", key.to_owned(), past);
+        let former = former.iter().map(|it| (*it).to_owned()).collect();
+        NodeIdentity { before: before.map(str::to_owned), former, ..given }
+    }
+}

@@ -78,3 +78,50 @@ pub(super) fn document(
 pub(super) fn bundle(manifest: &NodeManifest, digest: &Digest) -> Option<Vec<u8>> {
     manifest.bundle.as_ref().filter(|it| Digest::of(it) == *digest).cloned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_shown_to_a_node_is_kept_for_that_node_alone() {
+        let (shelf, node, other) = (Shelf::default(), name("a"), name("b"));
+        (1..=4).for_each(|version| shelf.show(&node, manifest(version)));
+        shelf.show(&node, manifest(4));
+
+        let kept = |version| {
+            let (id, digest) = (DeploymentId::from_bytes([1; 16]), of(version, "document"));
+            let bundle = shelf.bundle(&node, &of(version, "bundle")).is_some();
+            assert_eq!(shelf.document(&node, &id, &digest).is_some(), bundle, "{version}");
+            assert_eq!(shelf.document(&node, &DeploymentId::from_bytes([2; 16]), &digest), None);
+            assert_eq!(shelf.document(&other, &id, &digest), None, "{version}");
+            bundle
+        };
+        assert_eq!([1, 2, 3, 4].map(kept), [false, true, true, true], "the last three");
+        assert_eq!(shelf.etag(&node, 4), Some(of(4, "etag")));
+        assert_eq!((shelf.etag(&node, 3), shelf.etag(&other, 4)), (None, None));
+
+        shelf.clear(&node, 4, of(4, "etag"));
+        assert_eq!([3, 4].map(kept), [false, false], "the node holds them");
+        assert_eq!(shelf.etag(&node, 4), Some(of(4, "etag")));
+    }
+
+    fn manifest(version: u64) -> NodeManifest {
+        let document = format!("{version} document").into_bytes();
+        NodeManifest {
+            version,
+            bytes: Vec::new(),
+            etag: of(version, "etag"),
+            documents: vec![(DeploymentId::from_bytes([1; 16]), Digest::of(&document), document)],
+            bundle: Some(format!("{version} bundle").into_bytes()),
+        }
+    }
+
+    fn of(version: u64, what: &str) -> Digest {
+        Digest::of(format!("{version} {what}").as_bytes())
+    }
+
+    fn name(text: &str) -> NodeName {
+        text.parse().expect("a name")
+    }
+}

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use colony_api::client::Client as Operator;
+use colony_testkit::deployment_id;
 use colony_wfm::{Client, Joined, PrivateKey, join};
+use http::Method;
 use serde_json::json;
 
 use crate::plant::{Node, Plant};
@@ -49,6 +52,28 @@ async fn a_join_whose_answer_was_lost_is_repeated_and_a_key_may_change() {
     let next = first.node.with(renewed, &next);
     assert_eq!(poll(&next).await, 200);
     assert_eq!(first.poll().await, 403, "the next key was seen");
+    role.stop().await;
+}
+
+#[tokio::test]
+async fn a_node_speaks_for_itself_alone() {
+    let plant = Plant::new().await;
+    let role = plant.first_start().await;
+    let node = plant.node("press-1").await;
+    for (device, body) in [("press-2", "press-2"), ("press-1", "press-2"), ("press-2", "press-1")] {
+        let own = colony_testkit::capabilities(body, "amd64", "");
+        let said = node.client.capabilities(&device.parse().expect("an id"), &own).await;
+        assert!((400..500).contains(&status_of(&said)), "{device} {body}: {said:?}");
+    }
+    let mut status = colony_testkit::status(&deployment_id("hello"), "installed", 1, 1);
+    status.device_id = Some("press-2".parse().expect("an id"));
+    assert_eq!(status_of(&node.client.status(&status).await), 404);
+    for (device, expected) in [("press-1", 403), ("press-2", 404)] {
+        let path = format!("/api/v1/capabilities/{device}");
+        let (link, wait) = (node.client.link(), Duration::from_secs(10));
+        let sent = link.send(Method::DELETE, &path, &[], Bytes::new(), 1 << 20, wait).await;
+        assert_eq!(sent.expect("an answer").status.as_u16(), expected, "{device}");
+    }
     role.stop().await;
 }
 

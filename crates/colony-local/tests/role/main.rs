@@ -54,6 +54,9 @@ async fn a_commit_becomes_a_manifest_and_its_state_comes_back() {
     let view = operator.deployment_show("hello").await.expect("it is shown");
     assert_eq!(view.outcome, Outcome::Installed, "{}", view.sentence);
     assert_eq!(view.version.as_deref(), Some("1.0.0"));
+    let hold = Hold::default();
+    operator.deployment_hold("other", &hold).await.expect_err("there is no such deployment");
+    operator.deployment_hold("hello", &hold).await.expect("it is held");
     role.stop().await;
 }
 

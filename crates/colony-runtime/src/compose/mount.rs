@@ -71,3 +71,22 @@ fn checked(cursor: &Cursor<'_>, mount: Mount, scope: &Scope<'_>) -> Option<Mount
     }
     Some(mount)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_volume_has_a_plain_name() {
+        for (source, expected) in [
+            ("data", false),
+            ("my-data.1", false),
+            ("/data", true),
+            ("./data", true),
+            ("~", true),
+            ("a/b", true),
+        ] {
+            assert_eq!(is_path(source), expected, "{source}");
+        }
+    }
+}

@@ -214,3 +214,15 @@ fn strip(path: &str, top: &str) -> String {
 fn clip(text: &str) -> String {
     text.escape_debug().take(100).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_has_a_longest_length() {
+        assert!(inside(&"x".repeat(PATH)).is_ok());
+        assert!(inside(&"x".repeat(PATH + 1)).is_err());
+        assert!(inside(&"x".repeat(PATH + 2)).is_err());
+    }
+}

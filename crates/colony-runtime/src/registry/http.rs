@@ -105,7 +105,7 @@ impl Client {
                 return Ok(answer);
             }
             let next = self.redirected(&url, &answer.headers)?;
-            authorization = authorization.filter(|_| next.authority() == url.authority());
+            authorization = authorization.filter(|_| is_same_host(&url, &next));
             url = next;
         }
         Err(HttpError::Odd(format!("more than {REDIRECTS} redirects")))
@@ -227,6 +227,11 @@ fn host(url: &Uri) -> &str {
     url.authority().map_or("", Authority::as_str)
 }
 
+/// A credential is for one host with its port: it does not follow a redirect elsewhere.
+fn is_same_host(one: &Uri, other: &Uri) -> bool {
+    one.authority() == other.authority()
+}
+
 fn too_large_or_broken(
     error: &(dyn std::error::Error + Send + Sync + 'static),
     url: &Uri,
@@ -261,6 +266,34 @@ mod tests {
         for text in ["http://anywhere.example/x", "ftp://x/y", "/x", "x"] {
             assert!(client.absolute(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_redirect_leads_to_the_same_host_or_to_a_whole_url() {
+        check_redirect("/v2/b?x=1", Some("https://hub.example:1/v2/b?x=1"));
+        check_redirect("https://other.example/b", Some("https://other.example/b"));
+        check_redirect("//other.example/b", None);
+        check_redirect("b", None);
+        check_redirect("http://other.example/b", None);
+    }
+
+    #[test]
+    fn a_credential_stays_with_its_host() {
+        let url = |it: &str| it.parse::<Uri>().unwrap();
+        let first = url("https://hub.example/v2/a");
+        assert!(is_same_host(&first, &url("https://hub.example/v2/b")));
+        for other in ["https://other.example/v2/a", "https://hub.example:8443/v2/a"] {
+            assert!(!is_same_host(&first, &url(other)), "{other}");
+        }
+    }
+
+    #[track_caller]
+    fn check_redirect(location: &'static str, expected: Option<&str>) {
+        let url: Uri = "https://hub.example:1/v2/a".parse().unwrap();
+        assert_eq!(host(&url), "hub.example:1");
+        let headers = HeaderMap::from_iter([(LOCATION, http::HeaderValue::from_static(location))]);
+        let next = client().redirected(&url, &headers).ok().map(|it| it.to_string());
+        assert_eq!(next.as_deref(), expected, "{location}");
     }
 
     #[track_caller]

@@ -87,6 +87,27 @@ mod tests {
     }
 
     #[test]
+    fn an_image_is_for_linux_and_the_architecture() {
+        let image = |os: &str, architecture: &str| Descriptor {
+            media_type: String::new(),
+            digest: Digest::of(format!("{os} {architecture}").as_bytes()),
+            size: 1,
+            platform: Some(Platform { architecture: architecture.into(), os: os.into() }),
+        };
+        let manifests =
+            vec![image("windows", "amd64"), image("linux", "arm"), image("linux", "amd64")];
+        let list = Manifest { manifests, ..Manifest::default() };
+        for (engine, found) in
+            [("x86_64", Some("linux amd64")), ("armv7l", Some("linux arm")), ("aarch64", None)]
+        {
+            let chosen = list.image_for(oci_architecture(engine)).map(|it| it.digest);
+            assert_eq!(chosen, found.map(|it| Digest::of(it.as_bytes())), "{engine}");
+        }
+        assert_eq!(oci_architecture("i686"), "386");
+        assert_eq!(oci_architecture("riscv64"), "riscv64");
+    }
+
+    #[test]
     fn nonsense_is_not_understood() {
         for text in ["", "7", "{\"layers\":[{\"digest\":\"md5:1\",\"size\":1}]}"] {
             assert!(Manifest::read(text.as_bytes()).is_err(), "{text}");

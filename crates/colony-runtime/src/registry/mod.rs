@@ -189,3 +189,74 @@ impl std::fmt::Debug for Registry {
         f.debug_struct("Registry").field("registries", &self.registries).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Fetched;
+
+    #[tokio::test]
+    async fn a_blob_is_taken_with_its_digest_and_size_alone() {
+        check_blob(200, b"right", 5, "right").await;
+        check_blob(200, b"wrong", 5, "came with the digest").await;
+        check_blob(200, b"", 5, "came with the digest").await;
+        check_blob(200, b"right", 6, "has 6 bytes, at most 5 are taken").await;
+        check_blob(404, b"right", 5, "it does not exist there").await;
+        check_blob(401, b"right", 5, "the registry refuses").await;
+        check_blob(403, b"right", 5, "the registry refuses").await;
+        check_blob(500, b"right", 5, "the registry answers 500").await;
+    }
+
+    #[tokio::test]
+    async fn a_manifest_named_by_its_digest_is_verified() {
+        let digest = Digest::of(b"{}").to_string();
+        let read = async |said: &'static [u8], reference: &str| {
+            registry(200, said).manifest(&place(), reference).await
+        };
+        assert_eq!(read(b"{}", &digest).await, Ok(Manifest::default()));
+        assert_eq!(read(b"{}", "1.0").await, Ok(Manifest::default()));
+        assert_eq!(read(b"{ }", "1.0").await, Ok(Manifest::default()));
+        let failure = read(b"{ }", &digest).await.expect_err("it is another one");
+        assert_eq!(failure.code, Code::RegistryUnavailable, "{}", failure.message);
+    }
+
+    #[test]
+    fn only_hosts_that_were_named_are_insecure() {
+        let insecure = std::collections::BTreeSet::from(["hub:5000".to_owned()]);
+        let registries = Registries { insecure, ..Registries::default() };
+        let registry = Registry::new(registries, None);
+        assert!(registry.is_insecure("hub:5000"));
+        assert!(!registry.is_insecure("hub"));
+    }
+
+    /// Fetches a blob whose digest is that of `right`, of five bytes at most.
+    async fn check_blob(status: u16, said: &'static [u8], size: u64, expected: &str) {
+        let (media_type, platform) = (String::new(), None);
+        let blob = Descriptor { media_type, digest: Digest::of(b"right"), size, platform };
+        let found = registry(status, said).blob(&place(), &blob, 5).await;
+        let found = found.map_or_else(|it| it.message, |it| String::from_utf8_lossy(&it).into());
+        assert!(found.contains(expected), "{found}");
+    }
+
+    fn registry(status: u16, bytes: &'static [u8]) -> Registry {
+        Registry::new(Registries::default(), Some(Arc::new(Fixed { status, bytes })))
+    }
+
+    fn place() -> Place {
+        Place::read("colony.builtin/hello").expect("a place")
+    }
+
+    /// Says the same to everybody.
+    struct Fixed {
+        status: u16,
+        bytes: &'static [u8],
+    }
+
+    #[async_trait::async_trait]
+    impl Source for Fixed {
+        async fn fetch(&self, _: &str, _: &str, _: usize) -> Result<Fetched, String> {
+            let (status, bytes) = (self.status, Bytes::from_static(self.bytes));
+            Ok(Fetched { status, content_type: String::new(), bytes })
+        }
+    }
+}

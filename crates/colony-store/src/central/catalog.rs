@@ -109,7 +109,7 @@ impl CentralStore {
     ) -> Result<(), Error> {
         let text = "DELETE FROM package WHERE application = $1 AND version = $2 AND registry = $3";
         let query = Query::new("remove a package", text).bind(application).bind(version);
-        self.db.execute(query.bind(registry)).await.map(drop)
+        self.execute(query.bind(registry)).await.map(drop)
     }
 
     /// All packages, by application and version (as text).

@@ -90,3 +90,22 @@ fn file_name(path: &str) -> String {
 fn named(site: &str, name: &str) -> String {
     format!("row `{name}` of site `{site}`")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_kept_as_it_is_up_to_255_bytes() {
+        let (short, long) = ("x".repeat(255), "x".repeat(256));
+        check("sites/home.yaml", "sites/home.yaml");
+        check("\u{e4}", "\\u{e4}");
+        check(&short, &short);
+        check(&long, &Digest::of(long.as_bytes()).to_string());
+    }
+
+    #[track_caller]
+    fn check(path: &str, expected: &str) {
+        assert_eq!(file_name(path), expected);
+    }
+}

@@ -9,6 +9,7 @@ use colony_store::{Error, LocalStore, NodeIdentity};
 use colony_testkit::{App, Plant};
 use serde_json::json;
 
+use crate::database::Database;
 use crate::sample;
 
 #[tokio::test]
@@ -19,6 +20,7 @@ async fn a_site_comes_back_as_it_was() {
     let store = open(&path).await;
     store.commit(rows(&plant), &plant.events).await.expect("it is stored");
     store.close().await;
+    assert!(store.ping().await.is_err(), "a closed store answers nothing");
 
     let store = open(&path).await;
 
@@ -116,6 +118,32 @@ async fn nodes_notes_and_single_use_are_kept() {
 
 fn note(text: &str) -> (String, serde_json::Value) {
     ("join:t".to_owned(), json!(text))
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("local.db");
+    let plant = sample::plant();
+    let store = open(&path).await;
+    store.commit(rows(&plant), &plant.events).await.expect("it is stored");
+    store.node_put(&node("a")).await.expect("it is stored");
+    let file = Database { url: format!("sqlite:{}", path.display()) };
+
+    file.sql("UPDATE site_row SET body = '{' WHERE name = 'meta'").await;
+    check(store.rows().await, "row `meta` of the site");
+    file.sql("UPDATE event SET body = 'x' WHERE seq = 2").await;
+    check(store.events_from(0, 1, 9).await, "event 2 of incarnation 0");
+    file.sql("UPDATE node SET body = '[]'").await;
+    check(store.node_list().await, "node `a`");
+}
+
+#[track_caller]
+fn check<T: std::fmt::Debug>(answer: Result<T, Error>, expected: &str) {
+    match answer {
+        Err(Error::Corrupt { what, .. }) => assert_eq!(what, expected),
+        other => panic!("{expected}: {other:?}"),
+    }
 }
 
 #[tokio::test]

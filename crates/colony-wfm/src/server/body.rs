@@ -90,6 +90,9 @@ fn too_large(size: &str) -> Problem {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use futures_util::{StreamExt as _, stream};
     use tokio::time::sleep;
 
@@ -105,6 +108,28 @@ mod tests {
         check(&[(29, 512 << 10), (60, 1)], None).await;
         check(&[(29, 512 << 10), (66, 1)], Some(408)).await;
         check(&[(1, (1 << 20) + 1)], Some(413)).await;
+        check(&[(1, 1 << 20)], None).await;
+        assert_eq!(too_slow().title, "Request Timeout");
+        assert!(too_slow().detail.is_some_and(|it| it.ends_with("within 30 s and 8 KiB/s")));
+    }
+
+    #[tokio::test]
+    async fn a_body_that_is_too_large_is_drained_up_to_a_limit() {
+        check_drained(2, 2).await;
+        // The fifth goes over 4 MiB.
+        check_drained(9, 5).await;
+    }
+
+    /// Sends pieces of 1 MiB behind the one that is too large, and counts those that are read.
+    async fn check_drained(pieces: usize, expected: usize) {
+        let sent = Arc::new(AtomicUsize::new(0));
+        let count = sent.clone();
+        let body = Body::from_stream(stream::iter(0..=pieces).map(move |_| {
+            count.fetch_add(1, Ordering::Relaxed);
+            Ok::<_, std::convert::Infallible>(Bytes::from(vec![b' '; 1 << 20]))
+        }));
+        let problem = read(body, 1000).await.expect_err("it is too large");
+        assert_eq!((problem.status, sent.load(Ordering::Relaxed)), (413, 1 + expected));
     }
 
     /// Sends pieces of these sizes, each after so many seconds.

@@ -169,6 +169,21 @@ mod tests {
         assert_eq!(have(&HeaderMap::new()), Have::default());
     }
 
+    #[test]
+    fn an_answer_says_whether_it_was_held_back() {
+        check_applied("wait=10", true);
+        check_applied("wait=0", false);
+        check_applied("respond-async", false);
+    }
+
+    #[track_caller]
+    fn check_applied(value: &'static str, expected: bool) {
+        let etag = colony_margo::Digest::of(b"x");
+        let held = Held { bytes: Vec::new(), etag, asks: crate::Asks::default() };
+        let answer = answer(held, &headers("prefer", value));
+        assert_eq!(answer.headers().contains_key("preference-applied"), expected, "{value}");
+    }
+
     #[track_caller]
     fn check_wait(value: &'static str, seconds: u64) {
         assert_eq!(wait(&headers("prefer", value)).as_secs(), seconds, "{value}");

@@ -127,6 +127,21 @@ fn credentials_that_do_not_fit_are_not_kept() {
     assert!(mixed.save(dir.path()).is_err());
     assert!(Credentials::load(dir.path()).unwrap().is_none());
     assert!(tls::server_config(&mixed, tls::ClientAuth::Required).is_err());
+
+    site.node("n1").save(dir.path()).unwrap();
+    for key in ["svid.key", "svid.key.next"] {
+        std::fs::write(dir.path().join(key), site.node("n1").key_pem).unwrap();
+    }
+    let error = Credentials::load(dir.path()).unwrap_err();
+    assert_eq!(told(&error), "private key does not belong to the certificate");
+}
+
+#[test]
+fn credentials_trust_the_authority_that_signed_them() {
+    let (site, other) = (Site::new(DOMAIN), Site::new(DOMAIN));
+    let node = site.node("n1");
+    assert!(node.trusts(&site.authority.fingerprint()));
+    assert!(!node.trusts(&other.authority.fingerprint()));
 }
 
 /// Puts files as a crash would leave them and compares what is loaded.

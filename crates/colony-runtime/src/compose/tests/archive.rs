@@ -117,6 +117,22 @@ fn limits_hold() {
 }
 
 #[test]
+fn limits_are_reached_and_not_passed() {
+    let bytes = pack(&[GOOD, File("app/ten", "0123456789")]);
+    let length = std::io::Read::bytes(flate2::read::GzDecoder::new(bytes.as_slice())).count();
+    let whole = Limits { compressed: bytes.len(), total: length, ..Limits::default() };
+    for (limits, taken) in [
+        (whole.clone(), true),
+        (Limits { compressed: bytes.len() - 1, ..whole.clone() }, false),
+        (Limits { total: length - 1, ..whole.clone() }, false),
+    ] {
+        assert_eq!(Archive::unpack_within(&bytes, &limits).is_ok(), taken, "{limits:?}");
+    }
+    let noise = noise(1 << 20);
+    accepted(&[GOOD, File("app/large", &noise)], "compose.yaml large");
+}
+
+#[test]
 fn broken_bytes_are_refused() {
     let whole = pack(&[GOOD]);
     for bytes in [&b""[..], b"PK\x03\x04", &whole[..whole.len() / 2], &whole[..whole.len() - 4]] {

@@ -45,6 +45,11 @@ async fn a_password_is_given_when_it_is_asked_for() {
     let credentials = BTreeMap::from([(shop.host.clone(), user)]);
     let registries = Registries { credentials, ..Registries::default() };
     assert!(shop.push_with(&registries, "1.0.0", b"archive").await.is_ok());
+
+    let place = Place::read(&format!("{}/apps/camera", shop.host)).expect("a place");
+    let stranger = Registry::new(Registries::default(), None);
+    stranger.manifest(&place, "1.0.0").await.expect_err("no credential");
+    Registry::new(registries, None).manifest(&place, "1.0.0").await.expect("it is read");
 }
 
 #[tokio::test]

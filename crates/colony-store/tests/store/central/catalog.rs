@@ -89,6 +89,10 @@ pub(crate) async fn packages_are_kept_by_version(it: &Database) {
     assert_eq!(store.package("hello", "1.0").await.expect("an answer"), Some(moved));
     assert_eq!(store.package("hello", "9\0").await.expect("an answer"), None);
     assert_eq!(store.package_versions("hello").await.expect("versions"), ["1.0", "1.10"]);
+    store.package_remove("elsewhere", "hello", "1.10").await.expect("an answer");
+    assert_eq!(store.package_versions("hello").await.expect("versions"), ["1.0", "1.10"]);
+    store.package_remove(&other.registry, "hello", "1.10").await.expect("it is removed");
+    assert_eq!(store.package_versions("hello").await.expect("versions"), ["1.0"]);
 }
 
 pub(crate) async fn tokens_are_found_by_hash(it: &Database) {

@@ -28,6 +28,7 @@ pub(crate) async fn what_was_stored_is_there_after_reopening(it: &Database) {
     store.commit(Write { changes_put, notes, ..Write::default() }).await.expect("it is stored");
     let head = store.event_head().await.expect("a head");
     store.close().await;
+    assert!(store.ping().await.is_err(), "a closed store answers nothing");
 
     let store = it.open().await;
 

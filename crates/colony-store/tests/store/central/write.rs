@@ -31,6 +31,48 @@ fn full(once: &str, seq: u64) -> Write {
     }
 }
 
+/// Each part of a full write alone, by its name.
+fn parts(of: &Write) -> [(&'static str, Write); 10] {
+    let (it, none) = (of.clone(), Write::default());
+    [
+        ("rows", Write { rows: it.rows, ..none.clone() }),
+        ("events", Write { events: it.events, ..none.clone() }),
+        ("changes_put", Write { changes_put: it.changes_put, ..none.clone() }),
+        ("changes_done", Write { changes_done: it.changes_done, ..none.clone() }),
+        ("notes", Write { notes: it.notes, ..none.clone() }),
+        ("tokens_add", Write { tokens_add: it.tokens_add, ..none.clone() }),
+        ("tokens_remove", Write { tokens_remove: it.tokens_remove, ..none.clone() }),
+        ("registries_add", Write { registries_add: it.registries_add, ..none.clone() }),
+        ("registries_remove", Write { registries_remove: it.registries_remove, ..none.clone() }),
+        ("once", Write { once: it.once, ..none }),
+    ]
+}
+
+#[test]
+fn only_a_write_without_any_part_is_empty() {
+    assert!(Write::default().is_empty());
+    for (name, part) in parts(&full("a", 1)) {
+        assert!(!part.is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn what_the_database_may_refuse_is_known_before() {
+    let all = parts(&full("a", 1));
+    let refusable = all.iter().filter(|it| it.1.may_be_refused()).map(|it| it.0);
+    let expected = ["tokens_add", "tokens_remove", "registries_add", "registries_remove", "once"];
+    assert_eq!(refusable.collect::<Vec<_>>(), expected);
+    assert!(!Write::default().may_be_refused());
+}
+
+#[test]
+fn writes_are_appended_with_every_part() {
+    let full = full("a", 1);
+    let mut all = Write::default();
+    parts(&full).into_iter().rev().for_each(|it| all.append(it.1));
+    assert_eq!(format!("{all:?}"), format!("{full:?}"));
+}
+
 /// Everything there is, as one text.
 async fn all(store: &CentralStore) -> String {
     let rows = store.fleet_rows().await.expect("rows");

@@ -119,7 +119,7 @@ fn steps_and_orders_name_who_gave_them() {
         "ana released the hold of hello at plant",
     );
     let done = |refusal: Value| json!({"kind": "command_done", "number": 4, "command": "hold of plant", "refusal": refusal});
-    check(done(Value::Null), "site plant did hold of plant");
+    check(done(Value::Null), "site plant carried out: hold of plant");
     check(done(json!("it is held")), "site plant refused hold of plant: it is held");
 }
 

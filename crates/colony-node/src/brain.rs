@@ -253,7 +253,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let brain = Brain::open(&sample::config(dir.path()), &identity()).expect("it opens");
         assert_eq!(brain.disk_problem(), None);
-        let failed_at = |at: Mono| brain.lock().disk = Some(("full".to_owned(), at));
+        let failed_at = |at: Mono| brain.inner.lock().disk = Some(("full".to_owned(), at));
         let now = brain.clock().mono();
 
         failed_at(now);
@@ -263,7 +263,7 @@ mod tests {
         brain.step(manifest(1)).expect("it is stored");
         assert_eq!(brain.disk_problem(), None, "it took something");
 
-        let mut inner = brain.lock();
+        let mut inner = brain.inner.lock();
         let idle = Step::default();
         inner.disk = Some(("full".to_owned(), now));
         inner.relax(&idle, now.after(CALM - Duration::from_millis(1)));

@@ -3,7 +3,12 @@
 use clap::{CommandFactory, Parser};
 use insta::assert_snapshot;
 
+use colony_core::document::SettingName;
+
 use super::{Global, NodeCommand, Operator};
+
+/// How the heading of the settings in `--help` begins.
+const SETTINGS: &str = "Settings, which stay";
 
 #[derive(Debug, Parser)]
 #[command(name = "colony", version = "0", propagate_version = true)]
@@ -111,10 +116,10 @@ fn what_is_wrong_is_said() {
         "deploy hello --selector=",
         "invalid value '' for '--selector <KEY=VALUE,…>': expected KEY=VALUE; --clear selector removes it",
     );
-    check(
-        "deploy hello --clear labels",
-        "invalid value 'labels' for '--clear <NAME,…>': expected one of strategy, strategy.maxUnavailable, strategy.canary, strategy.steps, strategy.soak, strategy.promote, onFailure, selector, replicas, retry, retry.installs, retry.updates, progressDeadline, soak, follow",
-    );
+    let settings: Vec<String> = SettingName::all().map(|it| it.to_string()).collect();
+    let expected = format!("expected one of {}", settings.join(", "));
+    let wrong = "invalid value 'labels' for '--clear <NAME,…>'";
+    check("deploy hello --clear labels", &format!("{wrong}: {expected}"));
     check("deploy hello --strategy waves", "invalid value 'waves' for '--strategy <TYPE>'");
     check(
         "node cordon laptop",
@@ -207,15 +212,39 @@ fn flags_become_a_request() {
 
 #[test]
 fn every_setting_has_a_flag() {
-    let line = "deploy hello --strategy canary --max-unavailable 1 --canary 1 --steps 2 --soak 1m \
-                --promote auto --on-failure stop --selector a=b --replicas 1 --retry-installs 1 \
-                --retry-updates 1 --progress-deadline 1m --proven-after 1m --follow stable";
-    let Operator::Deploy(deploy) = operator(line) else { panic!("deploy was typed") };
+    let line = setting_flags().fold("deploy hello".to_owned(), |line, flag| {
+        let value = match flag.get_possible_values().first() {
+            Some(value) => value.get_name().to_owned(),
+            None => example(flag.get_value_names().expect("it takes a value")[0].as_str()),
+        };
+        format!("{line} --{} {value}", flag.get_long().expect("it is long"))
+    });
+    let Operator::Deploy(deploy) = operator(&line) else { panic!("deploy was typed") };
     let set = serde_json::to_value(deploy.request().settings).expect("JSON");
-    for name in colony_core::document::SettingName::all() {
+    for name in SettingName::all() {
         let path = format!("/{}", name.to_string().replace('.', "/"));
         assert!(set.pointer(&path).is_some(), "{name} has no flag");
     }
+}
+
+/// The flags of `deploy` that set a setting.
+fn setting_flags() -> impl Iterator<Item = clap::Arg> {
+    let tool = Tool::command();
+    let deploy = tool.find_subcommand("deploy").expect("it is there");
+    let own = |it: &&clap::Arg| it.get_help_heading().is_some_and(|it| it.starts_with(SETTINGS));
+    let flags: Vec<clap::Arg> = deploy.get_arguments().filter(own).cloned().collect();
+    flags.into_iter().filter(|it| it.get_id() != "clear")
+}
+
+/// A value for a flag whose help calls it so.
+fn example(value_name: &str) -> String {
+    let value = match value_name {
+        "KEY=VALUE,…" => "a=b",
+        "DURATION" => "1m",
+        "TEXT" => "stable",
+        _ => "1",
+    };
+    value.to_owned()
 }
 
 #[test]
@@ -293,7 +322,7 @@ fn help_teaches_the_commands() {
 
 #[test]
 fn help_of_deploy_has_examples_and_exit_codes() {
-    assert_snapshot!(help(&["deploy"]), @r"
+    assert_snapshot!(without_settings(&help(&["deploy"])), @r"
     Deploy an application, or change where and how it runs
 
     A deployment is known by its name: the first `deploy` creates it, the next ones change what they
@@ -339,70 +368,6 @@ fn help_of_deploy_has_examples_and_exit_codes() {
 
       -h, --help
               Print help (see a summary with '-h')
-
-    Settings, which stay until they are changed or cleared:
-          --selector <KEY=VALUE,…>
-              Only nodes with these labels [default: every node that fits]
-
-          --replicas <N>
-              On so many nodes of each site [default: every node that matches]
-
-          --strategy <TYPE>
-              In which order the nodes of a site change [default: rolling]
-
-              Possible values:
-              - rolling:     A few nodes at a time; the first failure stops the rest
-              - all-at-once: Any number of nodes at a time
-              - canary:      A few nodes first, then the rest
-              - blue-green:  Beside the old version everywhere, then in its place
-
-          --max-unavailable <N|N%>
-              How many nodes of a site may be down at once: 1, 25% [default: 1]
-
-          --canary <N|N%|KEY=VALUE,…>
-              Of a canary, the nodes that go first: 1, 20%, line=press [default: 1]
-
-          --steps <N|N%,…>
-              Of a canary, how many nodes have it in the steps after the first: 2,50%
-
-          --soak <DURATION>
-              Of a canary or blue-green, how long a step must stay well: 5m [default: 1m]
-
-          --promote <PROMOTE>
-              Of a canary or blue-green, what opens the next step [default: auto]
-
-              Possible values:
-              - auto:   The next step opens by itself
-              - manual: An operator opens it with `colony deployment promote`
-
-          --on-failure <ON_FAILURE>
-              What a failed version does [default: rollback-site]
-
-              Possible values:
-              - stop:          Everything stays as it is and waits for an operator
-              - rollback-node: Nodes that failed go back
-              - rollback-site: The whole site goes back, and refuses the version until it is released
-
-          --retry-installs <N>
-              Tries on a node where nothing ran before [default: 3]
-
-          --retry-updates <N>
-              Tries on a node that has a version to go back to [default: 1]
-
-          --progress-deadline <DURATION>
-              How long an attempt may take before it counts as failed: 15m [default: 10m]
-
-          --proven-after <DURATION>
-              How long a version must run well to count as proven: 5m [default: 1m]
-
-          --follow <TEXT>
-              A channel or range of versions; kept in the file, nothing acts on it yet
-
-          --clear <NAME,…>
-              Settings that go back to their defaults: selector, replicas, strategy.soak
-
-              The names are those of the file in Git, by comma. They are cleared before other flags are
-              applied.
 
     Connection:
           --server <URL>
@@ -469,6 +434,20 @@ fn help(path: &[&str]) -> String {
     let command = path.iter().fold(&mut tool, |it, name| it.find_subcommand_mut(name).expect("it"));
     let text = command.render_long_help().to_string();
     text.lines().map(|it| format!("{}\n", it.trim_end())).collect()
+}
+
+/// `every_setting_has_a_flag` looks at these.
+fn without_settings(help: &str) -> String {
+    let mut sections = help.split_inclusive("\n\n").peekable();
+    let mut kept = String::new();
+    while let Some(section) = sections.next() {
+        if section.starts_with(SETTINGS) {
+            while sections.next_if(|it| it.starts_with(' ')).is_some() {}
+        } else {
+            kept.push_str(section);
+        }
+    }
+    kept
 }
 
 #[track_caller]

@@ -82,6 +82,7 @@ fn build(
 }
 
 /// When a node was heard last: as the site's answer says, or else its last report.
+#[expect(clippy::wildcard_enum_match_arm, reason = "other causes do not say")]
 pub(super) fn last_heard(
     site: &SiteName,
     view: &SiteView,

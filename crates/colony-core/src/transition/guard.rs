@@ -177,6 +177,7 @@ pub enum Reason {
 
 impl Reason {
     /// When it ends by itself, for those that the wall clock ends.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most reasons wait for an event")]
     pub(crate) fn until(&self) -> Option<Wall> {
         match self {
             Reason::WindowClosed { opens: until } | Reason::Delayed { until } => Some(*until),

@@ -107,7 +107,9 @@ fn check(plant: &Plant, expected: &str) {
     let whys = central(plant).why_site(&home(plant), None, plant.now.wall).expect("it is there");
     let shown = whys.iter().map(|it| match &it.subject {
         Subject::Deployment { deployment } => format!("{deployment} {}", it.cause.name()),
-        _ => it.cause.name().to_owned(),
+        Subject::Site { .. } | Subject::Node { .. } | Subject::Placement { .. } => {
+            it.cause.name().to_owned()
+        }
     });
     assert_eq!(shown.collect::<Vec<_>>().join(", "), expected);
 }

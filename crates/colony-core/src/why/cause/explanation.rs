@@ -42,10 +42,8 @@ impl Explanation {
 
     /// The one who can act on an error is known by its code.
     pub(super) fn act_on(self, code: &Code) -> Explanation {
-        match owner(code) {
-            Owner::Colony => self,
-            owner => self.act(owner, code.remedy()),
-        }
+        let owner = owner(code);
+        if owner == Owner::Colony { self } else { self.act(owner, code.remedy()) }
     }
 
     pub(super) fn since(self, since: impl Into<Option<Wall>>) -> Explanation {

@@ -29,7 +29,7 @@ pub use deployment::{deployment, deployments};
 pub use node::{node, nodes};
 pub use site::{site, sites};
 pub use status::{About, status};
-pub use why::{why_deployment, why_fleet, why_site};
+pub use why::*;
 
 use crate::problem::Kind;
 use crate::site::NodesReport;

@@ -2,21 +2,51 @@
 
 use std::str::FromStr;
 
-use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
 use colony_core::fleet::Fleet;
 use colony_core::id::{DeploymentName, NodeName, SiteName};
 use colony_margo::problem::FieldError;
 use colony_margo::{Problem, ProblemType};
 
 use serde::Serialize;
+use utoipa::OpenApi;
 
 use super::{Questions, Scope};
 use crate::render::{self, Context, Page};
 use crate::request::{ListQuery, PAGE_LIMIT, SiteQuery};
 use crate::view::{DeploymentView, NodeView, SiteView, StatusView, WhyView};
+
+/// Declares every question once: its route, and its place in the document.
+macro_rules! questions {
+    ($($path:literal => $handler:ident,)*) => {
+        /// The routes of all questions.
+        pub fn routes<Q: Questions>() -> Router<Q> {
+            Router::new()$(.route($path, get($handler::<Q>)))*
+        }
+
+        /// All questions as OpenAPI describes them.
+        #[derive(Debug, OpenApi)]
+        #[openapi(paths($($handler),*))]
+        pub struct QuestionDocument;
+    };
+}
+
+questions! {
+    "/api/v1/status" => status,
+    "/api/v1/why" => fleet_why,
+    "/api/v1/sites" => site_list,
+    "/api/v1/sites/{site}" => site_show,
+    "/api/v1/sites/{site}/why" => site_why,
+    "/api/v1/nodes" => node_list,
+    "/api/v1/nodes/{site}/{node}" => node_show,
+    "/api/v1/deployments" => deployment_list,
+    "/api/v1/deployments/{name}" => deployment_show,
+    "/api/v1/deployments/{name}/why" => deployment_why,
+}
 
 type Answer<Q, T> = Result<Json<T>, <Q as Questions>::Error>;
 type ListAnswer<Q> = Result<Response, <Q as Questions>::Error>;

@@ -8,10 +8,8 @@ mod handler;
 
 use std::future::Future;
 
-use axum::Router;
 use axum::extract::FromRequestParts;
 use axum::response::IntoResponse;
-use axum::routing::get;
 use colony_core::fleet::Fleet;
 use colony_core::id::{DeploymentName, SiteName};
 use colony_margo::Problem;
@@ -52,19 +50,4 @@ pub trait Questions: Clone + Send + Sync + 'static {
 
     /// What the orchestrator says of itself.
     fn about(&self) -> impl Future<Output = About> + Send;
-}
-
-/// The routes of all questions.
-pub fn routes<Q: Questions>() -> Router<Q> {
-    Router::new()
-        .route("/api/v1/status", get(status::<Q>))
-        .route("/api/v1/why", get(fleet_why::<Q>))
-        .route("/api/v1/sites", get(site_list::<Q>))
-        .route("/api/v1/sites/{site}", get(site_show::<Q>))
-        .route("/api/v1/sites/{site}/why", get(site_why::<Q>))
-        .route("/api/v1/nodes", get(node_list::<Q>))
-        .route("/api/v1/nodes/{site}/{node}", get(node_show::<Q>))
-        .route("/api/v1/deployments", get(deployment_list::<Q>))
-        .route("/api/v1/deployments/{name}", get(deployment_show::<Q>))
-        .route("/api/v1/deployments/{name}/why", get(deployment_why::<Q>))
 }

@@ -101,19 +101,12 @@ fn operators() -> Router<App> {
 #[openapi(
     info(title = "colony", description = "The central orchestrator of a colony fleet"),
     paths(
-        server::status,
-        server::fleet_why,
-        server::site_list,
         site::add,
-        server::site_show,
-        server::site_why,
         site_order::hold,
         site_order::release,
         invite::site,
         invite::node,
         trust::trust,
-        server::node_list,
-        server::node_show,
         node::cordon,
         node::uncordon,
         node::retire,
@@ -126,12 +119,9 @@ fn operators() -> Router<App> {
         registry::add,
         registry::remove,
         registry::sync,
-        server::deployment_list,
         deployment::deploy,
-        server::deployment_show,
         deployment::delete,
         deployment::history,
-        server::deployment_why,
         deployment::rollback,
         logs::logs,
         order::retry,
@@ -166,6 +156,7 @@ struct Document;
 /// the probe can be refused.
 pub(crate) fn document() -> utoipa::openapi::OpenApi {
     let mut document = Document::openapi();
+    document.merge(server::QuestionDocument::openapi());
     let items = document.paths.paths.iter_mut();
     let operations = items.flat_map(|(path, it)| {
         let all = [&mut it.get, &mut it.put, &mut it.post, &mut it.delete];

@@ -40,6 +40,10 @@ impl Client {
         self.get(&["why"], &()).await
     }
 
+    pub async fn node_why(&self, site: &str, node: &str) -> Result<WhyView, Error> {
+        self.get(&["nodes", site, node, "why"], &()).await
+    }
+
     pub async fn site_why(&self, site: &str) -> Result<WhyView, Error> {
         self.get(&["sites", site, "why"], &()).await
     }

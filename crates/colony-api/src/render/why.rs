@@ -4,12 +4,12 @@ use serde_json::Value;
 
 use colony_core::event::Presence;
 use colony_core::fleet::{Fleet, SiteView};
-use colony_core::id::{DeploymentName, SiteName};
+use colony_core::id::{DeploymentName, NodeName, SiteName};
 use colony_core::time::Spoken;
 use colony_core::why::{Cause, Subject, Why};
 use colony_margo::Problem;
 
-use super::{Context, command, deployment, unknown_deployment, unknown_site};
+use super::{Context, command, deployment, unknown_deployment, unknown_node, unknown_site};
 use crate::problem::Kind;
 use crate::view::{CauseView, DeploymentSite, ReasonView, WhyView};
 
@@ -47,6 +47,37 @@ pub fn why_site(fleet: &Fleet, site: &SiteName, context: &Context<'_>) -> Result
     let reasons = site_reasons(fleet, site, context);
     let summary = site_summary(view, reasons.len(), context);
     Ok(WhyView { subject: site.to_string(), summary, reasons })
+}
+
+/// A node that is not as it should be, and everything on it that is not.
+pub fn why_node(
+    fleet: &Fleet,
+    site: &SiteName,
+    node: &NodeName,
+    context: &Context<'_>,
+) -> Result<WhyView, Problem> {
+    let view = fleet.site(site).ok_or_else(|| unknown_site(fleet, context.sees, site))?;
+    let known = view.nodes.get(node).ok_or_else(|| unknown_node(fleet, site, node))?;
+    let mut reasons = site_reasons(fleet, site, context);
+    reasons.retain(|it| it.nodes.is_empty() && it.deployment.is_none() || it.is_about(node));
+    let placed = view.placements.values().filter(|it| it.contains_key(node)).count();
+    let placed =
+        if placed == 1 { "1 deployment".to_owned() } else { format!("{placed} deployments") };
+    let presence = match view.silent_since(context.now) {
+        Some(_) => "not heard through its site",
+        None if known.is_online() => "online",
+        None => "not online",
+    };
+    let state =
+        if reasons.is_empty() { "as it should be".to_owned() } else { counted(reasons.len()) };
+    let summary = format!("{state}; {presence}; {placed}");
+    Ok(WhyView { subject: format!("{site}/{node}"), summary, reasons })
+}
+
+impl ReasonView {
+    fn is_about(&self, node: &NodeName) -> bool {
+        self.nodes.iter().any(|it| it == node.as_str())
+    }
 }
 
 /// Everything in the fleet that is not as it should be.

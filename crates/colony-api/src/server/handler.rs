@@ -43,6 +43,7 @@ questions! {
     "/api/v1/sites/{site}/why" => site_why,
     "/api/v1/nodes" => node_list,
     "/api/v1/nodes/{site}/{node}" => node_show,
+    "/api/v1/nodes/{site}/{node}/why" => node_why,
     "/api/v1/deployments" => deployment_list,
     "/api/v1/deployments/{name}" => deployment_show,
     "/api/v1/deployments/{name}/why" => deployment_why,
@@ -145,6 +146,21 @@ pub async fn node_show<Q: Questions>(
     let site = viewed(&app, &caller, &site)?;
     let node: NodeName = name("node", &node)?;
     let render = |fleet: &Fleet, it: &Context<'_>| render::node(fleet, &site, &node, it);
+    Ok(Json(app.look(&caller, Scope::Fleet, render).await??))
+}
+
+/// Ask why a node, and what is placed on it, is not as it should be
+#[utoipa::path(get, path = "/api/v1/nodes/{site}/{node}/why", tag = "nodes", operation_id = "why",
+    params(("site" = String, Path), ("node" = String, Path)),
+    responses((status = 200, description = "What is in the way", body = WhyView)))]
+pub async fn node_why<Q: Questions>(
+    State(app): State<Q>,
+    caller: Q::Caller,
+    Path((site, node)): Path<(String, String)>,
+) -> Answer<Q, WhyView> {
+    let site = viewed(&app, &caller, &site)?;
+    let node: NodeName = name("node", &node)?;
+    let render = |fleet: &Fleet, it: &Context<'_>| render::why_node(fleet, &site, &node, it);
     Ok(Json(app.look(&caller, Scope::Fleet, render).await??))
 }
 

@@ -74,10 +74,13 @@ pub(crate) struct Logs {
     colony why                                          the whole fleet\n  \
     colony why hello\n  \
     colony why hello --site plant-b\n  \
-    colony why --site plant-b                           everything at the site")]
+    colony why --site plant-b                           everything at the site\n  \
+    colony why --node plant-b/b2                        the node and what is on it")]
 pub(crate) struct Why {
     /// [default: the whole fleet]
     pub(crate) deployment: Option<String>,
     #[arg(long)]
     pub(crate) site: Option<String>,
+    #[arg(long, value_name = "SITE/NODE", conflicts_with_all = ["deployment", "site"])]
+    pub(crate) node: Option<NodeRef>,
 }

@@ -128,10 +128,11 @@ async fn logs_follow(
 
 pub(super) async fn why(client: &Client, args: Why, out: &mut Out) -> anyhow::Result<u8> {
     let site = args.site.as_deref();
-    let view = match (&args.deployment, site) {
-        (Some(name), _) => client.deployment_why(name, site).await?,
-        (None, Some(site)) => client.site_why(site).await?,
-        (None, None) => client.fleet_why().await?,
+    let view = match (&args.deployment, &args.node, site) {
+        (Some(name), _, _) => client.deployment_why(name, site).await?,
+        (None, Some(it), _) => client.node_why(&it.site, &it.node).await?,
+        (None, None, Some(site)) => client.site_why(site).await?,
+        (None, None, None) => client.fleet_why().await?,
     };
     out.show(&view, talk::why)?;
     Ok(0)

@@ -11,10 +11,11 @@ const OF_ITSELF: [&str; 5] = ["role", "url", "ready", "reasons", "at"];
 /// it last, orders on their way, and the archive of what is deleted.
 const OF_CENTRAL: [&str; 5] = ["joined", "lastHeard", "commandsOpen", "deleted", "unconfirmed"];
 
-const QUESTIONS: [&[&str]; 7] = [
+const QUESTIONS: [&[&str]; 8] = [
     &["why"],
     &["why", "--site", "home"],
     &["why", "hello"],
+    &["why", "--node", "home/n2"],
     &["node", "list"],
     &["site", "show", "home"],
     &["status"],
@@ -38,13 +39,13 @@ fn central_and_site_answer_alike() {
     check(&fleet, "updated", &QUESTIONS);
 
     fleet.process("home/n2").kill();
-    wait("the node to be offline", || says(&fleet, "stale"));
+    wait("the node to be offline", || says(&fleet, "node-offline"));
     check(&fleet, "node offline", &QUESTIONS);
 
     fleet.colony(["deployment", "delete", "hello", "--yes"]).ok();
     wait("the removal to wait", || says(&fleet, "delete-waits-for-node"));
     // How many are deleted already, and by which commit, only central keeps.
-    check(&fleet, "removal waits", &QUESTIONS[..5]);
+    check(&fleet, "removal waits", &QUESTIONS[..6]);
 }
 
 fn says(fleet: &Fleet, cause: &str) -> Option<()> {

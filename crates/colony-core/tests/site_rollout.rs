@@ -283,6 +283,20 @@ fn lost_health_within_the_soak_rolls_back() {
 }
 
 #[test]
+fn time_in_which_a_node_was_not_heard_does_not_prove_a_revision() {
+    let mut plant = plant("a");
+    plant.deploy(&App::new("hello", "1.0.0"));
+    plant.converge();
+    plant.pass(120);
+    plant.deploy(&App::new("hello", "2.0.0"));
+    plant.report("a", "hello", "installed");
+    plant.silence("a");
+    plant.pass(600);
+    plant.report("a", "hello", "failed:exited");
+    check(&plant, "hello@a ROLLINGBACK 1.0.0");
+}
+
+#[test]
 fn revision_that_soaked_before_is_not_quarantined_when_it_comes_back() {
     let mut plant = plant("a b");
     let (first, second) = (App::new("hello", "1.0.0"), App::new("hello", "2.0.0"));

@@ -11,6 +11,8 @@ use crate::site::moving::By;
 use crate::site::timer::Timer;
 use crate::site::turn::Turn;
 use crate::site::{Phase, Refused};
+use crate::state::State;
+use crate::time::Mono;
 use crate::transition::Trigger;
 
 impl Turn<'_> {
@@ -71,8 +73,8 @@ impl Turn<'_> {
     pub(super) fn hear(&mut self, node: &NodeName) {
         let (mono, wall) = (self.now.mono, self.now.wall);
         let Some(member) = self.site.members.get_mut(node) else { return };
+        let (before, heard) = (member.presence, member.last_heard);
         (member.last_heard, member.last_heard_wall) = (mono, wall);
-        let before = member.presence;
         if before == Presence::Online {
             return;
         }
@@ -80,7 +82,22 @@ impl Turn<'_> {
         if before != Presence::Suspect {
             self.watch(node);
             self.await_reports(node);
+            self.soak_anew(node, heard);
             self.reclassify_node(node);
+        }
+    }
+
+    /// What had not soaked when its node was last heard has to begin again:
+    /// nobody saw whether it stayed well.
+    fn soak_anew(&mut self, node: &NodeName, heard: Mono) {
+        for id in self.site.placed_on(node) {
+            let soak = self.site.deployments.get(&id.deployment).and_then(|it| it.policy());
+            let soak = soak.map(|it| it.settings.soak).unwrap_or_default();
+            let Some(placement) = self.site.placements.get_mut(&id) else { continue };
+            if placement.state() == State::Installed && !placement.has_soaked(heard, soak) {
+                placement.installed_at = Some(self.now.mono);
+                self.out.changed.placements.insert(id);
+            }
         }
     }
 
@@ -137,7 +154,7 @@ impl Turn<'_> {
 
     fn rearm_silence(&mut self, id: &PlacementId) {
         let Some(mut placement) = self.site.placements.remove(id) else { return };
-        if matches!(placement.state(), crate::state::State::Unknown(_)) {
+        if matches!(placement.state(), State::Unknown(_)) {
             self.disarm(&placement);
             self.await_report(&mut placement);
             self.arm(&placement);

@@ -167,3 +167,12 @@ fn window_that_opens_after_the_delay_is_waited_for() {
     plant.deploy(&hello("3.0.0").with("delay: 24h"));
     assert!(on(&plant, "a").contains("its `delay` is not over"), "{}", on(&plant, "a"));
 }
+
+#[test]
+fn clock_that_is_set_back_does_not_stretch_a_delay() {
+    let mut plant = installed("a");
+    plant.deploy(&hello("2.0.0").with("delay: 5m"));
+    plant.now.wall = plant.now.wall.before(std::time::Duration::from_secs(86_400));
+    plant.pass(61);
+    assert_eq!(plant.states(), "hello@a UPDATING 2.0.0");
+}

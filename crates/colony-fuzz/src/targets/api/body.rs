@@ -41,12 +41,10 @@ const REQUESTS: &[Body] = bodies! {
 const VIEWS: &[Body] = bodies! {
     view: InviteView InviteKind Accepted WhyView ReasonView CauseView LogsView LogLine RepoView
         ChangeView PlacementView Deferred FailureView DeploymentView DeploymentSite QuarantineView
-        RolledBackView RolloutView PausedView StoppedView ConflictView HistoryView HistoryEntry
+        RolledBackView RolloutView PausedView StoppedView ConflictView HistoryView FileDiff HistoryEntry
         NodeView NodePlacement EventView EventPage ApplicationView ApplicationDetail ProfileView
-        ParameterView RegistryView LintView DeployAnswer PlanView PlanTarget PlanAction
-        ValueChange PlanStep PlanPull FileDiff SiteView NodeCounts HoldView TokenView
-        StatusView
-        Role DeploymentSummary Attention;
+        ParameterView RegistryView LintView DeployAnswer PlanView SiteView NodeCounts HoldView
+        TokenView StatusView Role DeploymentSummary Attention;
 };
 
 pub(super) fn request(input: &[u8]) -> Outcome {

@@ -297,6 +297,20 @@ fn time_in_which_a_node_was_not_heard_does_not_prove_a_revision() {
 }
 
 #[test]
+fn node_that_is_not_heard_proves_nothing_for_the_others() {
+    let mut plant = plant("a b");
+    plant.deploy(&App::new("hello", "1.0.0"));
+    plant.converge();
+    plant.pass(120);
+    plant.deploy(&App::new("hello", "2.0.0"));
+    plant.report("a", "hello", "installed");
+    plant.silence("a");
+    plant.pass(300);
+    plant.report("b", "hello", "failed:exited");
+    check(&plant, "hello@a INSTALLED 2.0.0, hello@b ROLLINGBACK 1.0.0");
+}
+
+#[test]
 fn revision_that_soaked_before_is_not_quarantined_when_it_comes_back() {
     let mut plant = plant("a b");
     let (first, second) = (App::new("hello", "1.0.0"), App::new("hello", "2.0.0"));

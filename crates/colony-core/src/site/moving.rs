@@ -210,10 +210,13 @@ impl Turn<'_> {
         self.touch(id);
     }
 
+    /// Whether it stayed well for its soak, as far as its node was heard.
     pub(super) fn has_soaked(&self, placement: &Placement) -> bool {
         let deployment = self.site.deployments.get(&placement.id.deployment);
         let soak = deployment.and_then(|it| it.policy()).map(|it| it.settings.soak);
-        placement.has_soaked(self.now.mono, soak.unwrap_or_default())
+        let member = self.site.members.get(&placement.id.node);
+        let away = member.filter(|it| !it.is_online()).map(|it| it.last_heard);
+        placement.has_soaked(away.unwrap_or(self.now.mono), soak.unwrap_or_default())
     }
 
     /// What belongs to the state that begins.

@@ -284,21 +284,21 @@ fn lost_health_within_the_soak_rolls_back() {
 
 #[test]
 fn time_in_which_a_node_was_not_heard_does_not_prove_a_revision() {
-    let mut plant = plant("a");
-    plant.deploy(&App::new("hello", "1.0.0"));
-    plant.converge();
-    plant.pass(120);
-    plant.deploy(&App::new("hello", "2.0.0"));
-    plant.report("a", "hello", "installed");
-    plant.silence("a");
-    plant.pass(600);
+    let mut plant = away_within_the_soak("a");
     plant.report("a", "hello", "failed:exited");
     check(&plant, "hello@a ROLLINGBACK 1.0.0");
 }
 
 #[test]
 fn node_that_is_not_heard_proves_nothing_for_the_others() {
-    let mut plant = plant("a b");
+    let mut plant = away_within_the_soak("a b");
+    plant.report("b", "hello", "failed:exited");
+    check(&plant, "hello@a INSTALLED 2.0.0, hello@b ROLLINGBACK 1.0.0");
+}
+
+/// Node a installed 2.0.0 and was not heard since.
+fn away_within_the_soak(nodes: &str) -> Plant {
+    let mut plant = plant(nodes);
     plant.deploy(&App::new("hello", "1.0.0"));
     plant.converge();
     plant.pass(120);
@@ -306,8 +306,7 @@ fn node_that_is_not_heard_proves_nothing_for_the_others() {
     plant.report("a", "hello", "installed");
     plant.silence("a");
     plant.pass(300);
-    plant.report("b", "hello", "failed:exited");
-    check(&plant, "hello@a INSTALLED 2.0.0, hello@b ROLLINGBACK 1.0.0");
+    plant
 }
 
 #[test]

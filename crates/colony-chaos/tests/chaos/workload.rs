@@ -58,7 +58,7 @@ impl Bed {
         engine.ask("GET", "/containers/json").as_array().map_or(0, Vec::len)
     }
 
-    /// The site goes on and writes its log, with nobody's help.
+    /// The site goes on and writes its log, without help.
     #[track_caller]
     pub(crate) fn work_at_site(&self) {
         let socket = self.fleet.path().join("home/local/local.sock").display().to_string();

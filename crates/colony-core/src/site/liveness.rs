@@ -88,7 +88,7 @@ impl Turn<'_> {
     }
 
     /// What had not soaked when its node was last heard has to begin again:
-    /// nobody saw whether it stayed well.
+    /// whether it stayed well is not known.
     fn soak_anew(&mut self, node: &NodeName, heard: Mono) {
         for id in self.site.placed_on(node) {
             let soak = self.site.deployments.get(&id.deployment).and_then(|it| it.policy());

@@ -49,8 +49,8 @@ fn answer(deployment: &Deployment, cause: Cause) -> Option<Why> {
     let subject = Subject::Deployment { deployment: deployment.name.clone() };
     let why = Why::new(subject, vec![cause], "it is placed")?;
     // Nodes come and go, and replicas change, without a new revision.
-    let is_open = !matches!(why.cause, Cause::Fit(FitCause::TooFewFit { .. }));
-    let since = why.since.or_else(|| is_open.then(|| deployment.since()));
+    let is_short = matches!(why.cause, Cause::Fit(FitCause::TooFewFit { .. }));
+    let since = why.since.or_else(|| (!is_short).then(|| deployment.since()));
     Some(Why { since, ..why })
 }
 

@@ -213,7 +213,7 @@ pub struct Retry {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Rollback {
-    /// A version it had before; the last good one of each site if absent.
+    /// A version it had before, or a commit of its history; the last good one of each site if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
     /// Empty: all where it is.

@@ -96,7 +96,8 @@ pub fn why_fleet(fleet: &Fleet, context: &Context<'_>) -> WhyView {
     };
     let mut parts = vec![summary];
     parts.extend(context.git_problem.map(|it| format!("changes cannot be written to Git: {it}")));
-    parts.extend(context.strays.iter().map(|it| format!("no site reads {it}")));
+    let strays = context.strays.len();
+    parts.extend((strays > 0).then(|| format!("files in Git that no site reads: {strays}")));
     WhyView { subject: "fleet".to_owned(), summary: parts.join("; "), reasons }
 }
 

@@ -71,7 +71,7 @@ pub async fn fleet_why<Q: Questions>(
     State(app): State<Q>,
     caller: Q::Caller,
 ) -> Answer<Q, WhyView> {
-    Ok(Json(app.look(&caller, Scope::Fleet, render::why_fleet).await?))
+    Ok(Json(app.look(&caller, Scope::Status, render::why_fleet).await?))
 }
 
 /// List sites

@@ -48,12 +48,14 @@ async fn restore(
 ) -> Result<Plan, Fault> {
     let application = application(&survey.places);
     let mut plan = Plan::new(view(name, &application), String::new());
-    let mut without = Vec::new();
+    let (mut without, mut versions) = (Vec::new(), BTreeSet::new());
     for place in survey.places.iter().filter(|it| it.file.is_some()) {
         let Some(text) = earlier(app, name, version, place).await? else {
             without.push(place.clone());
             continue;
         };
+        let read = ApplicationDeployment::parse(text.as_bytes());
+        versions.extend(read.map(|it| Facts::of(&it.value).version));
         plan.next.push(Next::new(&place.site, Some(text.clone())));
         plan.edit(&place.site, place.path(name), place.file.as_ref(), Some(text));
     }
@@ -61,7 +63,9 @@ async fn restore(
         let request = from_catalog(&application, name, version);
         deploy::draft(app, &mut plan, name, &request, survey, None, &without).await?;
     }
-    plan.view.version = Some(version.to_owned());
+    if versions.len() <= 1 {
+        plan.view.version = versions.pop_first().or_else(|| Some(version.to_owned()));
+    }
     let sites = sites_text(survey.places.iter().map(|it| &it.site));
     plan.message = format!("Roll {name} back to {version} at {sites}");
     render::complete(&mut plan, name, &survey.snapshot);

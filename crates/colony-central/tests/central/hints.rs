@@ -98,6 +98,8 @@ async fn a_file_that_no_site_reads_is_shown_and_a_note_is_no_finding() {
             "deployments/nowhere/pump.yaml: nothing reads this file: there is no site `nowhere`",
         ]
     );
+    let why = hub.client.fleet_why().await.expect("an answer");
+    assert!(why.summary.ends_with("files in Git that no site reads: 2"), "{}", why.summary);
     hub.stop().await;
 }
 

@@ -17,7 +17,9 @@ async fn a_hold_is_executed_once_and_acknowledged() {
 
     let hold = Hold { note: "audit".to_owned(), ..Hold::default() };
     let before = hub.head().await;
-    hub.client.site_hold("home", &hold).await.expect("an order");
+    let answer = hub.client.site_hold("home", &hold).await.expect("an order").sentence;
+    assert!(answer.starts_with("ordered: "), "{answer}");
+    assert!(answer.ends_with("; site home has not confirmed it yet"), "{answer}");
     let sent = hub.event("command_sent", before).await;
     assert_eq!((sent.site.as_deref(), sent.actor.as_str()), (Some("home"), "admin"));
     assert_eq!(hub.client.site_show("home").await.expect("a site").commands_open, 1);

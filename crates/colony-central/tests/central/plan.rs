@@ -117,6 +117,41 @@ async fn way_back_has_a_diff() {
     hub.stop().await;
 }
 
+#[tokio::test]
+async fn way_back_leads_to_a_commit_too() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a"]).await;
+    for greeting in ["Moin", "Hi"] {
+        let parameters = [("greeting".to_owned(), json!(greeting))].into();
+        hub.client.deploy(&DeployRequest { parameters, ..hello("1.0") }).await.expect("a plan");
+        lo.follow().await;
+    }
+    let history = hub.client.deployment_history("hello").await.expect("a history");
+    let first = history.entries.last().expect("an entry").commit.short().to_owned();
+    let request = Rollback { to: Some(first), dry_run: true, ..Rollback::default() };
+    let plan = hub.client.deployment_rollback("hello", &request).await.expect("a plan").plan;
+    assert_eq!(plan.version.as_deref(), Some("1.0"));
+    check_parameters(&plan, "home greeting \"Hi\"→\"Moin\"");
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn new_site_gets_the_version_that_the_others_run() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a"]).await;
+    hub.deploy("1.0").await;
+    lo.follow().await;
+    let add = colony_api::request::SiteAdd { name: "plant-b".to_owned(), ..Default::default() };
+    hub.client.site_add(&add).await.expect("a site");
+    let parameters = [("greeting".to_owned(), json!("Hi"))].into();
+    let sites = ["home", "plant-b"].map(str::to_owned).to_vec();
+    let plan = planned(&hub, &DeployRequest { parameters, sites, ..change() }).await;
+    assert_eq!(plan.version.as_deref(), Some("1.0"), "{plan:?}");
+    hub.stop().await;
+}
+
 /// A change of what is deployed, which keeps its version.
 fn change() -> DeployRequest {
     DeployRequest { version: None, ..hello("") }

@@ -3,8 +3,10 @@
 //! An engine shows the same of a container that ended by itself and of one
 //! that a person stopped; only its events tell the two apart. Docker announces
 //! a `kill` before the `die` that follows from it, Podman a `stop` or `kill`
-//! after the end. What happens while this node acts on the deployment is this
-//! node's own doing and not noted.
+//! after the end. Podman 4 often forgets its `stop`, but whoever stops a container
+//! cleans up after it as well as the container's own monitor does: a second
+//! `cleanup` says the same. What happens while this node acts on the deployment
+//! is this node's own doing and not noted.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -30,6 +32,7 @@ pub(crate) struct Interference(Mutex<BTreeMap<String, Mark>>);
 struct Mark {
     told: Option<Instant>,
     ended: Option<Instant>,
+    cleaned: bool,
 }
 
 impl Interference {
@@ -39,6 +42,11 @@ impl Interference {
         match action {
             "kill" if !own && ends(signal) => self.mark(id, |it, now| it.told = Some(now)),
             "stop" if !own => self.mark(id, |it, now| it.told = Some(now)),
+            "cleanup" if !own => self.mark(id, |it, now| {
+                if std::mem::replace(&mut it.cleaned, true) {
+                    it.told = it.told.or(Some(now));
+                }
+            }),
             "die" | "died" => self.mark(id, |it, now| it.ended = Some(now)),
             "start" | "destroy" | "remove" => drop(self.0.lock().remove(id)),
             _ => {}
@@ -85,6 +93,9 @@ mod tests {
         check("kill:9 die", true).await;
         check("kill:SIGTERM 10s die stop", true).await;
         check("died stop", true).await;
+        check("died cleanup", false).await;
+        check("died cleanup cleanup", true).await;
+        check("cleanup died cleanup", true).await;
         check("kill die", true).await;
         check("kill:9", true).await;
         check("kill:9 10s die 120s", true).await;
@@ -133,6 +144,8 @@ mod tests {
     async fn own_doing_and_earlier_runs_explain_nothing() {
         check("own:kill die", false).await;
         check("own:stop die", false).await;
+        check("died own:cleanup cleanup", false).await;
+        check("died cleanup start died cleanup", false).await;
         check("kill:9 die start die", false).await;
         check("kill:9 die destroy", false).await;
     }

@@ -42,7 +42,7 @@ async fn two_at_a_time_take_two_connections_for_ever() {
     let link = site.link(&site.node("n1"), &server);
     for _ in 0..20 {
         let (one, two) = tokio::join!(support::get(&link, "/"), support::get(&link, "/"));
-        assert!(one.is_ok() && two.is_ok());
+        assert!(one.is_ok() && two.is_ok(), "{one:?} {two:?}");
     }
     assert_eq!(server.connections(), 2);
 }

@@ -290,6 +290,15 @@ fn time_in_which_a_node_was_not_heard_does_not_prove_a_revision() {
 }
 
 #[test]
+fn restart_of_the_site_is_no_word_of_a_node_that_is_away() {
+    let mut plant = away_within_the_soak("a");
+    plant.deploy(&App::new("later", "1.0.0"));
+    plant.crash();
+    plant.report("a", "hello", "failed:exited");
+    check(&plant, "hello@a ROLLINGBACK 1.0.0, later@a INSTALLING 1.0.0");
+}
+
+#[test]
 fn node_that_is_not_heard_proves_nothing_for_the_others() {
     let mut plant = away_within_the_soak("a b");
     plant.report("b", "hello", "failed:exited");

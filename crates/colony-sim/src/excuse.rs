@@ -90,12 +90,6 @@ const EXCUSES: &[Excuse] = &[
     },
     Excuse {
         table: CAUSES,
-        name: "delayed",
-        why: "no story sets a delay",
-        test: ("colony-core/tests/why_stuck/waiting.rs", "delay_runs_and_ends"),
-    },
-    Excuse {
-        table: CAUSES,
         name: "inconsistent-report",
         why: "no sound site reports what does not fit: a story in which CO says so ends badly",
         test: ("colony-core/tests/fleet_core/why.rs", "event_that_does_not_fit_is_told"),

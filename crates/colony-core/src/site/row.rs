@@ -77,6 +77,9 @@ pub struct MemberRow {
     #[serde(default)]
     since: Wall,
     last_heard: Wall,
+    /// The same by the site's own clock, which a soak is measured with.
+    #[serde(default)]
+    heard: Mono,
     capabilities: Option<Capabilities>,
     cordoned: bool,
     version: u64,
@@ -155,7 +158,7 @@ impl Site {
             joined: row.joined,
             presence: row.presence,
             since: row.since,
-            last_heard: self.clock,
+            last_heard: if row.presence == Presence::Offline { row.heard } else { self.clock },
             last_heard_wall: row.last_heard,
             capabilities: row.capabilities.map(Arc::new),
             vouched: false,
@@ -294,6 +297,7 @@ fn member_row(member: &Member) -> MemberRow {
         presence: member.presence,
         since: member.since,
         last_heard: member.last_heard_wall,
+        heard: member.last_heard,
         capabilities: member.capabilities().cloned(),
         cordoned: member.cordoned,
         version: member.version,

@@ -16,8 +16,13 @@ const STRATEGIES: [&str; 8] = [
     "strategy: {type: rolling, maxUnavailable: 1}\nprogressDeadline: 3m\nsoak: 20s",
 ];
 
-const POLICIES: [&str; 4] =
-    ["", "onFailure: stop", "onFailure: rollback-node", "retry: {installs: 2, updates: 2}"];
+const POLICIES: [&str; 5] = [
+    "",
+    "onFailure: stop",
+    "onFailure: rollback-node",
+    "retry: {installs: 2, updates: 2}",
+    "delay: 40s",
+];
 
 const EITHER: &str = "capacityRequirements: {cpu: {cores: 1, architectures: [amd64, arm64]}}";
 const ONE: &str = "capacityRequirements: {cpu: {cores: 1, architectures: [amd64]}}";

@@ -106,11 +106,14 @@ fn differences(
     if let Some(node) = runs.iter().filter(described).find(|it| !chosen.contains(**it)) {
         return Some(format!("{node} was not chosen"));
     }
+    let refused = nodes(&|it| it.action == PlanAction::Refused);
     let after = placements(core, &expected.deployment);
     let left = |(node, (state, attempt)): (&NodeName, &(State, u32))| {
         let now = after.get(node);
         let leaves = now.is_none_or(|it| it.0 == State::Deleting) && *state != State::Deleting;
-        if leaves && !removed.contains(node) && *state != State::Failed(Op::Delete) {
+        // What waits for a revision that is refused was never on the node.
+        let waited = *state == State::Pending && refused.contains(node);
+        if leaves && !waited && !removed.contains(node) && *state != State::Failed(Op::Delete) {
             return Some(format!("{node} was removed"));
         }
         let unchanged = nodes(&|it| it.action == PlanAction::Unchanged).contains(node);

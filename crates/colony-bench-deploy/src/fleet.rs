@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -200,9 +201,13 @@ pub(crate) async fn client(dir: &Path, port: u16) -> anyhow::Result<Client> {
     Ok(Client::new(Server { url: format!("https://127.0.0.1:{port}"), token, ca_pem })?)
 }
 
-/// A port nobody listens on; the kernel does not give it out again soon.
+/// A port nobody listens on. Below those the system gives to outgoing
+/// connections, so that nobody gets it by chance meanwhile.
 pub(crate) fn free_port() -> anyhow::Result<u16> {
-    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
+    static NEXT: AtomicU16 = AtomicU16::new(12_000);
+    let mut ports = std::iter::repeat_with(|| NEXT.fetch_add(1, Ordering::Relaxed));
+    let free = ports.find(|it| TcpListener::bind(("127.0.0.1", *it)).is_ok() || *it > 32_000);
+    free.filter(|it| *it <= 32_000).context("no port below 32000 is free")
 }
 
 /// Asks every few milliseconds.

@@ -85,7 +85,7 @@ impl SiteFleet {
             for number in sites.len()..count.min(sites.len() + TOGETHER) {
                 sites.push(site_start(setup, &dir, &client, number).await?);
             }
-            all_ready(&client, sites.len()).await?;
+            all_ready(&client, &mut sites).await?;
         }
         let stream = client.event_follow(EventQuery::default(), None).await;
         let stream = stream.context("could not follow the events")?;
@@ -215,10 +215,11 @@ fn start(program: &Path, dir: &Path, role: &str, words: &[&str]) -> anyhow::Resu
     Process::start(program, &words, &environment, &log)
 }
 
-/// Waits until so many sites serve; asks seldom, for it is a long list.
-async fn all_ready(client: &Client, count: usize) -> anyhow::Result<()> {
-    let begun = clock::now();
+/// Waits until all sites serve; asks seldom, for it is a long list.
+async fn all_ready(client: &Client, sites: &mut [Process]) -> anyhow::Result<()> {
+    let (begun, count) = (clock::now(), sites.len());
     loop {
+        sites.iter_mut().try_for_each(Process::check)?;
         let ready = client.site_list().await?.iter().filter(|it| it.ready).count();
         if ready >= count {
             return Ok(());

@@ -68,11 +68,7 @@ pub(super) async fn survey(
     wanted: &[String],
     default: DefaultSites,
 ) -> Result<Survey, Fault> {
-    let all: Vec<SiteName> = {
-        let fleet = app.brain.read().await?;
-        fleet.sites().map(|it| it.0.clone()).filter(|it| operator.sees(it)).collect()
-    };
-    let in_git = sites_with_file(app, name, all).await?;
+    let in_git = sites_with_file(app, name).await?;
     let glance = {
         let fleet = app.brain.read().await?;
         glance(&fleet, &in_git, operator, name, wanted)?
@@ -106,18 +102,11 @@ struct Glance {
 }
 
 /// The sites for which Git holds a file of the deployment.
-async fn sites_with_file(
-    app: &App,
-    name: &DeploymentName,
-    sites: Vec<SiteName>,
-) -> Result<BTreeSet<SiteName>, Fault> {
-    let name = name.clone();
-    let look = move |git: &Deployments| {
-        let has = |site: &SiteName| git.blob_at(&path(site, &name)).map(|it| it.is_some());
-        let found = sites.into_iter().map(|it| Ok(has(&it)?.then_some(it)));
-        found.filter_map(Result::transpose).collect()
-    };
-    Ok(app.repo.call("look for the file", look).await?)
+async fn sites_with_file(app: &App, name: &DeploymentName) -> Result<BTreeSet<SiteName>, Fault> {
+    let file = format!("{name}.yaml");
+    let look = move |git: &Deployments| git.sites_holding(&file);
+    let found = app.repo.call("look for the file", look).await?;
+    Ok(found.iter().filter_map(|it| it.parse().ok()).collect())
 }
 
 fn glance(
@@ -131,7 +120,7 @@ fn glance(
     let all: Vec<SiteName> =
         fleet.sites().map(|it| it.0.clone()).filter(|it| operator.sees(it)).collect();
     let reported = fleet.sites_of(name).map(|it| it.0).filter(|it| operator.sees(it));
-    let mut sites: BTreeSet<&SiteName> = in_git.iter().chain(reported).chain(&named).collect();
+    let mut sites: BTreeSet<&SiteName> = in_git.iter().filter(|it| operator.sees(it)).chain(reported).chain(&named).collect();
     if let [only] = all.as_slice() {
         sites.insert(only);
     }

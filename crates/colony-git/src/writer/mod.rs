@@ -8,6 +8,7 @@ mod batch;
 mod diff;
 mod history;
 pub(crate) mod hosted;
+mod listing;
 mod message;
 pub(crate) mod parts;
 mod push;
@@ -30,6 +31,7 @@ use crate::error::Error;
 use crate::repo::{self, BLOB_LIMIT, Reached};
 use crate::{Auth, FetchLimits, Remote, git, path, walk};
 use hosted::Hosted;
+use listing::Listing;
 
 /// The deployments repository, hosted here or elsewhere.
 #[derive(Debug)]
@@ -37,6 +39,7 @@ pub struct Deployments {
     place: Place,
     /// One writer of this process at a time; others are met at the branch.
     writing: Mutex<()>,
+    listing: Mutex<Listing>,
 }
 
 #[derive(Debug)]
@@ -59,7 +62,7 @@ impl Deployments {
     }
 
     fn at(place: Place) -> Deployments {
-        Deployments { place, writing: Mutex::new(()) }
+        Deployments { place, writing: Mutex::default(), listing: Mutex::default() }
     }
 
     /// Other limits of every fetch from here on.
@@ -112,6 +115,12 @@ impl Deployments {
             Some(_) | None => Ok(None),
         };
         paths.iter().map(|it| blob(it.as_ref())).collect()
+    }
+
+    /// The sites whose folder holds a file called `file` at the head.
+    pub fn sites_holding(&self, file: &str) -> Result<BTreeSet<String>, Error> {
+        let Some((repo, root)) = self.root()? else { return Ok(BTreeSet::new()) };
+        self.checked(self.listing.lock().holding(&repo, root, file))
     }
 
     /// A file's content; `None` if the repository never had it.

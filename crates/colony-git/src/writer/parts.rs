@@ -84,7 +84,8 @@ pub(crate) fn is_document(path: &str) -> bool {
     path.ends_with(".yaml") || path.ends_with(".yml")
 }
 
-fn below(
+/// What is in a folder by its name; nothing if there is no such folder.
+pub(super) fn below(
     repo: &Repository,
     root: ObjectId,
     folder: &str,

@@ -181,6 +181,26 @@ fn the_last_file_takes_its_folder_with_it() {
 }
 
 #[test]
+fn the_sites_that_hold_a_file_are_those_of_the_head() {
+    let (_keep, repo) = hosted();
+    let check = |expected: &[&str]| {
+        let found = repo.sites_holding("hello.yaml").expect("readable");
+        assert_eq!(found.iter().map(String::as_str).collect::<Vec<_>>(), expected);
+    };
+    check(&[]);
+    put(&repo, "deployments/b/hello.yaml", "a: 1\n");
+    put(&repo, "deployments/a/other.yaml", "a: 1\n");
+    put(&repo, "deployments/c/hello.yaml/a.yaml", "a: 1\n");
+    put(&repo, "deployments/hello.yaml", "a: 1\n");
+    check(&["b"]);
+    let blob = put(&repo, "deployments/a/hello.yaml", "a: 1\n").done[0].1.clone();
+    check(&["a", "b"]);
+    let gone = edit("deployments/a/hello.yaml", blob.as_ref(), None);
+    repo.write(&batch(vec![gone])).expect("written");
+    check(&["b"]);
+}
+
+#[test]
 fn bad_batches_are_refused_whole() {
     let (_keep, repo) = hosted();
     let large = "x".repeat(1024 * 1024 + 1);

@@ -92,11 +92,11 @@ fn failed(view: &DeploymentView) -> String {
         } else if site.conflict.is_some() {
             causes
                 .push(format!("conflict at {}: another author changed the file in Git", site.site));
+        } else if let Some(it) = site.findings.first() {
+            causes.push(format!("site {} refuses the file: {it}", site.site));
         } else if site.status == "REFUSED" {
             let (name, site) = (&view.name, &site.site);
             causes.push(format!("Git refused the change at {site}; ask: colony why {name}"));
-        } else if let Some(it) = site.findings.first() {
-            causes.push(format!("site {} refuses the file: {it}", site.site));
         } else if site.placements.is_empty() {
             causes.push(format!("site {} has no node that fits", site.site));
         }

@@ -37,7 +37,7 @@ pub struct DeploymentSite {
     #[schema(value_type = Option<String>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<DeploymentId>,
-    /// PENDING, IN_PROGRESS, ROLLED_BACK, CONFLICT, GONE, or its worst placement's state.
+    /// PENDING, WAITING, ROLLED_BACK, CONFLICT, REFUSED, GONE, or its worst placement's state.
     pub status: String,
     #[schema(value_type = u64)]
     pub since: Wall,

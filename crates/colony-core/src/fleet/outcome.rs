@@ -120,7 +120,7 @@ impl SiteView {
         if shares.is_empty() {
             return self.outcome_unplaced(open);
         }
-        if deployment.withdrawn { open } else { Outcome::Installed }
+        if self.awaits_removal(name) { open } else { Outcome::Installed }
     }
 
     /// A node that is there is on its way back, or tries again after a failure.

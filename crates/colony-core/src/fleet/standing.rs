@@ -7,6 +7,7 @@ use crate::fleet::{SiteView, Target};
 use crate::id::DeploymentName;
 use crate::rollup;
 use crate::state::State;
+use crate::why::{Cause, SiteCause, Subject, Why};
 
 /// Where a deployment stands at a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,10 +16,12 @@ pub enum Standing {
     Pending,
     /// Git held something else than CO expected.
     Conflict,
-    /// Git refused what CO wanted to write.
+    /// Git refused what CO wanted to write, or the site the file it never had
+    /// a usable revision of.
     Refused,
-    /// The site took the revision, and not every reachable node has it.
-    InProgress,
+    /// The site took the revision or its removal, and nothing moves: a gate is
+    /// closed, or no node has it yet. What moves is `Placed`.
+    Waiting,
     /// The site left the revision again. Not a success.
     RolledBack,
     /// The worst placement.
@@ -39,17 +42,21 @@ impl SiteView {
 
     /// What the site itself said.
     fn standing_told(&self, name: &DeploymentName) -> Standing {
-        let Some(deployment) = self.deployment_named(name) else { return Standing::Gone };
+        let Some(deployment) = self.deployment_named(name) else {
+            let refused = self.file_names().any(|it| it == name);
+            return if refused { Standing::Refused } else { Standing::Gone };
+        };
         let all = || self.deployments_named(name).flat_map(|it| self.placements_of(&it.id));
         match rollup::worst(all().map(|it| it.state)) {
+            Some(State::Installed) if self.awaits_removal(name) => Standing::Waiting,
             None | Some(State::Installed) if deployment.rolled_back.is_some() => {
                 Standing::RolledBack
             }
-            None => Standing::InProgress,
+            None => Standing::Waiting,
             Some(State::Installed) => {
                 let shares = || all().map(|it| self.share(it));
                 if shares().any(|it| it == Share::Updating) {
-                    Standing::InProgress
+                    Standing::Waiting
                 } else if shares().any(|it| it == Share::RolledBack) {
                     Standing::RolledBack
                 } else {
@@ -58,6 +65,23 @@ impl SiteView {
             }
             Some(state) => Standing::Placed(state),
         }
+    }
+
+    /// Something that runs is no longer wanted, and a hold keeps it: the whole
+    /// deployment, or a node that is not chosen any more.
+    pub(super) fn awaits_removal(&self, name: &DeploymentName) -> bool {
+        let withdrawn = self.deployment_named(name).is_some_and(|it| it.withdrawn);
+        withdrawn || self.answers_of(name).any(Why::is_held_placement)
+    }
+}
+
+impl Why {
+    /// A hold keeps a placement from what is wanted.
+    fn is_held_placement(&self) -> bool {
+        let held = |it: &Cause| {
+            matches!(it, Cause::Site(SiteCause::HoldSite { .. } | SiteCause::HoldDeployment { .. }))
+        };
+        matches!(self.subject, Subject::Placement { .. }) && self.causes().any(held)
     }
 }
 
@@ -69,7 +93,7 @@ impl Standing {
             Standing::Pending
             | Standing::Conflict
             | Standing::Refused
-            | Standing::InProgress
+            | Standing::Waiting
             | Standing::Placed(_) => false,
         }
     }
@@ -81,7 +105,7 @@ impl fmt::Display for Standing {
             Standing::Pending => f.pad("PENDING"),
             Standing::Conflict => f.pad("CONFLICT"),
             Standing::Refused => f.pad("REFUSED"),
-            Standing::InProgress => f.pad("IN_PROGRESS"),
+            Standing::Waiting => f.pad("WAITING"),
             Standing::RolledBack => f.pad("ROLLED_BACK"),
             Standing::Placed(state) => f.pad(&state.to_string()),
             Standing::Gone => f.pad("GONE"),

@@ -1,9 +1,9 @@
 //! Where deployments stand, what CO itself wants, and what it may ask for.
 
 use colony_core::event::HoldScope;
-use colony_core::fleet::Share;
+use colony_core::fleet::{Outcome, Share};
 use colony_core::id::BlobId;
-use colony_core::site::{Action, Input};
+use colony_core::site::{Action, File, Input};
 use colony_core::time::Wall;
 use colony_testkit::{Plant, blob, commit_id};
 
@@ -22,7 +22,7 @@ fn a_commit_is_pending_until_the_site_has_taken_it() {
 
     plant.deploy(&app("1.0.0"));
     central.sync(&plant);
-    check(&central, "IN_PROGRESS");
+    check(&central, "WAITING");
 
     plant.join("a");
     central.sync(&plant);
@@ -76,8 +76,43 @@ fn installed_with_another_revision_is_not_done() {
     plant.command(Action::Hold { scope: HoldScope::Site, note: String::new() }).expect("held");
     plant.deploy(&app("2.0.0"));
     central.sync(&plant);
-    check(&central, "IN_PROGRESS");
+    check(&central, "WAITING");
     assert_eq!(central.count(Share::Updating), 2);
+}
+
+#[test]
+fn removal_behind_a_hold_waits() {
+    let story = |change: &dyn Fn(&mut Plant)| {
+        let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
+        plant.command(Action::Hold { scope: HoldScope::Site, note: String::new() }).expect("held");
+        change(&mut plant);
+        central.sync(&plant);
+        check(&central, "WAITING");
+        check_outcome(&central, plant.now.wall, Outcome::InProgress);
+        plant.command(Action::ReleaseHold { scope: HoldScope::Site }).expect("held");
+        central.sync(&plant);
+        check(&central, "DELETING");
+        plant.converge();
+        central.sync(&plant);
+        (central, plant.now.wall)
+    };
+    let (central, now) = story(&|plant| plant.undeploy("hello"));
+    check(&central, "GONE");
+    check_outcome(&central, now, Outcome::Deleted);
+    let (central, now) = story(&|plant| plant.deploy(&app("1.0.0").with("replicas: 1")));
+    check(&central, "INSTALLED");
+    check_outcome(&central, now, Outcome::Installed);
+}
+
+#[test]
+fn file_that_the_site_cannot_use_is_refused_and_not_gone() {
+    let (mut central, mut plant) = start();
+    plant.join("a");
+    let (path, text) = ("deployments/home/hello.yaml", b"apiVersion: [");
+    plant.commit(vec![File::read(&home(), path, &blob("apiVersion: ["), text)]);
+    central.sync(&plant);
+    check(&central, "REFUSED");
+    check_outcome(&central, plant.now.wall, Outcome::Failed);
 }
 
 #[test]
@@ -198,6 +233,11 @@ pub(crate) fn commit(central: &mut Central, blob: Option<BlobId>) {
 pub(crate) fn check(central: &Central, expected: &str) {
     let standing = central.view().standing(&name("hello"));
     assert_eq!(standing.to_string(), expected);
+}
+
+#[track_caller]
+fn check_outcome(central: &Central, now: Wall, expected: Outcome) {
+    assert_eq!(central.view().outcome(&home(), &name("hello"), now), expected);
 }
 
 pub(crate) fn file(version: &str) -> BlobId {

@@ -16,7 +16,7 @@ fn commit_is_pending_though_the_site_takes_another_file() {
     check(&central, "PENDING");
     plant.deploy(&app("2.0.0"));
     central.sync(&plant);
-    check(&central, "IN_PROGRESS");
+    check(&central, "WAITING");
 }
 
 #[test]

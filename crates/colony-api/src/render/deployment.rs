@@ -54,7 +54,7 @@ pub fn deployment(
         sentence: String::new(),
         sites,
     };
-    Some(DeploymentView { sentence: sentence::deployment(&view), ..view })
+    Some(DeploymentView { sentence: sentence::deployment(&view, context.now), ..view })
 }
 
 fn at_site(

@@ -4,20 +4,21 @@ use std::collections::BTreeMap;
 
 use colony_core::fleet::Outcome;
 use colony_core::state::{Op, State};
+use colony_core::time::{Spoken, Wall};
 
-use crate::view::{DeploymentSite, DeploymentView, PlacementView};
+use crate::view::{DeploymentSite, DeploymentView, PlacementView, status_text};
 
 /// How many places are named.
 const SHOWN: usize = 3;
 
-/// The outcome as people want to hear it.
-pub(super) fn deployment(view: &DeploymentView) -> String {
+/// The outcome as people want to hear it: a watch ends with it too.
+pub(super) fn deployment(view: &DeploymentView, now: Wall) -> String {
     match view.outcome {
         Outcome::Installed => installed(view),
         Outcome::InProgress => progress(view),
         Outcome::Failed => failed(view),
         Outcome::RolledBack => rolled_back(view),
-        Outcome::Deferred => format!("{}; deferred: {}", settled(view), deferred(view)),
+        Outcome::Deferred => deferred(view, now),
         Outcome::Deleted => deleted(view),
     }
 }
@@ -44,11 +45,6 @@ fn progress(view: &DeploymentView) -> String {
     }
 }
 
-fn settled(view: &DeploymentView) -> String {
-    let states = states(view);
-    if states.is_empty() { "nothing is left to do elsewhere".to_owned() } else { states }
-}
-
 fn states(view: &DeploymentView) -> String {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for (_, it) in placements(view).filter(|it| it.1.deferred.is_none()) {
@@ -65,22 +61,39 @@ fn states(view: &DeploymentView) -> String {
 }
 
 fn is_leaving(view: &DeploymentView) -> bool {
-    let leaving = |it: &PlacementView| {
-        matches!(it.state, State::Deleting | State::Failed(Op::Delete) | State::Unknown(Op::Delete))
-    };
-    view.sites.iter().all(|it| it.status == "GONE" || it.placements.iter().all(leaving))
+    view.sites.iter().all(|it| it.status == "GONE" || it.placements.iter().all(is_leaving_node))
 }
 
-fn deferred(view: &DeploymentView) -> String {
-    let nodes = placements(view).filter_map(|(site, it)| {
-        let reason = &it.deferred.as_ref()?.reason;
-        Some(format!("{}/{} {reason}", site.site, it.node))
-    });
-    let sites = view.sites.iter().filter(|it| it.placements.is_empty() && it.status != "GONE");
-    let sites = sites.map(|it| format!("site {} ({})", it.site, it.status));
-    let silent = view.sites.iter().filter(|it| it.silent_since.is_some());
-    let silent = silent.map(|it| format!("site {} is silent", it.site));
-    short(nodes.chain(sites).chain(silent).collect())
+fn is_leaving_node(it: &PlacementView) -> bool {
+    matches!(it.state, State::Deleting | State::Failed(Op::Delete) | State::Unknown(Op::Delete))
+}
+
+/// `INSTALLED 3, deferred 1 (plant-b/b2 offline 3 h); catches up on return`
+fn deferred(view: &DeploymentView, now: Wall) -> String {
+    let mut waiting = Vec::new();
+    for site in &view.sites {
+        if let Some(since) = site.silent_since {
+            waiting.push(format!("site {} offline {}", site.site, Spoken(now.since(since))));
+        } else if site.placements.is_empty() && site.status != "GONE" {
+            waiting.push(format!("site {} {}", site.site, status_text(&site.status)));
+        }
+        waiting.extend(site.placements.iter().filter_map(|it| deferred_node(view, site, it)));
+    }
+    let states = Some(states(view)).filter(|it| !it.is_empty()).map(|it| format!("{it}, "));
+    let (states, many) = (states.unwrap_or_default(), waiting.len());
+    format!("{states}deferred {many} ({}); catches up on return", listed(waiting, ", "))
+}
+
+/// `plant-b/b2 offline 3 h`; of a node that is not chosen any more also why it is waited for.
+fn deferred_node(
+    view: &DeploymentView,
+    site: &DeploymentSite,
+    placement: &PlacementView,
+) -> Option<String> {
+    let deferred = placement.deferred.as_ref()?;
+    let removal = is_leaving_node(placement) && !is_leaving(view);
+    let removal = if removal { ", to be removed there" } else { "" };
+    Some(format!("{}/{} {}{removal}", site.site, placement.node, deferred.reason))
 }
 
 fn failed(view: &DeploymentView) -> String {
@@ -90,8 +103,10 @@ fn failed(view: &DeploymentView) -> String {
             let said = said(&it.failure.code, &it.failure.message);
             causes.push(format!("stopped at {}/{}: {said}", site.site, it.node));
         } else if site.conflict.is_some() {
-            causes
-                .push(format!("conflict at {}: another author changed the file in Git", site.site));
+            let site = &site.site;
+            causes.push(format!(
+                "conflict at {site}: another author changed the file in Git; nothing was written"
+            ));
         } else if let Some(it) = site.findings.first() {
             causes.push(format!("site {} refuses the file: {it}", site.site));
         } else if site.status == "REFUSED" {
@@ -102,7 +117,7 @@ fn failed(view: &DeploymentView) -> String {
         }
         causes.extend(site.placements.iter().filter_map(|it| given_up(site, it)));
     }
-    format!("FAILED: {}", short(causes))
+    if causes.is_empty() { "FAILED".to_owned() } else { format!("FAILED: {}", short(causes)) }
 }
 
 /// A placement that failed and is not tried again.
@@ -140,10 +155,15 @@ fn site_rolled_back(site: &DeploymentSite) -> String {
     let bad = pair.from.as_deref().unwrap_or("the revision");
     let same = pair.to.is_some() && pair.to == pair.from;
     let quarantine = site.quarantine.iter().find(|it| it.version == pair.from);
-    let reason = quarantine.map(|it| format!(": {}/{}", site.site, it.reason)).unwrap_or_default();
+    let reason = quarantine.map(|it| match it.node {
+        Some(_) => format!(": {}/{}", site.site, it.reason),
+        None => format!(": {}: {}", site.site, it.reason),
+    });
     let Some(good) = &pair.to else {
-        return format!("NOT INSTALLED at {}{reason}; nothing ran here before", site.site);
+        let reason = reason.unwrap_or_else(|| format!(" at {}", site.site));
+        return format!("NOT INSTALLED{reason}; nothing ran here before");
     };
+    let reason = reason.unwrap_or_else(|| format!(" at {}", site.site));
     let back = match same {
         true => format!(" to the revision of {good} before, with its parameters"),
         false => format!(" to {good}"),
@@ -181,9 +201,120 @@ fn nodes(count: usize) -> String {
     if count == 1 { "1 node".to_owned() } else { format!("{count} nodes") }
 }
 
-fn short(mut all: Vec<String>) -> String {
+fn short(all: Vec<String>) -> String {
+    listed(all, "; ")
+}
+
+fn listed(mut all: Vec<String>, between: &str) -> String {
     let more = all.len().saturating_sub(SHOWN);
     all.truncate(SHOWN);
-    let text = all.join("; ");
-    if more == 0 { text } else { format!("{text}; and {more} more") }
+    let text = all.join(between);
+    if more == 0 { text } else { format!("{text}{between}and {more} more") }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const NOW: Wall = Wall(1_800_000_000_000);
+
+    #[test]
+    fn nodes_and_sites_that_are_not_there_are_counted_and_named() {
+        let away = json!({"reason": "offline 3 h"});
+        let b2 = json!({"node": "b2", "state": "INSTALLED", "deferred": away});
+        let plant = json!({"placements": [{"node": "b1", "state": "INSTALLED"}, b2]});
+        let expected = "INSTALLED 1, deferred 1 (plant/b2 offline 3 h); catches up on return";
+        check("deferred", json!([plant]), expected);
+        let silent = json!({"status": "PENDING", "silentSince": NOW.0 - 300_000});
+        let expected = "deferred 1 (site plant offline 5 min); catches up on return";
+        check("deferred", json!([silent]), expected);
+        let unjoined = json!({"status": "ROLLED_BACK"});
+        let expected = "deferred 1 (site plant ROLLED BACK); catches up on return";
+        check("deferred", json!([unjoined]), expected);
+    }
+
+    #[test]
+    fn node_that_is_not_chosen_any_more_waits_to_be_removed() {
+        let away = json!({"reason": "offline 3 h"});
+        let b2 = json!({"node": "b2", "state": "DELETING", "deferred": away});
+        let chosen =
+            json!({"placements": [{"node": "b1", "state": "INSTALLED"}, b2], "deleted": 1});
+        let expected = "INSTALLED 1, deferred 1 (plant/b2 offline 3 h, to be removed there); \
+                        catches up on return";
+        check("deferred", json!([chosen]), expected);
+        let leaving = json!({"placements": [b2], "deleted": 1});
+        let expected = "DELETED 1, deferred 1 (plant/b2 offline 3 h); catches up on return";
+        check("deferred", json!([leaving]), expected);
+    }
+
+    #[test]
+    fn rollback_names_the_place_also_without_a_node() {
+        let quarantine = |node: Value| {
+            json!([{"version": "2.0", "workload": "sha256:ab", "since": 0, "node": node,
+            "reason": if node.is_null() { "exited (1)" } else { "b1 exited (1)" }}])
+        };
+        let back = json!({"from": "2.0", "to": "1.0", "since": 0});
+        let first = json!({"from": "2.0", "since": 0});
+        for (pair, quarantine, expected) in [
+            (
+                &back,
+                quarantine(json!("b1")),
+                "ROLLED BACK to 1.0: plant/b1 exited (1); 2.0 quarantined",
+            ),
+            (
+                &back,
+                quarantine(json!(null)),
+                "ROLLED BACK to 1.0: plant: exited (1); 2.0 quarantined",
+            ),
+            (&back, json!([]), "ROLLED BACK to 1.0 at plant"),
+            (
+                &first,
+                quarantine(json!("b1")),
+                "NOT INSTALLED: plant/b1 exited (1); nothing ran here before",
+            ),
+            (&first, json!([]), "NOT INSTALLED at plant; nothing ran here before"),
+        ] {
+            let site =
+                json!({"status": "ROLLED_BACK", "rolledBack": pair, "quarantine": quarantine});
+            check("rolled-back", json!([site]), expected);
+        }
+    }
+
+    #[test]
+    fn failure_names_its_cause() {
+        let conflict = json!({"status": "CONFLICT", "conflict": {"diff": "-a", "since": 0}});
+        let expected = "FAILED: conflict at plant: another author changed the file in Git; \
+                        nothing was written";
+        check("failed", json!([conflict]), expected);
+        let failure = json!({"code": "exited", "message": "1"});
+        let failed = json!({"node": "b1", "state": "FAILED(update)", "failure": failure});
+        check("failed", json!([{"placements": [failed]}]), "FAILED: plant/b1: exited (1)");
+    }
+
+    #[track_caller]
+    fn check(outcome: &str, mut sites: Value, expected: &str) {
+        let fill = |value: &mut Value, fields: Value| {
+            let (Value::Object(value), Value::Object(fields)) = (value, fields) else {
+                panic!("objects")
+            };
+            for (key, field) in fields {
+                value.entry(key).or_insert(field);
+            }
+        };
+        for site in sites.as_array_mut().into_iter().flatten() {
+            fill(
+                site,
+                json!({"site": "plant", "status": "INSTALLED", "since": 0, "placements": []}),
+            );
+            for it in site["placements"].as_array_mut().into_iter().flatten() {
+                fill(it, json!({"since": 0, "presence": "online"}));
+            }
+        }
+        let view = json!({"name": "hello", "application": "hello", "outcome": outcome,
+            "sentence": "", "sites": sites});
+        let view: DeploymentView = serde_json::from_value(view).expect("a view");
+        assert_eq!(deployment(&view, NOW), expected);
+    }
 }

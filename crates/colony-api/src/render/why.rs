@@ -11,7 +11,7 @@ use colony_margo::Problem;
 
 use super::{Context, command, deployment, unknown_deployment, unknown_node, unknown_site};
 use crate::problem::Kind;
-use crate::view::{CauseView, DeploymentSite, ReasonView, WhyView};
+use crate::view::{CauseView, DeploymentSite, ReasonView, WhyView, status_text};
 
 /// Why a deployment is not at its end, at one site or wherever it is.
 pub fn why_deployment(
@@ -136,7 +136,7 @@ fn counted(reasons: usize) -> String {
 fn summary(shown: &DeploymentSite, named: bool, context: &Context<'_>) -> String {
     let version = shown.version.as_deref().map(|it| format!(" {it}")).unwrap_or_default();
     let site = if named { format!("{}: ", shown.site) } else { String::new() };
-    let mut text = format!("{site}{}{version}", shown.status);
+    let mut text = format!("{site}{}{version}", status_text(&shown.status));
     for it in &shown.placements {
         if let Some(deferred) = &it.deferred {
             let reason = &deferred.reason;

@@ -85,6 +85,11 @@ pub struct DeploymentSite {
     pub why: Vec<ReasonView>,
 }
 
+/// A `status` as sentences and tables spell it: `ROLLED BACK`.
+pub fn status_text(status: &str) -> String {
+    status.replace('_', " ")
+}
+
 /// A revision that is refused at a site.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

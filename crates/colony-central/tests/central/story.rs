@@ -113,7 +113,7 @@ async fn an_offline_node_is_deferred_and_a_forced_delete_ends_its_wait() {
     let plan = hub.client.deploy(&hello("1.1")).await.expect("a plan").plan;
     assert_eq!((plan.count(PlanAction::Update), plan.count(PlanAction::Deferred)), (1, 1));
     lo.follow().await;
-    hub.check(&hub.end().await, Outcome::Deferred, "INSTALLED 1; deferred: home/b offline");
+    hub.check(&hub.end().await, Outcome::Deferred, "INSTALLED 1, deferred 1 (home/b offline");
     let why = hub.client.deployment_why("hello", Some("home")).await.expect("an answer");
     assert!(why.summary.contains("node b deferred: offline"), "{}", why.summary);
 

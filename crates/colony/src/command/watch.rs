@@ -194,7 +194,7 @@ impl Screen {
             out.show(view, deployment::show)?;
             return Ok(end::exit_code(outcome, goal));
         }
-        let end = end::end(view, goal, &out.look());
+        let end = end::end(view, goal);
         if self.gone {
             out.data(&format!("{name} DELETED"))?;
         } else {

@@ -2,13 +2,14 @@
 
 use colony_api::view::{
     DeploymentSite, DeploymentView, FailureView, HistoryView, Outcome, PlacementView, RolloutView,
+    status_text,
 };
 use colony_core::event::Presence;
 use colony_core::state::State;
 
 use super::Look;
 use super::table::table;
-use super::words::{or_dash, short, stamp};
+use super::words::{or_dash, share, short, stamp};
 
 /// A line per placement, or per site where nothing is placed yet; whether a
 /// line is worth looking at goes with it.
@@ -56,8 +57,8 @@ fn placement_line(
 fn bare_line(view: &DeploymentView, site: &DeploymentSite, look: &Look) -> String {
     let version = site.version.as_deref().map(|it| format!(" {it}")).unwrap_or_default();
     let status = match (site.status.as_str(), site.deleted) {
-        ("GONE", 1..) => "DELETED",
-        (other, _) => other,
+        ("GONE", 1..) => "DELETED".to_owned(),
+        (other, _) => status_text(other),
     };
     let mut parts =
         vec![view.name.to_string(), site.site.to_string(), format!("{status}{version}")];
@@ -90,7 +91,7 @@ fn note(placement: &PlacementView, look: &Look) -> Option<String> {
 }
 
 /// `unhealthy (GET / 500, 3×), try 1 of 3, again in 20 s`
-pub(super) fn failure_text(failure: &FailureView, look: &Look) -> String {
+fn failure_text(failure: &FailureView, look: &Look) -> String {
     let mut text = failure_short(failure);
     match (failure.tries, failure.of) {
         (Some(tries), Some(of)) => text += &format!(", try {tries} of {of}"),
@@ -104,7 +105,7 @@ pub(super) fn failure_text(failure: &FailureView, look: &Look) -> String {
 }
 
 /// `unhealthy (GET / 500, 3×)`
-pub(super) fn failure_short(failure: &FailureView) -> String {
+fn failure_short(failure: &FailureView) -> String {
     match failure.message.as_str() {
         "" => failure.code.clone(),
         message => format!("{} ({message})", failure.code),
@@ -149,7 +150,7 @@ fn nodes(view: &DeploymentView) -> String {
     let all = || view.sites.iter().flat_map(|it| &it.placements);
     let there = |it: &&PlacementView| it.state == State::Installed && it.deferred.is_none();
     let installed = all().filter(there).count();
-    format!("{installed}/{}", all().count())
+    share(installed, all().count() as u64)
 }
 
 pub(crate) fn show(view: &DeploymentView, look: &Look) -> String {
@@ -184,7 +185,7 @@ fn show_rows(site: &DeploymentSite, look: &Look) -> Vec<[String; 9]> {
     if site.placements.is_empty() {
         return vec![[
             site.site.to_string(),
-            site.status.clone(),
+            status_text(&site.status),
             or_dash(site.version.as_deref()),
             short(site.commit.as_ref()),
             look.ago(site.since),

@@ -37,7 +37,11 @@ pub(crate) fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
 
 /// A deployment of `hello` at sites that were made below.
 pub(crate) fn hello(outcome: &str, version: &str, sites: Value) -> DeploymentView {
-    let sentence = format!("hello is {outcome}");
+    said(&format!("hello is {outcome}"), outcome, version, sites)
+}
+
+/// The same in the words of a server.
+fn said(sentence: &str, outcome: &str, version: &str, sites: Value) -> DeploymentView {
     read(json!({
         "name": "hello", "application": "hello", "version": version,
         "outcome": outcome, "sentence": sentence, "sites": sites,
@@ -82,7 +86,8 @@ pub(crate) fn deferred() -> DeploymentView {
         json!([placement("laptop", "INSTALLED", "1.1"), placement("shed", "INSTALLED", "1.1")]);
     let plant = json!([placement("b1", "INSTALLED", "1.1"), away]);
     let sites = json!([site("home", "INSTALLED", home), site("plant-b", "INSTALLED", plant)]);
-    hello("deferred", "1.1", sites)
+    let sentence = "INSTALLED 3, deferred 1 (plant-b/b2 offline 3 h); catches up on return";
+    said(sentence, "deferred", "1.1", sites)
 }
 
 /// `1.2-bad` was tried at home.
@@ -97,7 +102,9 @@ pub(crate) fn rolled_back() -> DeploymentView {
             "from": "1.2-bad", "to": "1.1", "since": ago(10), "revert": commit("9c01de4"),
         },
     });
-    hello("rolled-back", "1.1", json!([with(home, fields)]))
+    let sentence = "ROLLED BACK to 1.1: home/laptop unhealthy (GET / 500, 3×); \
+                    1.2-bad quarantined, revert commit 9c01de4";
+    said(sentence, "rolled-back", "1.1", json!([with(home, fields)]))
 }
 
 pub(crate) fn failed() -> DeploymentView {
@@ -106,7 +113,8 @@ pub(crate) fn failed() -> DeploymentView {
         "remedy": "publish the image or deploy a version that has one",
     });
     let laptop = with(placement("laptop", "FAILED(install)", "9"), json!({"failure": failure}));
-    hello("failed", "9", json!([site("home", "FAILED(install)", json!([laptop]))]))
+    let sentence = "FAILED: home/laptop: image-missing (hub/hello:9 does not exist)";
+    said(sentence, "failed", "9", json!([site("home", "FAILED(install)", json!([laptop]))]))
 }
 
 /// Gone from three nodes, one is away.
@@ -117,7 +125,8 @@ pub(crate) fn deleted() -> DeploymentView {
     );
     let home = with(site("home", "GONE", json!([])), json!({"deleted": 2}));
     let plant = with(site("plant-b", "DELETING", json!([away])), json!({"deleted": 1}));
-    hello("deferred", "1.0", json!([home, plant]))
+    let sentence = "DELETED 3, deferred 1 (plant-b/b2 offline 3 h); catches up on return";
+    said(sentence, "deferred", "1.0", json!([home, plant]))
 }
 
 pub(crate) fn status() -> StatusView {

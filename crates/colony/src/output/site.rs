@@ -1,11 +1,11 @@
 //! Sites.
 
 use colony_api::request::ReleaseWhat;
-use colony_api::view::{HoldView, SitePresence, SiteView};
+use colony_api::view::{HoldView, SitePresence, SiteView, status_text};
 
 use super::Look;
 use super::table::table;
-use super::words::{count, or_dash, short};
+use super::words::{count, or_dash, share, short};
 
 pub(crate) fn list(views: &[SiteView], look: &Look) -> String {
     let row = |it: &SiteView| {
@@ -38,8 +38,8 @@ pub(crate) fn list(views: &[SiteView], look: &Look) -> String {
 /// `2/3` online, or `?/3` while the site is not heard.
 fn nodes(view: &SiteView) -> String {
     match view.nodes.unknown {
-        0 => format!("{}/{}", view.nodes.online, view.nodes.total),
-        _ => format!("?/{}", view.nodes.total),
+        0 => share(view.nodes.online, view.nodes.total),
+        _ => share("?", view.nodes.total),
     }
 }
 
@@ -57,8 +57,11 @@ fn presence(view: &SiteView, look: &Look) -> String {
 
 /// `INSTALLED 12, FAILED(update) 1`
 fn deployments(view: &SiteView) -> String {
-    let parts: Vec<String> =
-        view.deployments.iter().map(|(state, count)| format!("{state} {count}")).collect();
+    let parts: Vec<String> = view
+        .deployments
+        .iter()
+        .map(|(state, count)| format!("{} {count}", status_text(state)))
+        .collect();
     parts.join(", ")
 }
 

@@ -4,7 +4,7 @@ use colony_api::view::{DeploymentSummary, Role, StatusView};
 
 use super::deployment::outcome_name;
 use super::table::table;
-use super::words::or_dash;
+use super::words::{or_dash, share};
 use super::{Look, site};
 
 pub(crate) fn show(view: &StatusView, look: &Look) -> String {
@@ -49,7 +49,7 @@ fn deployments(all: &[DeploymentSummary], look: &Look) -> String {
             it.name.to_string(),
             or_dash(it.version.as_deref()),
             outcome_name(it.outcome).to_owned(),
-            format!("{}/{}", it.installed, it.placements),
+            share(it.installed, it.placements),
             it.sites.to_string(),
             it.sentence.clone(),
         ]

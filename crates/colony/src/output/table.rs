@@ -46,12 +46,9 @@ fn colour(text: &str) -> Option<Color> {
     let word = text.split([' ', '(']).next().unwrap_or_default();
     match word {
         "INSTALLED" | "online" => Some(Color::Green),
-        "PENDING" | "INSTALLING" | "UPDATING" | "DELETING" | "IN" | "create" | "update" => {
-            Some(Color::Cyan)
-        }
-        "ROLLED" | "ROLLED_BACK" | "DEFERRED" | "HELD" | "late" | "deferred" | "remove" => {
-            Some(Color::Yellow)
-        }
+        "PENDING" | "WAITING" | "INSTALLING" | "UPDATING" | "DELETING" | "IN" | "create"
+        | "update" => Some(Color::Cyan),
+        "ROLLED" | "DEFERRED" | "HELD" | "late" | "deferred" | "remove" => Some(Color::Yellow),
         "FAILED" | "CONFLICT" | "REFUSED" | "offline" | "refused" => Some(Color::Red),
         _ => None,
     }

@@ -69,15 +69,41 @@ fn a_first_install_goes_back_to_nothing() {
         "reason": "it exited with 1"}]);
     let view = hello("rolled-back", "1.0", json!([home]));
     assert_snapshot!(told(&view, Goal::Present), @r"
-    NOT INSTALLED: home: it exited with 1; nothing ran here before
+    hello is rolled-back
     lift: colony quarantine release hello --site home
+    ");
+}
+
+#[test]
+fn watch_ends_with_the_sentence_of_show() {
+    let views = [sample::deferred(), sample::rolled_back(), sample::failed(), sample::deleted()];
+    for (view, goal) in views.iter().flat_map(|it| [(it, Goal::Present), (it, Goal::Absent)]) {
+        assert_eq!(end(view, goal).says.join("\n"), view.sentence);
+        assert!(deployment::show(view, &look()).contains(&view.sentence));
+    }
+}
+
+#[test]
+fn status_is_spelled_with_a_space() {
+    let view = hello("rolled-back", "1.0", json!([site("home", "ROLLED_BACK", json!([]))]));
+    assert_snapshot!(lines(&view), @"hello  home  ROLLED BACK 1.1  commit 3f2a1c9");
+    assert_snapshot!(deployment::show(&view, &look()), @r"
+    hello: hello 1.0, ROLLED BACK
+    hello is rolled-back
+
+    TARGET  STATE        VERSION  COMMIT   SINCE     SAYS
+    home    ROLLED BACK  1.1      3f2a1c9  60 s ago  -
+    ");
+    assert_snapshot!(deployment::list(&[view], &look()), @r"
+    NAME   VERSION  OUTCOME      NODES  SAYS
+    hello  1.0      ROLLED BACK  -      hello is rolled-back
     ");
 }
 
 #[test]
 fn a_failure_says_what_to_do() {
     assert_snapshot!(told(&sample::failed(), Goal::Present), @r"
-    FAILED(install) 9 at home/laptop: image-missing (hub/hello:9 does not exist), try 3 of 3
+    FAILED: home/laptop: image-missing (hub/hello:9 does not exist)
     help: publish the image or deploy a version that has one
     see: colony logs hello --node home/laptop
     again: colony deployment retry hello --node home/laptop
@@ -91,7 +117,7 @@ fn a_conflict_shows_the_difference() {
         json!({"conflict": {"diff": "-a: 1\n+a: 2", "since": ago(3)}}),
     );
     assert_snapshot!(told(&hello("failed", "1.1", json!([home])), Goal::Present), @r"
-    CONFLICT at home: somebody else changed the file in Git; nothing was written
+    hello is failed
     -a: 1
     +a: 2
     again: look at the change, then deploy hello once more
@@ -118,7 +144,7 @@ fn a_deployment_that_vanishes_is_no_success_unless_asked_for() {
 fn a_deployment_is_shown_with_all_its_nodes() {
     assert_snapshot!(deployment::show(&sample::deferred(), &look()), @r"
     hello: hello 1.1, DEFERRED
-    hello is deferred
+    INSTALLED 3, deferred 1 (plant-b/b2 offline 3 h); catches up on return
 
     TARGET       STATE      VERSION  COMMIT   SINCE     SAYS
     home/laptop  INSTALLED  1.1      3f2a1c9  60 s ago  -
@@ -128,7 +154,7 @@ fn a_deployment_is_shown_with_all_its_nodes() {
     ");
     assert_snapshot!(deployment::show(&sample::rolled_back(), &look()), @r"
     hello: hello 1.1, ROLLED BACK
-    hello is rolled-back
+    ROLLED BACK to 1.1: home/laptop unhealthy (GET / 500, 3×); 1.2-bad quarantined, revert commit 9c01de4
 
     TARGET       STATE      VERSION  COMMIT   SINCE     SAYS
     home/laptop  INSTALLED  1.1      3f2a1c9  60 s ago  -
@@ -141,13 +167,13 @@ fn deployments_are_listed() {
     let views = [sample::deferred(), sample::rolled_back()];
     assert_snapshot!(deployment::list(&views, &look()), @r"
     NAME   VERSION  OUTCOME      NODES  SAYS
-    hello  1.1      DEFERRED     3/4    hello is deferred
-    hello  1.1      ROLLED BACK  1/1    hello is rolled-back
+    hello  1.1      DEFERRED     3/4    INSTALLED 3, deferred 1 (plant-b/b2 offline 3 h); catches up on return
+    hello  1.1      ROLLED BACK  1/1    ROLLED BACK to 1.1: home/laptop unhealthy (GET / 500, 3×); 1.2-bad quarantined, revert commit 9c01de4
     ");
     assert_snapshot!(deployment::list(&views, &sample::wide()), @r"
     NAME   APPLICATION  VERSION  OUTCOME      NODES  SAYS
-    hello  hello        1.1      DEFERRED     3/4    hello is deferred
-    hello  hello        1.1      ROLLED BACK  1/1    hello is rolled-back
+    hello  hello        1.1      DEFERRED     3/4    INSTALLED 3, deferred 1 (plant-b/b2 offline 3 h); catches up on return
+    hello  hello        1.1      ROLLED BACK  1/1    ROLLED BACK to 1.1: home/laptop unhealthy (GET / 500, 3×); 1.2-bad quarantined, revert commit 9c01de4
     ");
     assert_snapshot!(deployment::quarantine(&views, &look()), @r"
     DEPLOYMENT  SITE  VERSION  SINCE     WHY
@@ -181,7 +207,7 @@ fn the_fleet_is_seen_at_a_glance() {
     SITE     PRESENCE        NODES  DEPLOYMENTS       COMMIT   SAYS
     home     online          1/2    INSTALLED 2       3f2a1c9  -
     plant-b  offline 10 min  1/2    FAILED(update) 1  -        held by ann for 2 h: audit
-    plant-c  not joined      0/0    -                 -        -
+    plant-c  not joined      -      -                 -        -
 
     DEPLOYMENT  VERSION  OUTCOME      NODES  SITES  SAYS
     hello       1.1      ROLLED BACK  3/4    2      1.2-bad was left at home
@@ -200,7 +226,7 @@ fn a_wide_table_shows_more() {
     SITE     PRESENCE        HEARD       NODES  DEPLOYMENTS       COMMIT   SAYS                        COLONY  LABELS
     home     online          1 s ago     1/2    INSTALLED 2       3f2a1c9  -                           -       -
     plant-b  offline 10 min  10 min ago  1/2    FAILED(update) 1  -        held by ann for 2 h: audit  -       -
-    plant-c  not joined      -           0/0    -                 -        -                           -       -
+    plant-c  not joined      -           -      -                 -        -                           -       -
 
     DEPLOYMENT  APPLICATION  VERSION  OUTCOME      NODES  SITES  SAYS
     hello       hello        1.1      ROLLED BACK  3/4    2      1.2-bad was left at home
@@ -211,7 +237,7 @@ fn a_wide_table_shows_more() {
     ");
     assert_snapshot!(deployment::show(&sample::deferred(), &sample::wide()), @r"
     hello: hello 1.1, DEFERRED
-    hello is deferred
+    INSTALLED 3, deferred 1 (plant-b/b2 offline 3 h); catches up on return
 
     TARGET       STATE      VERSION  COMMIT   SINCE     SAYS                                         NODE     ATTEMPT  BEFORE
     home/laptop  INSTALLED  1.1      3f2a1c9  60 s ago  -                                            online   0        -
@@ -463,12 +489,12 @@ fn lines(view: &DeploymentView) -> String {
 }
 
 fn told(view: &DeploymentView, goal: Goal) -> String {
-    let end = end(view, goal, &look());
+    let end = end(view, goal);
     end.says.into_iter().chain(end.hints).map(|it| it + "\n").collect()
 }
 
 #[track_caller]
 fn check_end(view: &DeploymentView, goal: Goal, expected: &str) {
     let code = exit_code(view.outcome, goal);
-    assert_eq!(format!("{code}: {}", end(view, goal, &look()).says.join("\n")), expected);
+    assert_eq!(format!("{code}: {}", end(view, goal).says.join("\n")), expected);
 }

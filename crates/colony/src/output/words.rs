@@ -1,5 +1,7 @@
 //! Times, versions and lists as people say them.
 
+use std::fmt::Display;
+
 use colony_core::id::GitRevision;
 use colony_core::time::{Spoken, Wall};
 
@@ -65,4 +67,9 @@ pub(super) fn count(number: usize, one: &str) -> String {
         1 => format!("1 {one}"),
         many => format!("{many} {one}s"),
     }
+}
+
+/// `2/3`, or `-` of nothing.
+pub(super) fn share(part: impl Display, all: u64) -> String {
+    if all == 0 { "-".to_owned() } else { format!("{part}/{all}") }
 }

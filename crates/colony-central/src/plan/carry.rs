@@ -1,6 +1,7 @@
 //! The parameters a new site takes over from the sites that have the deployment.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use colony_core::plan::values;
 use colony_margo::{ApplicationDescription, Json};
@@ -10,12 +11,35 @@ use crate::app::App;
 use crate::catalog;
 use crate::repo::Facts;
 
-/// Values that were chosen at all other sites, and warnings about those that
-/// differ between them.
+/// Values that were chosen at all other sites, and those that differ between them.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Carried {
     pub values: BTreeMap<String, Json>,
-    pub warnings: Vec<String>,
+    pub differing: Vec<DifferingParameter>,
+}
+
+/// A parameter that a new site does not take over, because the others disagree.
+#[derive(Debug, PartialEq)]
+pub(super) struct DifferingParameter {
+    pub name: String,
+    /// By site; `None` is the default.
+    sites: Vec<(String, Option<Json>)>,
+}
+
+impl fmt::Display for DifferingParameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |(site, value): &(String, Option<Json>)| {
+            let value = value.as_ref().map_or("the default".to_owned(), ToString::to_string);
+            format!("{site} has {value}")
+        };
+        let sites: Vec<String> = self.sites.iter().map(text).collect();
+        let (name, sites) = (&self.name, sites.join(", "));
+        write!(
+            f,
+            "parameter {name} is not carried over to a new site, because {sites}; \
+             set it with `--set`"
+        )
+    }
 }
 
 /// What the sites that have the deployment agree on.
@@ -54,15 +78,9 @@ fn agreed(chosen: &[(String, BTreeMap<String, Json>)]) -> Carried {
             carried.values.insert(name.clone(), value.clone());
             continue;
         }
-        let text = |it: &(String, BTreeMap<String, Json>)| {
-            let value = it.1.get(name).map_or("the default".to_owned(), ToString::to_string);
-            format!("{} has {value}", it.0)
-        };
-        let sites: Vec<String> = chosen.iter().map(text).collect();
-        carried.warnings.push(format!(
-            "parameter {name} is not carried over to a new site, because {}; set it with `--set`",
-            sites.join(", ")
-        ));
+        let own = |it: &(String, BTreeMap<String, Json>)| (it.0.clone(), it.1.get(name).cloned());
+        let sites = chosen.iter().map(own).collect();
+        carried.differing.push(DifferingParameter { name: name.clone(), sites });
     }
     carried
 }
@@ -114,6 +132,7 @@ parameters:
             sites.iter().zip(1..).map(|(it, at)| (format!("s{at}"), read(it))).collect();
         let carried = agreed(&chosen);
         assert_eq!(carried.values, read(values));
-        assert_eq!(carried.warnings.join("; "), warnings);
+        let said: Vec<String> = carried.differing.iter().map(ToString::to_string).collect();
+        assert_eq!(said.join("; "), warnings);
     }
 }

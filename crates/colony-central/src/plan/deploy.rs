@@ -7,7 +7,7 @@ use colony_api::request::DeployRequest;
 use colony_core::id::{DeploymentName, NodeName, SiteName};
 use colony_margo::Capabilities;
 
-use super::carry::{self, Carried};
+use super::carry::{self, Carried, DifferingParameter};
 use super::draft::{Built, Draft};
 use super::survey::{DefaultSites, Place, Survey, survey};
 use super::{Next, Plan, render, sites_text, view};
@@ -103,17 +103,13 @@ pub(super) async fn draft(
         return Err(Fault::fields(errors));
     }
     let profiles: Vec<String> = built.iter().map(|it| it.profile.clone()).collect();
-    let lacking = carried.warnings.iter().filter(|it| !is_set(request, it));
-    lacking.for_each(|it| render::warn(&mut plan.view, it));
+    let given = |it: &&DifferingParameter| request.parameters.contains_key(&it.name);
+    let lacking = carried.differing.iter().filter(|it| !given(it));
+    lacking.for_each(|it| render::warn(&mut plan.view, &it.to_string()));
     places.iter().zip(built).for_each(|(place, next)| add(plan, handle, place, next));
     plan.view.version = agreed(&versions);
     plan.view.profile = agreed(&profiles);
     Ok(())
-}
-
-/// The request gives the parameter a warning is about.
-fn is_set(request: &DeployRequest, warning: &str) -> bool {
-    request.parameters.keys().any(|it| warning.starts_with(&format!("parameter {it} ")))
 }
 
 /// A name stands for one application; another one needs another name.

@@ -66,10 +66,12 @@ fn targets(
     let placed = known.view.placements_of(&deployment.id);
     let target = |it: &crate::fleet::PlacementView| {
         let same = it.revisions.target.as_ref().is_some_and(|it| it.workload == good.workload);
-        let action = if same { PlanAction::Unchanged } else { PlanAction::Update };
+        let to_version = snapshot.versions.get(&good.blob).cloned();
+        let change = planner.change(it, to_version.as_deref());
+        let action = if same { PlanAction::Unchanged } else { change };
         PlanTarget {
             from_version: planner.version(it),
-            to_version: snapshot.versions.get(&good.blob).cloned(),
+            to_version,
             ..planner.target(Some(&it.id.node), action, None)
         }
     };

@@ -108,6 +108,13 @@ impl<'a> SitePlanner<'a> {
         let blob = &placement.revisions.target.as_ref()?.blob;
         self.fleet.versions.get(blob).cloned()
     }
+
+    /// What a change of the workload is called: by the versions people know.
+    pub(super) fn change(&self, placement: &PlacementView, to: Option<&str>) -> PlanAction {
+        let from = self.version(placement);
+        let same = from.is_some() && from.as_deref() == to;
+        if same { PlanAction::Restart } else { PlanAction::Update }
+    }
 }
 
 fn waits(what: &str) -> String {
@@ -202,16 +209,17 @@ impl<'a> SitePlan<'a> {
 
     fn changed(&self, node: &NodeName, wanted: Digest, placement: &PlacementView) -> PlanTarget {
         if wanted != self.document.revision.workload {
-            let target = self.planner.target(Some(node), PlanAction::Update, None);
+            let to_version = self.version_good();
+            let action = self.planner.change(placement, to_version.as_deref());
+            let target = self.planner.target(Some(node), action, None);
             let reason = target.reason.clone().or_else(|| self.withheld(node));
-            return PlanTarget { to_version: self.version_good(), reason, ..target };
+            return PlanTarget { to_version, reason, ..target };
         }
         if let Some(reason) = self.bar(node) {
             return self.refused_for(node, reason);
         }
         let version = crate::document::version(&self.document.spec);
-        let same = self.planner.version(placement).as_ref() == Some(&version);
-        self.waiting(node, if same { PlanAction::Restart } else { PlanAction::Update })
+        self.waiting(node, self.planner.change(placement, Some(&version)))
     }
 
     fn version_good(&self) -> Option<String> {

@@ -58,6 +58,11 @@ fn way_back_names_nodes_and_versions() {
     let plan = plan_rollback(&hello(), &[home()], &world.snapshot());
     assert_eq!(texts(&plan.targets), "a update 2>1, b update 2>1");
     assert_eq!(plan.orders.len(), 1);
+    // Another revision of the same version is called as a deploy calls it.
+    let mut snapshot = world.snapshot();
+    snapshot.versions.values_mut().for_each(|it| *it = "1.0.0".to_owned());
+    let plan = plan_rollback(&hello(), &[home()], &snapshot);
+    assert_eq!(texts(&plan.targets), "a restart 1>1, b restart 1>1");
 }
 
 fn said(changes: &[ValueChange]) -> String {

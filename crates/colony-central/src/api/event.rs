@@ -10,7 +10,7 @@ use colony_api::path::{EVENT_STREAM, LAST_EVENT_ID};
 use colony_api::render::{self, Context, Page};
 use colony_api::request::EventQuery;
 use colony_api::server::{Questions, Scope};
-use colony_api::view::{EventPage, EventView};
+use colony_api::view::EventPage;
 use colony_core::fleet::Fleet;
 use colony_core::id::DeploymentName;
 use colony_store::{EventFilter, StoredEvent};
@@ -112,7 +112,7 @@ async fn page(app: &App, wanted: &Wanted, query: &EventQuery) -> Result<EventPag
     let more = query.last.is_none() && full;
     let last = stored.last().map(|it| it.position);
     let next = if more { last.unwrap_or(head) } else { head.max(last.unwrap_or(0)) };
-    let events: Vec<EventView> =
-        stored.into_iter().filter(|it| wanted.takes(it)).map(|it| view::event(app, it)).collect();
+    let taken = stored.into_iter().filter(|it| wanted.takes(it)).collect();
+    let events = view::events(app, taken).await;
     Ok(EventPage { events, epoch: store.epoch().to_owned(), next, more })
 }

@@ -84,7 +84,7 @@ impl Reader {
             for stored in self.ready.by_ref() {
                 self.position = stored.position;
                 if self.wanted.takes(&stored) {
-                    return Some(message(&self.app, stored));
+                    return message(&self.app, stored).await;
                 }
             }
             self.fill().await?;
@@ -117,8 +117,8 @@ impl Reader {
     }
 }
 
-fn message(app: &App, stored: StoredEvent) -> Event {
-    let event = view::event(app, stored);
+async fn message(app: &App, stored: StoredEvent) -> Option<Event> {
+    let event = view::events(app, vec![stored]).await.pop()?;
     let data = serde_json::to_string(&event).unwrap_or_default();
-    Event::default().event(EVENT_NAME).id(event.id).data(data)
+    Some(Event::default().event(EVENT_NAME).id(event.id).data(data))
 }

@@ -1,17 +1,26 @@
 //! An event, with a sentence for people.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use colony_api::render::Versions;
 use colony_api::view::EventView;
 use colony_core::attempt::Revision;
 use colony_core::event::{CentralContext, CentralEvent, Event, Names};
-use colony_core::id::DeploymentId;
+use colony_core::id::{BlobId, DeploymentId};
 use colony_store::StoredEvent;
 use serde::Deserialize;
 
 use super::event_id;
 use crate::app::App;
 
-pub(crate) fn event(app: &App, stored: StoredEvent) -> EventView {
-    let sentence = sentence(&stored);
+pub(crate) async fn events(app: &App, stored: Vec<StoredEvent>) -> Vec<EventView> {
+    let versions = versions(app, &stored).await;
+    stored.into_iter().map(|it| event(app, &versions, it)).collect()
+}
+
+fn event(app: &App, versions: &Versions, stored: StoredEvent) -> EventView {
+    let sentence = sentence(&stored, versions);
     EventView {
         id: event_id(app, stored.position),
         position: stored.position,
@@ -26,26 +35,63 @@ pub(crate) fn event(app: &App, stored: StoredEvent) -> EventView {
     }
 }
 
+/// The files that the sentences of these events name a version of. Without Git
+/// they name none.
+async fn versions(app: &App, stored: &[StoredEvent]) -> Versions {
+    let mut blobs = BTreeSet::new();
+    for it in stored {
+        let named = NamedBlobs::default();
+        if let Some(event) = of_site(it) {
+            event.sentence(&named);
+        }
+        blobs.extend(named.0.into_inner());
+    }
+    let found = app.repo.facts(blobs).await;
+    found.inspect_err(|it| tracing::debug!("events name no versions: {it}")).unwrap_or_default()
+}
+
+/// Which blobs a sentence asks the version of.
+#[derive(Default)]
+struct NamedBlobs(RefCell<BTreeSet<BlobId>>);
+
+impl Names for NamedBlobs {
+    fn deployment(&self, _: &DeploymentId) -> String {
+        String::new()
+    }
+
+    fn version(&self, _: &DeploymentId, revision: &Revision) -> Option<String> {
+        self.0.borrow_mut().insert(revision.blob.clone());
+        None
+    }
+}
+
 /// What happened, in a few words: a site's event as the site would tell it.
-fn sentence(stored: &StoredEvent) -> String {
+fn sentence(stored: &StoredEvent, versions: &Versions) -> String {
     if stored.seq.is_none() {
         return own(stored);
     }
-    let event = Event::deserialize(&stored.body);
     // Another release may know kinds of events that this one does not.
-    event.map_or_else(|_| spoken(&stored.kind), |it| it.sentence(&Called(stored)))
+    let event = of_site(stored);
+    event.map_or_else(|| spoken(&stored.kind), |it| it.sentence(&Called { stored, versions }))
 }
 
-/// Names as they were when the event came; the files are not at hand.
-struct Called<'a>(&'a StoredEvent);
+fn of_site(stored: &StoredEvent) -> Option<Event> {
+    stored.seq.and_then(|_| Event::deserialize(&stored.body).ok())
+}
+
+/// Names as they were when the event came.
+struct Called<'a> {
+    stored: &'a StoredEvent,
+    versions: &'a Versions,
+}
 
 impl Names for Called<'_> {
     fn deployment(&self, id: &DeploymentId) -> String {
-        self.0.deployment.clone().unwrap_or_else(|| id.to_string())
+        self.stored.deployment.clone().unwrap_or_else(|| id.to_string())
     }
 
-    fn version(&self, _: &DeploymentId, _: &Revision) -> Option<String> {
-        None
+    fn version(&self, _: &DeploymentId, revision: &Revision) -> Option<String> {
+        self.versions.get(&revision.blob).map(|it| it.version.clone())
     }
 }
 

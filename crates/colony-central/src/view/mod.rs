@@ -15,7 +15,7 @@ use colony_core::fleet::{Fleet, SitePresence};
 use colony_core::id::{DeploymentName, NodeName, SiteName};
 use colony_store::Change;
 
-pub(crate) use event::event;
+pub(crate) use event::events;
 pub(crate) use history::history;
 
 use crate::app::App;

@@ -1,6 +1,6 @@
 //! From a deploy over an update and a bad revision to the end.
 
-use colony_api::request::{DeleteQuery, Rollback};
+use colony_api::request::{DeleteQuery, EventQuery, Rollback};
 use colony_api::view::{Outcome, PlanAction};
 
 use crate::support::{Hub, hello};
@@ -20,6 +20,10 @@ async fn a_deploy_is_committed_and_its_state_comes_back() {
     hub.check(&view, Outcome::Installed, "INSTALLED 1.0 on 2 nodes, commit ");
     assert_eq!((view.application.as_str(), view.version.as_deref()), ("hello", Some("1.0")));
     assert_eq!(view.sites[0].status, "INSTALLED");
+    let query = EventQuery { kind: Some("state_transition".to_owned()), ..EventQuery::default() };
+    let page = hub.client.event_list(&query).await.expect("a page");
+    let told = page.events.last().expect("a transition").sentence.as_str();
+    assert_eq!(told, "hello 1.0 on home/b: INSTALLING → INSTALLED");
     hub.stop().await;
 }
 

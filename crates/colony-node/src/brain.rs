@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Context;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
-use tracing::{error, warn};
+use tracing::{error, info, warn};
 
 use colony_core::node::{self, Action, Fetch, Input, Key, Policy, Rejection, Row, Step};
 use colony_core::time::Mono;
@@ -22,6 +22,8 @@ use crate::{Config, Identity};
 
 /// For so long a disk that failed is told of if nothing is to be stored.
 const CALM: Duration = Duration::from_secs(60);
+/// How often the log says that the disk still fails: every step tries it again.
+const REMIND: Duration = Duration::from_secs(300);
 
 /// What a step leaves to be done.
 #[derive(Debug, Default)]
@@ -64,8 +66,17 @@ pub(crate) struct Brain {
 struct Inner {
     core: node::Node,
     journal: Journal,
-    /// Why a step could not be stored, and when.
-    disk: Option<(String, Mono)>,
+    disk: Option<DiskProblem>,
+}
+
+/// Why a step could not be stored.
+#[derive(Debug)]
+struct DiskProblem {
+    error: String,
+    /// When it happened last.
+    at: Mono,
+    /// When the log last said so.
+    logged: Mono,
 }
 
 impl Brain {
@@ -116,8 +127,9 @@ impl Brain {
 
     /// The core is ahead of the disk: what is on disk counts.
     fn fall_back(&self, inner: &mut Inner, error: &std::io::Error) -> NotStored {
-        error!("could not store the state, going back to the stored one: {error}");
-        inner.disk = Some((error.to_string(), self.clock.mono()));
+        if inner.disk_failed(error.to_string(), self.clock.mono()) {
+            error!("could not store the state, going back to the stored one: {error}");
+        }
         if let Ok(journal) = Journal::open(&self.dir) {
             inner.journal = journal;
         }
@@ -164,7 +176,7 @@ impl Brain {
     }
 
     pub(crate) fn disk_problem(&self) -> Option<String> {
-        self.inner.lock().disk.as_ref().map(|it| it.0.clone())
+        self.inner.lock().disk.as_ref().map(|it| it.error.clone())
     }
 
     pub(crate) fn clock(&self) -> Clock {
@@ -189,10 +201,20 @@ impl Inner {
     /// A disk that takes something works. So does one that was not asked for
     /// so long, as far as anybody knows: whatever failed was tried again.
     fn relax(&mut self, step: &Step, now: Mono) {
-        let calm = self.disk.as_ref().is_some_and(|it| now.since(it.1) >= CALM);
-        if calm || !step.changed.is_empty() {
-            self.disk = None;
+        let calm = self.disk.as_ref().is_some_and(|it| now.since(it.at) >= CALM);
+        if (calm || !step.changed.is_empty()) && self.disk.take().is_some() {
+            info!("the state can be stored again");
         }
+    }
+
+    /// Keeps why a step could not be stored; returns whether to log it: at its
+    /// beginning, and as a reminder.
+    fn disk_failed(&mut self, error: String, now: Mono) -> bool {
+        let logged = self.disk.as_ref().map(|it| it.logged);
+        let logs = logged.is_none_or(|it| now.since(it) >= REMIND);
+        let logged = logged.filter(|_| !logs).unwrap_or(now);
+        self.disk = Some(DiskProblem { error, at: now, logged });
+        logs
     }
 
     fn todo(&self, step: Step) -> Todo {
@@ -253,7 +275,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let brain = Brain::open(&sample::config(dir.path()), &identity()).expect("it opens");
         assert_eq!(brain.disk_problem(), None);
-        let failed_at = |at: Mono| brain.inner.lock().disk = Some(("full".to_owned(), at));
+        let failed_at = |at: Mono| brain.inner.lock().disk_failed("full".to_owned(), at);
         let now = brain.clock().mono();
 
         failed_at(now);
@@ -265,11 +287,27 @@ mod tests {
 
         let mut inner = brain.inner.lock();
         let idle = Step::default();
-        inner.disk = Some(("full".to_owned(), now));
+        assert!(inner.disk_failed("full".to_owned(), now), "it begins again");
         inner.relax(&idle, now.after(CALM - Duration::from_millis(1)));
         assert!(inner.disk.is_some(), "it is not calm for long enough");
         inner.relax(&idle, now.after(CALM));
         assert!(inner.disk.is_none(), "it was calm for long enough");
+    }
+
+    #[test]
+    fn full_disk_is_logged_at_its_beginning_and_as_a_reminder() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let brain = Brain::open(&sample::config(dir.path()), &identity()).expect("it opens");
+        let (mut inner, begin) = (brain.inner.lock(), brain.clock().mono());
+        let seconds = [0, 1, 2, 40, 299, 300, 301, 599, 600];
+        let at = |it: u64| begin.after(Duration::from_secs(it));
+        let logged: Vec<u64> = seconds
+            .into_iter()
+            .filter(|it| inner.disk_failed("full".to_owned(), at(*it)))
+            .collect();
+        assert_eq!(logged, [0, 300, 600]);
+        inner.relax(&Step::default(), at(600).after(CALM));
+        assert!(inner.disk_failed("full".to_owned(), at(661)), "another time");
     }
 
     #[test]

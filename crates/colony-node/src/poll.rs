@@ -86,7 +86,11 @@ impl Poll {
                     self.manager.rotate();
                 }
                 let pause = next_delay(backoff);
-                warn!(retry_s = pause.as_secs_f32(), "{error:#}");
+                match heard {
+                    // The brain logs it, not every time.
+                    true => debug!(retry_s = pause.as_secs_f32(), "{error:#}"),
+                    false => warn!(retry_s = pause.as_secs_f32(), "{error:#}"),
+                }
                 pause
             }
         }

@@ -12,11 +12,13 @@ use colony_margo::DeploymentStatus;
 use colony_task::Reconcile;
 use colony_wfm::ClientError;
 
-use crate::brain::Brain;
+use crate::brain::{Brain, NotStored};
 use crate::manager::Manager;
 
 /// Nothing is owed, so nothing has to be done without a wake-up.
 const IDLE: Duration = Duration::from_secs(3_600);
+/// When to say it again if the disk did not take that the manager has it.
+const NOT_STORED: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run(
     brain: Arc<Brain>,
@@ -38,7 +40,11 @@ impl Reconcile for Report {
 
     async fn reconcile(&mut self) -> anyhow::Result<Duration> {
         for status in self.brain.reports() {
-            self.send(&status).await?;
+            match self.send(&status).await {
+                // The brain logs it, not every time.
+                Err(error) if error.is::<NotStored>() => return Ok(NOT_STORED),
+                sent => sent?,
+            }
         }
         Ok(IDLE)
     }

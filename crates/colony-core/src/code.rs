@@ -87,7 +87,7 @@ codes! {
     NotEligible = "not-eligible", Device, "the device does not meet the deployment's constraints", "choose another node or profile";
     Exited = "exited", Revision, "a container ended", "look at the container's logs";
     Unhealthy = "unhealthy", Revision, "the health check does not pass", "look at the container's logs";
-    ComponentTimeout = "component-timeout", Revision, "a component did not become healthy within its timeout", "look at the container's logs or raise the timeout";
+    ComponentTimeout = "component-timeout", Revision, "a component did not become healthy within its timeout", "look at the container's logs and at the load of the node, or raise the timeout";
     RolledBack = "rolled-back", Revision, "an operator rolled the revision back", "release the quarantine to try it again";
     RemovalFailed = "removal-failed", Environment, "the workload could not be removed", "look at the engine on the device";
     UnknownChild = "101", Environment, "the gateway does not know the device", "check the device's name";

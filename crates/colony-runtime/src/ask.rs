@@ -173,13 +173,31 @@ fn shortened(line: &str) -> String {
     line.trim().chars().take(OUTPUT_SHOWN).collect()
 }
 
+/// Nobody can tell from outside whose fault it is, so both are named.
 fn late(check: &Check) -> String {
-    format!("no answer within {:?}", check.timeout)
+    let timeout = check.timeout.as_secs_f64();
+    format!(
+        "the check did not answer within {timeout} s; the node may be overloaded, or the check is \
+         too slow"
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn check_without_an_answer_may_be_the_fault_of_the_node() {
+        for (millis, expected) in [(30_000, "30 s"), (500, "0.5 s")] {
+            let mut check = Check::with_defaults(Vec::new());
+            check.timeout = Duration::from_millis(millis);
+            let expected = format!(
+                "the check did not answer within {expected}; the node may be overloaded, or the \
+                 check is too slow"
+            );
+            assert_eq!(late(&check), expected);
+        }
+    }
 
     #[test]
     fn a_check_complains_with_its_last_line() {

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use colony_core::id::NodeName;
+use colony_core::site::Action;
+
 pub use colony_core::document::{
     OnFailure, Promote, RetryChange, SettingsChange, StrategyChange, StrategyKind,
 };
@@ -184,6 +187,47 @@ impl Steering {
             Steering::Pause => "starts nothing more until it is resumed",
             Steering::Resume => "goes on",
             Steering::Abort => "goes back to the revision before",
+        }
+    }
+}
+
+/// What is done to a node: `POST /api/v1/nodes/{site}/{node}/{order}`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeOrder {
+    Cordon,
+    Uncordon,
+    Retire,
+}
+
+impl NodeOrder {
+    pub const ALL: [NodeOrder; 3] = [NodeOrder::Cordon, NodeOrder::Uncordon, NodeOrder::Retire];
+
+    /// The last part of its path.
+    pub fn name(self) -> &'static str {
+        match self {
+            NodeOrder::Cordon => "cordon",
+            NodeOrder::Uncordon => "uncordon",
+            NodeOrder::Retire => "retire",
+        }
+    }
+
+    pub fn action(self, node: NodeName) -> Action {
+        match self {
+            NodeOrder::Cordon => Action::Cordon { node },
+            NodeOrder::Uncordon => Action::Uncordon { node },
+            NodeOrder::Retire => Action::Retire { node },
+        }
+    }
+
+    /// What follows, as a predicate.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            NodeOrder::Cordon => "gets no new deployments",
+            NodeOrder::Uncordon => "gets deployments again",
+            NodeOrder::Retire => {
+                "is given up for good; its containers keep running on the machine, unmanaged, \
+                 until they are removed there or the machine joins the site again"
+            }
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Nodes.
 
 use axum::extract::{Path, State};
+use colony_api::request::NodeOrder;
 use colony_api::view::Accepted;
 use colony_core::id::{NodeName, SiteName};
-use colony_core::site::Action;
 
 use super::order_targets::{OrderAnswer, give};
 use crate::app::App;
@@ -21,7 +21,7 @@ pub(crate) async fn cordon(
     operator: Operator,
     Path(path): Path<(String, String)>,
 ) -> Result<OrderAnswer, Fault> {
-    order(&app, &operator, &path, |node| Action::Cordon { node }, "gets nothing new").await
+    order(&app, &operator, &path, NodeOrder::Cordon).await
 }
 
 /// Let a node take deployments again
@@ -33,7 +33,7 @@ pub(crate) async fn uncordon(
     operator: Operator,
     Path(path): Path<(String, String)>,
 ) -> Result<OrderAnswer, Fault> {
-    order(&app, &operator, &path, |node| Action::Uncordon { node }, "takes deployments again").await
+    order(&app, &operator, &path, NodeOrder::Uncordon).await
 }
 
 /// Give a node up for good
@@ -45,20 +45,19 @@ pub(crate) async fn retire(
     operator: Operator,
     Path(path): Path<(String, String)>,
 ) -> Result<OrderAnswer, Fault> {
-    order(&app, &operator, &path, |node| Action::Retire { node }, "is given up for good").await
+    order(&app, &operator, &path, NodeOrder::Retire).await
 }
 
 async fn order(
     app: &App,
     operator: &Operator,
     path: &(String, String),
-    action: impl FnOnce(NodeName) -> Action,
-    what: &str,
+    order: NodeOrder,
 ) -> Result<OrderAnswer, Fault> {
     let site: SiteName = name("site", &path.0)?;
     operator.must_be_at(Role::Operator, &site)?;
     let node: NodeName = name("node", &path.1)?;
     view::node_exists(app, operator, &site, &node).await?;
-    let orders = vec![(site.clone(), action(node.clone()))];
-    give(app, operator, None, orders, format!("node {site}/{node} {what}")).await
+    let orders = vec![(site.clone(), order.action(node.clone()))];
+    give(app, operator, None, orders, format!("node {site}/{node} {}", order.sentence())).await
 }

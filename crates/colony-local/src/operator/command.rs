@@ -6,7 +6,9 @@ use axum::extract::{Path, State};
 use axum::routing::{MethodRouter, post};
 
 use colony_api::problem::Kind;
-use colony_api::request::{Hold, QuarantineRelease, Release, ReleaseWhat, Retry, Steer, Steering};
+use colony_api::request::{
+    Hold, NodeOrder, QuarantineRelease, Release, ReleaseWhat, Retry, Steer, Steering,
+};
 use colony_api::view::Accepted;
 use colony_core::event::HoldScope;
 use colony_core::id::{DeploymentId, NodeName};
@@ -117,16 +119,12 @@ pub(super) async fn node_order(
 ) -> Answer {
     desk.own(&site)?;
     let node = desk.node_named(&node)?;
-    let (action, sentence) = match order.as_str() {
-        "cordon" => (Action::Cordon { node: node.clone() }, "gets no new deployments"),
-        "uncordon" => (Action::Uncordon { node: node.clone() }, "gets deployments again"),
-        "retire" => (Action::Retire { node: node.clone() }, "has left the site"),
-        other => {
-            let said = format!("a node cannot be asked to `{other}`: cordon, uncordon or retire");
-            return Err(Kind::NotFound.problem(said).into());
-        }
+    let Some(order) = NodeOrder::ALL.into_iter().find(|it| it.name() == order) else {
+        let said = format!("a node cannot be asked to `{order}`: cordon, uncordon or retire");
+        return Err(Kind::NotFound.problem(said).into());
     };
-    desk.order(&caller, action, format!("{node} {sentence}")).await
+    let sentence = format!("node {site}/{node} {}", order.sentence());
+    desk.order(&caller, order.action(node), sentence).await
 }
 
 impl Desk {

@@ -13,7 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhow::Context;
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{Method, Uri};
 use axum::routing::{get, post};
 use axum::{Router, middleware};
@@ -104,10 +104,12 @@ fn router(desk: Desk) -> Router {
 }
 
 /// What only the central orchestrator can do.
-async fn elsewhere(method: Method, uri: Uri) -> Refusal {
+async fn elsewhere(State(desk): State<Desk>, method: Method, uri: Uri) -> Refusal {
+    let (site, path) = (&desk.member.site, uri.path());
     let said = format!(
-        "a local orchestrator does not serve {method} {}; ask the central orchestrator, or change the deployment in Git",
-        uri.path()
+        "only the central orchestrator can do that, and this is the local orchestrator of site \
+         {site}: leave out `--socket`, or name the central one with `--server` or `--context` \
+         ({method} {path})"
     );
     Kind::NotFound.problem(said).into()
 }

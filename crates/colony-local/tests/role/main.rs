@@ -251,6 +251,23 @@ async fn how_a_node_is_comes_to_the_central_one_and_is_asked_for_after_a_restart
 }
 
 #[tokio::test]
+async fn order_that_only_central_takes_is_refused_with_where_it_works() {
+    let plant = Plant::new().await;
+    let role = plant.first_start().await;
+    let operator = Operator::unix(&role.socket).expect("a socket");
+    let refused = operator.deployment_history("hello").await.expect_err("it is not here");
+    let expected = "only the central orchestrator can do that, and this is the local orchestrator \
+                    of site plant: leave out `--socket`";
+    assert!(refused.to_string().contains(expected), "{refused}");
+
+    plant.node("a").await;
+    let answer = operator.node_retire("plant", "a").await.expect("it is retired").sentence;
+    let expected = "node plant/a is given up for good; its containers keep running";
+    assert!(answer.starts_with(expected), "{answer}");
+    role.stop().await;
+}
+
+#[tokio::test]
 async fn the_certificate_in_the_fleet_is_renewed_at_half_of_its_life_and_used_at_once() {
     let plant = Plant::new().await;
     plant.central.set_old();

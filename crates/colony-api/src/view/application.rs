@@ -1,5 +1,7 @@
 //! The catalog.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -84,8 +86,11 @@ pub struct ParameterView {
 pub struct RegistryView {
     pub name: String,
     pub url: String,
-    /// Versions of applications it holds.
+    /// How many versions of applications it holds.
     pub packages: u64,
+    /// Which: the versions of each application, the newest first.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub applications: BTreeMap<String, Vec<String>>,
     /// Packages that could not be used when it was read.
     #[serde(default)]
     pub broken: u64,

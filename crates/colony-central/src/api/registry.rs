@@ -1,5 +1,7 @@
 //! Registries: where application packages are.
 
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -135,13 +137,20 @@ async fn one(app: &App, name: &str) -> Result<Registry, Fault> {
 }
 
 async fn shown(app: &App, registry: Registry) -> Result<RegistryView, Fault> {
-    let packages = app.brain.store().package_list().await?;
-    let packages = packages.iter().filter(|it| it.registry == registry.name).count() as u64;
+    let mut applications = BTreeMap::new();
+    for (id, heads) in catalog::list(app.brain.store()).await? {
+        let own = heads.into_iter().filter(|it| it.registry == registry.name);
+        let versions: Vec<String> = own.map(|it| it.version).collect();
+        if !versions.is_empty() {
+            applications.insert(id, versions);
+        }
+    }
     let broken = catalog::broken(app.brain.store(), &registry.name).await?;
     Ok(RegistryView {
         name: registry.name,
         url: Remote::new(registry.url).shown(),
-        packages,
+        packages: applications.values().map(|it| it.len() as u64).sum(),
+        applications,
         broken: broken.len() as u64,
         revision: registry.revision,
         last_sync: registry.last_sync,

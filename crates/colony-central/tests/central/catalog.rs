@@ -18,6 +18,7 @@ async fn a_broken_package_is_a_finding_and_the_last_good_version_stays() {
     let add = RegistryAdd { url: registry.display().to_string(), ..RegistryAdd::default() };
     let view = hub.client.registry_add(&add).await.expect("a registry");
     assert_eq!((view.name.as_str(), view.packages), ("apps", 2));
+    assert_eq!(view.applications["pump"], ["1.1", "1.0"]);
     std::fs::write(registry.join("pump/1.1/margo.yaml"), "id: pump\nmetadata: 7\n")
         .expect("a file");
     let answer = hub.send(Method::POST, "/api/v1/registries/apps/sync", "").await;

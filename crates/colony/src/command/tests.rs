@@ -121,7 +121,7 @@ async fn a_registry_of_which_nothing_can_be_used_is_exit_1() {
     let help = "none of its packages can be used; it is read again by itself\n\
                 see: colony app registry show broken\n";
     check("app add /srv/broken", &[], broken, help).await;
-    let some = "some: 2 packages, 1 broken\nfrom: /srv/some\n\
+    let some = "some: 2 packages, 1 broken\npump: 1.1, 1.0\nfrom: /srv/some\n\
                 pump/margo.yaml:1:1: is no text; expected a text\nexit 0";
     check("app add /srv/some", &[], some, "").await;
     check("app registry show some", &[], some, "").await;
@@ -294,7 +294,9 @@ fn added(body: &str) -> Value {
 }
 
 fn registry(name: &str, packages: u64) -> Value {
+    let applications = if packages > 0 { json!({"pump": ["1.1", "1.0"]}) } else { json!({}) };
     json!({"name": name, "url": format!("/srv/{name}"), "packages": packages, "broken": 1,
+           "applications": applications,
            "findings": [{"file": "pump/margo.yaml", "line": 1, "column": 1, "path": "",
                          "severity": "error", "problem": "is no text", "expected": "a text"}]})
 }

@@ -67,6 +67,9 @@ pub(crate) fn registries(views: &[RegistryView], look: &Look) -> String {
 pub(crate) fn registry(view: &RegistryView, look: &Look) -> String {
     let broken = if view.broken > 0 { format!(", {} broken", view.broken) } else { String::new() };
     let mut text = format!("{}: {}{broken}\n", view.name, count(many(view.packages), "package"));
+    for (id, versions) in &view.applications {
+        text += &format!("{id}: {}\n", versions.join(", "));
+    }
     text += &format!("from: {}\n", view.url);
     if let Some(at) = view.last_sync {
         let revision = view.revision.as_deref().map(|it| format!(" at {it}")).unwrap_or_default();

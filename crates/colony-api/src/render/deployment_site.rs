@@ -3,7 +3,7 @@
 use colony_core::event::{HoldScope, Presence};
 use colony_core::fleet::{self, DeploymentView, Outcome, Share, SiteView, Target};
 use colony_core::id::{BlobId, DeploymentName, GitRevision, NodeName, SiteName};
-use colony_core::site::{Quarantine, deployment_path};
+use colony_core::site::{Quarantine, Rejected, deployment_path};
 use colony_core::time::{Spoken, Wall};
 use colony_margo::Digest;
 
@@ -36,7 +36,7 @@ impl DeploymentSiteBuilder<'_> {
             site: self.site.clone(),
             id: deployment.map(|it| it.id.clone()),
             status: self.view.standing(self.name).to_string(),
-            since: self.since(deployment, target),
+            since: since(deployment.map(|it| it.since), target),
             version: self.version(deployment, target, &path),
             commit: match target {
                 Some(target) => commit(target),
@@ -45,6 +45,7 @@ impl DeploymentSiteBuilder<'_> {
             silent_since: self.view.silent_since(self.context.now),
             placements: placements.map(|it| self.placement(it, deployment, target)).collect(),
             quarantine: deployment.map(|it| self.quarantine(it)).unwrap_or_default(),
+            rejected: deployment.map(|it| self.rejected(it)).unwrap_or_default(),
             rolled_back: deployment.and_then(|it| self.rolled_back(it, target)),
             stopped: deployment.and_then(stopped),
             rollout: deployment.and_then(|it| it.rollout.as_ref()).map(Into::into),
@@ -55,18 +56,6 @@ impl DeploymentSiteBuilder<'_> {
             unconfirmed: archive.map_or(0, |it| it.unconfirmed),
             why: Vec::new(),
         }
-    }
-
-    fn since(&self, deployment: Option<&DeploymentView>, target: Option<&Target>) -> Wall {
-        let wanted = target.map(|it| match it {
-            Target::Planned { since }
-            | Target::Committed { since, .. }
-            | Target::Accepted { since, .. }
-            | Target::Conflict { since, .. }
-            | Target::Refused { since, .. } => *since,
-        });
-        let reported = deployment.map(|it| it.since);
-        wanted.max(reported).unwrap_or_default()
     }
 
     /// What Git wants here, or will when the queue is written; of a deployment
@@ -156,6 +145,24 @@ impl DeploymentSiteBuilder<'_> {
         deployment.quarantine.iter().map(shown).collect()
     }
 
+    /// What single nodes gave up, with `onFailure: rollback-node`.
+    fn rejected(&self, deployment: &DeploymentView) -> Vec<QuarantineView> {
+        let shown = |(node, it): (&NodeName, &Rejected)| {
+            let wanted =
+                (it.workload == deployment.accepted.workload).then_some(&deployment.accepted);
+            let placement = self.view.placements_of(&deployment.id).find(|it| it.id.node == *node);
+            QuarantineView {
+                version: wanted.and_then(|it| self.context.version(&it.blob)),
+                workload: it.workload.to_string(),
+                reason: format!("{node} {}", failure_clause(&it.failure)),
+                node: Some(node.clone()),
+                failure: Some(failure(&it.failure)),
+                since: placement.map_or(deployment.since, |it| it.since),
+            }
+        };
+        deployment.rejected.iter().map(shown).collect()
+    }
+
     fn rolled_back(
         &self,
         deployment: &DeploymentView,
@@ -196,6 +203,23 @@ impl DeploymentSiteBuilder<'_> {
     }
 }
 
+/// Since when it stands as it does: what the site has taken is as old as the
+/// site says, and not as the record of the commit.
+fn since(reported: Option<Wall>, target: Option<&Target>) -> Wall {
+    let wanted = target.map(|it| match it {
+        Target::Planned { since }
+        | Target::Committed { since, .. }
+        | Target::Accepted { since, .. }
+        | Target::Conflict { since, .. }
+        | Target::Refused { since, .. } => *since,
+    });
+    let taken = matches!(target, Some(Target::Accepted { .. }));
+    match reported.filter(|_| taken) {
+        Some(reported) => reported,
+        None => wanted.max(reported).unwrap_or_default(),
+    }
+}
+
 /// The commit that brought a revision, where that is known.
 fn brought_by(
     blob: &BlobId,
@@ -225,6 +249,7 @@ pub(super) fn archived(
         silent_since: None,
         placements: Vec::new(),
         quarantine: Vec::new(),
+        rejected: Vec::new(),
         rolled_back: None,
         stopped: None,
         rollout: None,
@@ -253,4 +278,27 @@ fn stopped(deployment: &DeploymentView) -> Option<StoppedView> {
 fn conflict(target: &Target) -> Option<ConflictView> {
     let Target::Conflict { diff, since, .. } = target else { return None };
     Some(ConflictView { diff: diff.clone(), since: *since })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_site_has_taken_is_as_old_as_the_site_says() {
+        let git: GitRevision = "3f2a1c0000000000000000000000000000000000".parse().expect("an id");
+        let accepted = Target::Accepted { git: git.clone(), blob: None, since: Wall(20) };
+        let committed = Target::Committed { git, blob: None, since: Wall(20) };
+        let planned = Target::Planned { since: Wall(20) };
+        for (reported, target, expected) in [
+            (Some(10), None, 10),
+            (Some(10), Some(&accepted), 10),
+            (None, Some(&accepted), 20),
+            (Some(10), Some(&committed), 20),
+            (Some(10), Some(&planned), 20),
+            (None, None, 0),
+        ] {
+            assert_eq!(since(reported.map(Wall), target), Wall(expected), "{target:?}");
+        }
+    }
 }

@@ -57,6 +57,9 @@ pub struct DeploymentSite {
     /// Revisions this site refuses until they are released.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quarantine: Vec<QuarantineView>,
+    /// Revisions that single nodes refuse until they are released (`onFailure: rollback-node`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rejected: Vec<QuarantineView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rolled_back: Option<RolledBackView>,
     /// The rollout stopped and waits for an operator.
@@ -90,7 +93,7 @@ pub fn status_text(status: &str) -> String {
     status.replace('_', " ")
 }
 
-/// A revision that is refused at a site.
+/// A revision that is refused at a site, or on one of its nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QuarantineView {

@@ -1,6 +1,8 @@
 //! From a deploy over an update and a bad revision to the end.
 
-use colony_api::request::{DeleteQuery, EventQuery, Rollback};
+use colony_api::request::{
+    DeleteQuery, DeployRequest, EventQuery, OnFailure, Rollback, SettingsChange,
+};
 use colony_api::view::{Outcome, PlanAction};
 
 use crate::support::{Hub, hello};
@@ -76,6 +78,32 @@ async fn a_bad_revision_is_reverted_in_git_and_is_no_success() {
     assert_eq!(hub.show().await.outcome, Outcome::InProgress);
     lo.obey().await;
     assert!(hub.show().await.sites[0].quarantine.is_empty());
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn revision_that_one_node_refuses_is_shown_with_the_node() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a"]).await;
+    hub.deploy("1.1").await;
+    lo.follow().await;
+    let settings =
+        SettingsChange { on_failure: Some(OnFailure::RollbackNode), ..SettingsChange::default() };
+    let bad = DeployRequest { settings, ..hello("1.2-bad") };
+    let before = hub.head().await;
+    hub.client.deploy(&bad).await.expect("a plan");
+    hub.event("committed", before).await;
+    lo.pull().await;
+    lo.report("failed:unhealthy|GET / 500, 3x");
+    lo.converge();
+    lo.push().await;
+
+    let site = hub.show().await.sites.remove(0);
+    let shown: Vec<_> = site.rejected.iter().map(|it| (&it.version, &it.reason)).collect();
+    let expected = (Some("1.2-bad".to_owned()), "a unhealthy (GET / 500, 3x)".to_owned());
+    assert_eq!(shown, [(&expected.0, &expected.1)]);
+    assert!(site.quarantine.is_empty());
     hub.stop().await;
 }
 

@@ -76,7 +76,7 @@ pub(super) async fn quarantine(
     match command {
         QuarantineCommand::List { site } => {
             let mut views = client.deployment_list(site.as_deref()).await?;
-            views.retain(|it| it.sites.iter().any(|it| !it.quarantine.is_empty()));
+            views.retain(deployment::refuses);
             out.show(&views, |it, look| deployment::quarantine(it, look))?;
             if views.is_empty() {
                 out.note("no version is refused anywhere")?;

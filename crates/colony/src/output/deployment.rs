@@ -1,8 +1,8 @@
 //! A deployment: the line per placement, the list, the details, the history.
 
 use colony_api::view::{
-    DeploymentSite, DeploymentView, FailureView, HistoryView, Outcome, PlacementView, RolloutView,
-    status_text,
+    DeploymentSite, DeploymentView, FailureView, HistoryView, Outcome, PlacementView,
+    QuarantineView, RolloutView, status_text,
 };
 use colony_core::event::Presence;
 use colony_core::state::State;
@@ -286,17 +286,25 @@ pub(crate) fn history(view: &HistoryView, look: &Look) -> String {
     table(["WHEN", "COMMIT", "SITE", "VERSION", "WHO", "WHAT"], rows, look)
 }
 
+/// Something of it is refused somewhere.
+pub(crate) fn refuses(view: &DeploymentView) -> bool {
+    view.sites.iter().any(|it| !it.quarantine.is_empty() || !it.rejected.is_empty())
+}
+
+/// What whole sites refuse, and what single nodes do.
 pub(crate) fn quarantine(views: &[DeploymentView], look: &Look) -> String {
-    let sites = views.iter().flat_map(|view| view.sites.iter().map(move |it| (view, it)));
-    let all = sites.flat_map(|(view, site)| site.quarantine.iter().map(move |it| (view, site, it)));
-    let rows = all.map(|(view, site, it)| {
-        [
-            view.name.to_string(),
-            site.site.to_string(),
-            or_dash(it.version.as_deref()),
-            look.ago(it.since),
-            it.reason.clone(),
-        ]
-    });
-    table(["DEPLOYMENT", "SITE", "VERSION", "SINCE", "WHY"], rows, look)
+    let row = |view: &DeploymentView, at: String, it: &QuarantineView| {
+        let version = or_dash(it.version.as_deref());
+        [view.name.to_string(), at, version, look.ago(it.since), it.reason.clone()]
+    };
+    let mut rows = Vec::new();
+    for (view, site) in views.iter().flat_map(|it| it.sites.iter().map(move |site| (it, site))) {
+        let name = &site.site;
+        rows.extend(site.quarantine.iter().map(|it| row(view, name.to_string(), it)));
+        rows.extend(site.rejected.iter().map(|it| {
+            let node = it.node.as_ref().map(|it| format!("/{it}")).unwrap_or_default();
+            row(view, format!("{name}{node}"), it)
+        }));
+    }
+    table(["DEPLOYMENT", "REFUSED BY", "VERSION", "SINCE", "WHY"], rows, look)
 }

@@ -176,8 +176,21 @@ fn deployments_are_listed() {
     hello  hello        1.1      ROLLED BACK  1/1    ROLLED BACK to 1.1: home/laptop unhealthy (GET / 500, 3×); 1.2-bad quarantined, revert commit 9c01de4
     ");
     assert_snapshot!(deployment::quarantine(&views, &look()), @r"
-    DEPLOYMENT  SITE  VERSION  SINCE     WHY
-    hello       home  1.2-bad  20 s ago  laptop unhealthy (GET / 500, 3×)
+    DEPLOYMENT  REFUSED BY  VERSION  SINCE     WHY
+    hello       home        1.2-bad  20 s ago  laptop unhealthy (GET / 500, 3×)
+    ");
+}
+
+#[test]
+fn revision_that_a_single_node_refuses_is_listed_with_the_node() {
+    let rejected = json!([{"version": "1.2-bad", "workload": "sha256:ab", "since": ago(20),
+        "node": "shed", "reason": "shed exited (1)"}]);
+    let home = with(site("home", "ROLLED_BACK", json!([])), json!({"rejected": rejected}));
+    let views = [hello("rolled-back", "1.2-bad", json!([home]))];
+    assert!(deployment::refuses(&views[0]) && !deployment::refuses(&sample::deferred()));
+    assert_snapshot!(deployment::quarantine(&views, &look()), @r"
+    DEPLOYMENT  REFUSED BY  VERSION  SINCE     WHY
+    hello       home/shed   1.2-bad  20 s ago  shed exited (1)
     ");
 }
 

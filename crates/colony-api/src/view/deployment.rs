@@ -230,4 +230,7 @@ pub struct HistoryEntry {
     /// Absent: the file was removed, or cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+    /// What differs from the commit before: `version 1.0 → 1.1`, `replicas 3 → 1`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<String>,
 }

@@ -1,6 +1,6 @@
 //! `deploy`: an upsert by name. Builds the next file for every place.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use colony_api::render::listed;
 use colony_api::request::DeployRequest;
@@ -200,9 +200,21 @@ fn agreed(all: &[String]) -> Option<String> {
     all.iter().all(|it| it == first).then(|| first.clone())
 }
 
+/// The subject of the commit: the version if it changes, else what does.
 fn message(handle: &DeploymentName, plan: &Plan, places: &[Place]) -> String {
-    let version = plan.view.version.as_deref().unwrap_or("with other settings");
-    let verb = if places.iter().all(|it| it.deployed.is_none()) { "Deploy" } else { "Update" };
-    let to = if verb == "Update" { " to" } else { "" };
-    format!("{verb} {handle}{to} {version} at {}", sites_text(places.iter().map(|it| &it.site)))
+    let sites = sites_text(places.iter().map(|it| &it.site));
+    let version = plan.view.version.as_deref();
+    if places.iter().all(|it| it.deployed.is_none()) {
+        let version = version.map(|it| format!(" {it}")).unwrap_or_default();
+        return format!("Deploy {handle}{version} at {sites}");
+    }
+    let had = |it: &Place| it.deployed.as_ref().map(|it| Facts::of(it).version);
+    let same = version.is_some() && places.iter().all(|it| had(it).as_deref() == version);
+    let values = plan.view.parameters.iter().chain(&plan.view.settings);
+    let changed: BTreeSet<&str> = values.map(|it| it.name.as_str()).collect();
+    match (version, changed.is_empty()) {
+        (Some(version), _) if !same => format!("Update {handle} to {version} at {sites}"),
+        (_, true) => format!("Update {handle} at {sites}"),
+        (_, false) => format!("Change {} of {handle} at {sites}", listed(changed, "")),
+    }
 }

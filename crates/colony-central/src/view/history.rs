@@ -1,8 +1,11 @@
 //! The commits of a deployment.
 
 use colony_api::view::{HistoryEntry, HistoryView};
+use colony_core::document::FileFacts;
 use colony_core::id::{DeploymentName, SiteName};
+use colony_core::plan::difference;
 use colony_core::time::Wall;
+use colony_git::Commit;
 
 use super::deployment;
 use crate::app::App;
@@ -40,18 +43,22 @@ pub(crate) async fn history(
         deployment(app, operator, name).await?;
     }
     let blobs = commits.iter().filter_map(|it| it.1.blob.clone()).collect();
-    let versions = app.repo.facts(blobs).await?;
-    let mut entries: Vec<HistoryEntry> = commits
-        .into_iter()
-        .map(|(site, it)| HistoryEntry {
-            commit: it.revision,
+    let texts = app.repo.texts(blobs).await?;
+    let text = |it: &Commit| it.blob.as_ref().and_then(|it| texts.get(it)).map(String::as_str);
+    let behind = commits.iter().skip(1).map(Some).chain([None]);
+    let entry = |((site, it), behind): (&(SiteName, Commit), Option<&(SiteName, Commit)>)| {
+        let before = behind.filter(|it| it.0 == *site).and_then(|it| text(&it.1));
+        HistoryEntry {
+            commit: it.revision.clone(),
             at: Wall(u64::try_from(it.at_ms).unwrap_or(0)),
-            site,
-            author: it.author,
-            subject: it.subject,
-            version: it.blob.and_then(|it| versions.get(&it).map(|it| it.version.clone())),
-        })
-        .collect();
+            site: site.clone(),
+            author: it.author.clone(),
+            subject: it.subject.clone(),
+            version: text(it).and_then(FileFacts::read).map(|it| it.version),
+            changes: difference(before, text(it)),
+        }
+    };
+    let mut entries: Vec<HistoryEntry> = commits.iter().zip(behind).map(entry).collect();
     entries.sort_by_key(|it| std::cmp::Reverse(it.at));
     Ok(HistoryView { name: name.clone(), entries })
 }

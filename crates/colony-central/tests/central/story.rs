@@ -50,6 +50,16 @@ async fn the_same_again_changes_nothing_and_an_update_keeps_the_id() {
     let history = hub.client.deployment_history("hello").await.expect("a history");
     let versions: Vec<_> = history.entries.iter().filter_map(|it| it.version.clone()).collect();
     assert_eq!(versions, ["1.1", "1.0"]);
+    let changes: Vec<_> = history.entries.iter().map(|it| it.changes.join(", ")).collect();
+    assert_eq!(changes, ["version 1.0 → 1.1", ""]);
+
+    let parameters = [("greeting".to_owned(), "Moin".into())].into();
+    hub.client.deploy(&DeployRequest { parameters, ..hello("1.1") }).await.expect("a plan");
+    lo.follow().await;
+    let history = hub.client.deployment_history("hello").await.expect("a history");
+    let newest = &history.entries[0];
+    assert_eq!(newest.subject, "Change greeting of hello at home");
+    assert_eq!(newest.changes, [r#"parameter greeting "Good day" → "Moin""#]);
     hub.stop().await;
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use colony_margo::{ApplicationDeployment, Json};
 
 use super::{NextFile, Plan, PlanAction, PlanPull, SiteSnapshot, ValueChange};
-use crate::document::EXTENSION;
+use crate::document::{EXTENSION, FileFacts};
 use crate::fleet::SiteView;
 use crate::id::{BlobId, DeploymentName, SiteName};
 
@@ -45,15 +45,59 @@ fn settings(deployment: &ApplicationDeployment) -> Values {
 }
 
 fn changes(site: &SiteName, before: Values, after: Values) -> Vec<ValueChange> {
-    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    let differs = names.into_iter().filter(|it| before.get(*it) != after.get(*it));
-    let change = |name: &String| ValueChange {
-        site: site.clone(),
-        name: name.clone(),
-        from: before.get(name).cloned(),
-        to: after.get(name).cloned(),
+    let change = |(name, from, to)| ValueChange { site: site.clone(), name, from, to };
+    differing(before, after).into_iter().map(change).collect()
+}
+
+/// A name, and the value before and after.
+type Difference = (String, Option<Json>, Option<Json>);
+
+fn differing(mut before: Values, mut after: Values) -> Vec<Difference> {
+    let names: BTreeSet<String> = before.keys().chain(after.keys()).cloned().collect();
+    let pairs = names.into_iter().map(|it| {
+        let (from, to) = (before.remove(&it), after.remove(&it));
+        (it, from, to)
+    });
+    pairs.filter(|it| it.1 != it.2).collect()
+}
+
+/// What differs between two files of a deployment, as clauses:
+/// `version 1.0 → 1.1`, `parameter greeting "A" → "B"`, `replicas 3 → 1`.
+/// Empty where one of them is missing or cannot be read.
+pub fn difference(before: Option<&str>, after: Option<&str>) -> Vec<String> {
+    let (before, after) = (before.and_then(parsed), after.and_then(parsed));
+    let (Some(before), Some(after)) = (before, after) else { return Vec::new() };
+    let (from, to) = (FileFacts::of(&before), FileFacts::of(&after));
+    let mut clauses = Vec::new();
+    let mut differs = |what: &str, from: &str, to: &str| {
+        if from != to {
+            clauses.push(format!("{what} {from} → {to}"));
+        }
     };
-    differs.map(change).collect()
+    differs("application", &from.application, &to.application);
+    differs("version", &from.version, &to.version);
+    differs("profile", &before.spec.profile.kind, &after.spec.profile.kind);
+    if clauses.is_empty() && packages(&before) != packages(&after) {
+        clauses.push("packages".to_owned());
+    }
+    let parameters = differing(values(Some(&before)), values(Some(&after)));
+    let settings = differing(settings(&before), settings(&after));
+    clauses.extend(parameters.iter().map(|it| format!("parameter {}", clause(it))));
+    clauses.extend(settings.iter().map(clause));
+    clauses
+}
+
+/// `greeting "A" → "B"`, with long values cut.
+fn clause((name, from, to): &Difference) -> String {
+    const LONG: usize = 40;
+    let value = |it: &Option<Json>| {
+        let text = it.as_ref().map_or("unset".to_owned(), ToString::to_string);
+        match text.char_indices().nth(LONG) {
+            Some((at, _)) => format!("{}…", &text[..at]),
+            None => text,
+        }
+    };
+    format!("{name} {} → {}", value(from), value(to))
 }
 
 /// A node that has the application pulls only the packages that are new.

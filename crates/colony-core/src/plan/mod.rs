@@ -25,7 +25,7 @@ use crate::id::{BlobId, DeploymentName, NodeName, SiteName};
 use crate::site::SiteSettings;
 use crate::time::Wall;
 
-pub use difference::{values, versions_named};
+pub use difference::{difference, values, versions_named};
 pub use profile::{ProfileChoice, choose_profile};
 pub use rollback::{RollbackPlan, plan_rollback};
 

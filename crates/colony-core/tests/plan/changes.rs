@@ -1,6 +1,6 @@
 //! Parameters, settings and packages that change, and the way back.
 
-use colony_core::plan::{ValueChange, plan_rollback};
+use colony_core::plan::{ValueChange, difference, plan_rollback};
 
 use crate::kit::{World, app, hello, home, texts};
 
@@ -63,6 +63,33 @@ fn way_back_names_nodes_and_versions() {
     snapshot.versions.values_mut().for_each(|it| *it = "1.0.0".to_owned());
     let plan = plan_rollback(&hello(), &[home()], &snapshot);
     assert_eq!(texts(&plan.targets), "a restart 1>1, b restart 1>1");
+}
+
+#[test]
+fn commit_is_told_by_what_differs_in_the_file() {
+    let text = |version: &str, settings: &str| app(version, settings).text(&home());
+    let greeting = |value: &str| {
+        let value = format!("{{value: {value}, targets: [{{pointer: G, components: [web]}}]}}");
+        let parameters = format!("parameters: {{greeting: {value}}}");
+        text("1.0.0", "").replace("parameters: {}", &parameters)
+    };
+    let long = "x".repeat(60);
+    for (before, after, expected) in [
+        (text("1.0.0", ""), text("1.0.0", ""), ""),
+        (text("1.0.0", ""), text("2.0.0", ""), "version 1.0.0 → 2.0.0"),
+        (
+            text("1.0.0", "replicas: 3"),
+            text("2.0.0", "replicas: 1\nselector: {line: press}"),
+            r#"version 1.0.0 → 2.0.0, replicas 3 → 1, selector unset → {"line":"press"}"#,
+        ),
+        (greeting("A"), greeting("B"), r#"parameter greeting "A" → "B""#),
+        (greeting("A"), greeting(&long), &format!("parameter greeting \"A\" → \"{}…", &long[..39])),
+        (text("1.0.0", ""), app("1.0.0", "").on("a").text(&home()), r#"node "home/*" → "home/a""#),
+        (text("1.0.0", ""), "{".to_owned(), ""),
+    ] {
+        assert_eq!(difference(Some(&before), Some(&after)).join(", "), expected);
+    }
+    assert!(difference(None, Some(&text("1.0.0", ""))).is_empty());
 }
 
 fn said(changes: &[ValueChange]) -> String {

@@ -281,9 +281,10 @@ pub(crate) fn history(view: &HistoryView, look: &Look) -> String {
             it.version.clone().unwrap_or_else(|| "removed".to_owned()),
             it.author.clone(),
             it.subject.clone(),
+            or_dash(Some(&it.changes.join(", "))),
         ]
     });
-    table(["WHEN", "COMMIT", "SITE", "VERSION", "WHO", "WHAT"], rows, look)
+    table(["WHEN", "COMMIT", "SITE", "VERSION", "WHO", "WHAT", "CHANGES"], rows, look)
 }
 
 /// Something of it is refused somewhere.

@@ -196,19 +196,19 @@ fn revision_that_a_single_node_refuses_is_listed_with_the_node() {
 
 #[test]
 fn a_history_is_read_from_the_top() {
-    let entry = |digits: &str, version: Value, subject: &str| {
+    let entry = |digits: &str, version: Value, subject: &str, changes: Value| {
         json!({"commit": commit(digits), "at": ago(90), "site": "home", "author": "ann",
-               "subject": subject, "version": version})
+               "subject": subject, "version": version, "changes": changes})
     };
     let entries = [
-        entry("9c01de4", json!("1.1"), "Roll hello back to 1.1"),
-        entry("3f2a1c9", Value::Null, "Delete hello"),
+        entry("9c01de4", json!("1.1"), "Roll hello back to 1.1", json!(["version 1.2 → 1.1"])),
+        entry("3f2a1c9", Value::Null, "Delete hello", json!([])),
     ];
     let view = read(json!({"name": "hello", "entries": entries}));
     assert_snapshot!(deployment::history(&view, &look()), @r"
-    WHEN                  COMMIT   SITE  VERSION  WHO  WHAT
-    2027-01-15 07:58:30Z  9c01de4  home  1.1      ann  Roll hello back to 1.1
-    2027-01-15 07:58:30Z  3f2a1c9  home  removed  ann  Delete hello
+    WHEN                  COMMIT   SITE  VERSION  WHO  WHAT                    CHANGES
+    2027-01-15 07:58:30Z  9c01de4  home  1.1      ann  Roll hello back to 1.1  version 1.2 → 1.1
+    2027-01-15 07:58:30Z  3f2a1c9  home  removed  ann  Delete hello            -
     ");
 }
 

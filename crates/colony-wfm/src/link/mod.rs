@@ -1,8 +1,8 @@
 //! A small HTTP/1.1 client over TLS for one server, with connections that are
 //! kept alive.
 //!
-//! It runs in the smallest node: at most two idle connections, no resolver
-//! thread for an address, no session cache. A request on a kept connection
+//! It runs in the smallest node: at most two idle connections, none that was not
+//! used for a minute, no resolver thread for an address, no session cache. A request on a kept connection
 //! that dies before the answer began is sent once more on a fresh one; servers
 //! close idle connections at any time, and every request of colony can be
 //! repeated. A request on a fresh connection is sent once. Redirects are not
@@ -21,13 +21,16 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use parking_lot::Mutex;
 use rustls::ClientConfig;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsConnector;
 
 use connection::{Connection, Failed};
 use url::Base;
 
 const MAX_IDLE: usize = 2;
+/// What is not used for so long is closed: it costs both ends a buffer. Longer than
+/// a poll is held, so that a poll has its connection always.
+const STALE: Duration = Duration::from_secs(60);
 const USER_AGENT: &str = concat!("colony/", env!("CARGO_PKG_VERSION"));
 
 /// Connections to one server. Clones share them.
@@ -39,7 +42,8 @@ pub struct Link {
 struct Shared {
     base: Base,
     connector: TlsConnector,
-    idle: Mutex<Vec<Connection>>,
+    /// With the time of their last answer; the one used last is the last.
+    idle: Mutex<Vec<(Instant, Connection)>>,
 }
 
 /// What a server answered.
@@ -215,14 +219,14 @@ impl Link {
 
 impl Shared {
     fn take(&self) -> Option<Connection> {
-        self.idle.lock().pop()
+        self.idle.lock().pop().map(|it| it.1)
     }
 
     fn keep(&self, connection: Connection) {
-        let mut idle = self.idle.lock();
-        idle.retain(|it| !it.is_closed());
+        let (mut idle, now) = (self.idle.lock(), Instant::now());
+        idle.retain(|(used, it)| !it.is_closed() && now.duration_since(*used) < STALE);
         if idle.len() < MAX_IDLE && !connection.is_closed() {
-            idle.push(connection);
+            idle.push((now, connection));
         }
     }
 

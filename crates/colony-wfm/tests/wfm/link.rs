@@ -48,6 +48,28 @@ async fn two_at_a_time_take_two_connections_for_ever() {
 }
 
 #[tokio::test]
+async fn connection_that_nobody_uses_for_a_minute_is_closed() {
+    let both = Arc::new(Barrier::new(2));
+    let meet = async move || both.wait().await.is_leader().to_string();
+    let app = Router::new().route("/both", get(meet)).route("/", get(async || "hello"));
+    let (site, server) = start(app).await;
+    let link = site.link(&site.node("n1"), &server);
+    let two = async || {
+        let (one, two) = tokio::join!(support::get(&link, "/both"), support::get(&link, "/both"));
+        assert!(one.is_ok() && two.is_ok(), "{one:?} {two:?}");
+    };
+    two().await;
+    for (seconds, connections) in [(59, 2), (60, 3)] {
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(seconds)).await;
+        tokio::time::resume();
+        support::get(&link, "/").await.unwrap();
+        two().await;
+        assert_eq!(server.connections(), connections, "after {seconds} s");
+    }
+}
+
+#[tokio::test]
 async fn connection_that_died_loses_no_request() {
     check(&[Answers(1), Answers(3)], 4, "ok ok ok ok", "1 + 3").await;
     check(&[Answers(2), Answers(1), Answers(9)], 5, "ok ok ok ok ok", "2 + 1 + 2").await;

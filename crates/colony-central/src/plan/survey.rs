@@ -120,7 +120,8 @@ fn glance(
     let all: Vec<SiteName> =
         fleet.sites().map(|it| it.0.clone()).filter(|it| operator.sees(it)).collect();
     let reported = fleet.sites_of(name).map(|it| it.0).filter(|it| operator.sees(it));
-    let mut sites: BTreeSet<&SiteName> = in_git.iter().filter(|it| operator.sees(it)).chain(reported).chain(&named).collect();
+    let mut sites: BTreeSet<&SiteName> =
+        in_git.iter().filter(|it| operator.sees(it)).chain(reported).chain(&named).collect();
     if let [only] = all.as_slice() {
         sites.insert(only);
     }

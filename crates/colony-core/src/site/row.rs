@@ -77,9 +77,10 @@ pub struct MemberRow {
     #[serde(default)]
     since: Wall,
     last_heard: Wall,
-    /// The same by the site's own clock, which a soak is measured with.
-    #[serde(default)]
-    heard: Mono,
+    /// The same of a node that is offline by the site's own clock, which a soak
+    /// is measured with. All others are heard from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    heard: Option<Mono>,
     capabilities: Option<Capabilities>,
     cordoned: bool,
     version: u64,
@@ -158,7 +159,7 @@ impl Site {
             joined: row.joined,
             presence: row.presence,
             since: row.since,
-            last_heard: if row.presence == Presence::Offline { row.heard } else { self.clock },
+            last_heard: row.heard.unwrap_or(self.clock),
             last_heard_wall: row.last_heard,
             capabilities: row.capabilities.map(Arc::new),
             vouched: false,
@@ -297,7 +298,7 @@ fn member_row(member: &Member) -> MemberRow {
         presence: member.presence,
         since: member.since,
         last_heard: member.last_heard_wall,
-        heard: member.last_heard,
+        heard: (member.presence == Presence::Offline).then_some(member.last_heard),
         capabilities: member.capabilities().cloned(),
         cordoned: member.cordoned,
         version: member.version,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::bed::Bed;
 use crate::kit::{Said, wait};
 
-/// What waits for a node that nobody has, so that there is something to ask.
+/// What waits longer than any test lasts, so that there is something to ask.
 pub(crate) const WAITS: &str = "waits";
 /// What is ordered while somebody is down.
 pub(crate) const ASKED: &str = "asked";
@@ -53,7 +53,7 @@ impl Bed {
     #[track_caller]
     pub(crate) fn leave_waiting(&self) {
         let deploy = ["deploy", "hello", "--name", WAITS, "--version", "1.0", "--site", "home"];
-        self.fleet.type_in(&[&deploy[..], &["--selector", "line=none", "--yes"]].concat()).ok();
+        self.fleet.type_in(&[&deploy[..], &["--delay", "24h", "--yes"]].concat()).ok();
         let known = || self.asked_of("central", &["deployment", "show", WAITS]).code == 0;
         wait("the site to know it", || known().then_some(()));
     }

@@ -157,22 +157,14 @@ async fn fenced(app: App, stop: CancellationToken) -> anyhow::Result<()> {
 }
 
 async fn serve(app: App, listener: TlsListener, stop: CancellationToken) -> anyhow::Result<()> {
-    let service = api::router(app.clone()).into_make_service_with_connect_info::<Peer>();
-    let end = stop.clone();
-    let graceful = async move {
-        end.cancelled().await;
+    let router = api::router(app.clone());
+    let ending = async {
+        stop.cancelled().await;
         // Streams and long polls end here; nobody waits for them.
         app.stop.cancel();
     };
-    let serving = axum::serve(listener, service).with_graceful_shutdown(graceful);
-    let late = async {
-        stop.cancelled().await;
-        tokio::time::sleep(GRACE).await;
-    };
-    tokio::select! {
-        served = serving.into_future() => served.context("could not serve"),
-        () = late => Ok(()),
-    }
+    colony_wfm::serve(listener, router, Peer::of, ending, GRACE).await;
+    Ok(())
 }
 
 async fn write(app: App, period: Duration, stop: CancellationToken) -> anyhow::Result<()> {

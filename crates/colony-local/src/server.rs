@@ -13,8 +13,6 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 
-use tokio_util::sync::CancellationToken;
-
 use colony_margo::{Problem, ProblemType};
 use colony_wfm::{JoinRequest, Joined, Manager, Peer, Refusal, server};
 
@@ -99,10 +97,4 @@ async fn blob(Path((name, digest)): Path<(String, String)>) -> Result<Response, 
 fn unknown(name: &str, reference: &str) -> Refusal {
     let said = format!("nothing built in is called `{name}` with `{reference}`");
     Refusal(Problem::about_blank(404).detail(said))
-}
-
-/// Resolves when the stop is `grace` ago.
-pub(crate) async fn after(stop: &CancellationToken, grace: Duration) {
-    stop.cancelled().await;
-    tokio::time::sleep(grace).await;
 }

@@ -258,20 +258,13 @@ fn spawn<W: Reconcile + 'static>(tasks: &mut Tasks, work: W, wake: Signal) {
 
 async fn serve(listener: TlsListener, app: App, stop: CancellationToken) -> anyhow::Result<()> {
     let brain = app.brain.clone();
-    let service = server::router(app).into_make_service_with_connect_info::<Peer>();
-    let ending = stop.clone().cancelled_owned();
-    let serving = axum::serve(listener, service).with_graceful_shutdown(ending);
-    tokio::select! {
-        served = serving => served.context("could not serve the nodes"),
-        () = ended(&brain, &stop) => Ok(()),
-    }
-}
-
-/// Polls are answered at once when the role stops; the rest gets some time.
-async fn ended(brain: &Brain, stop: &CancellationToken) {
-    stop.cancelled().await;
-    brain.wakes().all_nodes();
-    server::after(stop, GRACE).await;
+    let ending = async {
+        stop.cancelled().await;
+        // Polls are answered at once; the rest gets some time.
+        brain.wakes().all_nodes();
+    };
+    colony_wfm::serve(listener, server::router(app), Peer::of, ending, GRACE).await;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! A site that answers as a test wants it to, over the real TLS, for tests.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::to_bytes;
@@ -43,8 +44,8 @@ impl StandIn {
                 (status, answer(&signer, &path, &body))
             }
         });
-        let app = app.into_make_service_with_connect_info::<Peer>();
-        let task = tokio::spawn(async { axum::serve(listener, app).await.expect("it serves") });
+        let (stop, grace) = (std::future::pending(), Duration::ZERO);
+        let task = tokio::spawn(colony_wfm::serve(listener, app, Peer::of, stop, grace));
         StandIn { url, authority, seen, task }
     }
 

@@ -47,7 +47,7 @@ pub use key::PrivateKey;
 pub use limit::open_files_raise;
 pub use link::{Answer, Link, LinkError};
 #[cfg(feature = "server")]
-pub use server::{Have, Held, Manager, Refusal, cap_age, finish, read_body, router};
+pub use server::{Have, Held, Manager, Refusal, cap_age, finish, read_body, router, serve};
 pub use tls::{ClientAuth, Trust};
 #[cfg(feature = "server")]
 pub use tls::{Peer, Reloader, TlsListener};

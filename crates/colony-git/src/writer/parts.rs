@@ -84,7 +84,7 @@ pub(crate) fn is_document(path: &str) -> bool {
     path.ends_with(".yaml") || path.ends_with(".yml")
 }
 
-/// What is in a folder by its name; nothing if there is no such folder.
+/// The entries of a folder by name; none if there is no such folder.
 pub(super) fn below(
     repo: &Repository,
     root: ObjectId,

@@ -1,11 +1,11 @@
 //! Who is at the other end of the socket, as the kernel says.
 
 use axum::extract::FromRequestParts;
-use axum::extract::connect_info::{ConnectInfo, Connected};
+use axum::extract::connect_info::ConnectInfo;
 use axum::http::request::Parts;
-use axum::serve::IncomingStream;
 use colony_wfm::Refusal;
-use tokio::net::UnixListener;
+use tokio::net::UnixStream;
+use tokio::net::unix::SocketAddr;
 
 use super::Desk;
 
@@ -14,6 +14,10 @@ use super::Desk;
 pub(crate) struct Caller(Option<u32>);
 
 impl Caller {
+    pub(super) fn of(stream: &UnixStream, _: &SocketAddr) -> Caller {
+        Caller(stream.peer_cred().ok().map(|it| it.uid()))
+    }
+
     /// The name that stands under an order: `local:ana`, or the number.
     pub(super) fn actor(&self) -> String {
         let Some(uid) = self.0 else { return "local:unknown".to_owned() };
@@ -30,12 +34,6 @@ impl FromRequestParts<Desk> for Caller {
     async fn from_request_parts(parts: &mut Parts, _: &Desk) -> Result<Caller, Refusal> {
         let caller = parts.extensions.get::<ConnectInfo<Caller>>();
         Ok(caller.map_or(Caller(None), |it| it.0.clone()))
-    }
-}
-
-impl Connected<IncomingStream<'_, UnixListener>> for Caller {
-    fn connect_info(stream: IncomingStream<'_, UnixListener>) -> Caller {
-        Caller(stream.io().peer_cred().ok().map(|it| it.uid()))
     }
 }
 

@@ -31,7 +31,7 @@ use crate::health::Health;
 use crate::home::Membership;
 use crate::logs::Logs;
 use crate::orders::Orders;
-use crate::server::{self, GRACE};
+use crate::server::GRACE;
 use crate::uplink::About;
 use crate::vitals::Vitals;
 use caller::Caller;
@@ -68,14 +68,9 @@ pub(crate) fn bind(path: &Path) -> anyhow::Result<UnixListener> {
 }
 
 pub(crate) async fn serve(listener: UnixListener, desk: Desk) -> anyhow::Result<()> {
-    let stop = desk.stop.clone();
-    let service = router(desk).into_make_service_with_connect_info::<Caller>();
-    let ending = stop.clone().cancelled_owned();
-    let serving = axum::serve(listener, service).with_graceful_shutdown(ending);
-    tokio::select! {
-        served = serving => served.context("could not serve the operators"),
-        () = server::after(&stop, GRACE) => Ok(()),
-    }
+    let ending = desk.stop.clone().cancelled_owned();
+    colony_wfm::serve(listener, router(desk), Caller::of, ending, GRACE).await;
+    Ok(())
 }
 
 fn router(desk: Desk) -> Router {

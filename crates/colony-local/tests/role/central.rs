@@ -86,8 +86,8 @@ impl Central {
             report: watch::Sender::default(),
             logs: watch::Sender::default(),
         }));
-        let service = router(central.clone()).into_make_service_with_connect_info::<Peer>();
-        tokio::spawn(async move { axum::serve(listener, service).await });
+        let (router, stop) = (router(central.clone()), std::future::pending());
+        tokio::spawn(colony_wfm::serve(listener, router, Peer::of, stop, Duration::ZERO));
         central
     }
 

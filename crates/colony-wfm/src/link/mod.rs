@@ -2,11 +2,11 @@
 //! kept alive.
 //!
 //! It runs in the smallest node: at most two idle connections, none that was not
-//! used for a minute, no resolver thread for an address, no session cache. A request on a kept connection
-//! that dies before the answer began is sent once more on a fresh one; servers
-//! close idle connections at any time, and every request of colony can be
-//! repeated. A request on a fresh connection is sent once. Redirects are not
-//! followed and proxies not used.
+//! used lately, no resolver thread for an address, no session cache. A request on
+//! a kept connection that dies before the answer began is sent once more on a
+//! fresh one; servers close idle connections at any time, and every request of
+//! colony can be repeated. A request on a fresh connection is sent once.
+//! Redirects are not followed and proxies not used.
 
 mod connection;
 pub(crate) mod url;
@@ -28,8 +28,8 @@ use connection::{Connection, Failed};
 use url::Base;
 
 const MAX_IDLE: usize = 2;
-/// What is not used for so long is closed: it costs both ends a buffer. Longer than
-/// a poll is held, so that a poll has its connection always.
+/// A connection that was not used for so long is closed with the next answer on
+/// another: it costs both ends its buffers. A poll takes its own again at once.
 const STALE: Duration = Duration::from_secs(60);
 const USER_AGENT: &str = concat!("colony/", env!("CARGO_PKG_VERSION"));
 

@@ -13,6 +13,7 @@ mod finish;
 pub(crate) mod poll;
 mod refusal;
 mod report;
+mod serve;
 
 use std::sync::Arc;
 
@@ -29,6 +30,7 @@ pub use body::{json, read as read_body};
 pub use caller::cap_age;
 pub use finish::finish;
 pub use refusal::Refusal;
+pub use serve::serve;
 
 /// What is behind the interface. `client` is always the name that `accepts`
 /// gave for the certificate of the connection.

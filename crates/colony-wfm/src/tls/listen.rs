@@ -1,4 +1,4 @@
-//! The TLS listener for `axum::serve`, and who is at the other end.
+//! The TLS listener, and who is at the other end of a connection.
 //!
 //! Handshakes run in tasks of their own with a time limit, so that a slow one
 //! holds up nobody; they end with the listener. The number of connections is
@@ -9,8 +9,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::connect_info::Connected;
-use axum::serve::IncomingStream;
 use colony_margo::Digest;
 use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpStream};
@@ -116,20 +114,18 @@ impl Peer {
         Peer { id, key: None, not_after: None, addr, since: Instant::now() }
     }
 
-    /// Whether the certificate was good when the connection began and is not now.
-    pub fn has_expired(&self, unix: i64) -> bool {
-        self.not_after.is_some_and(|it| it < unix)
-    }
-}
-
-impl Connected<IncomingStream<'_, TlsListener>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, TlsListener>) -> Peer {
-        let certificate = stream.io().certificate();
+    /// Who made the connection.
+    pub fn of(connection: &Connection, addr: &SocketAddr) -> Peer {
+        let certificate = connection.certificate();
         let id = certificate.and_then(|it| svid::id(it).ok());
         let key = certificate.and_then(|it| svid::key(it).ok());
         let not_after = certificate.and_then(|it| svid::validity(it).ok()).map(|it| it.1);
-        let (addr, since) = (*stream.remote_addr(), stream.io().since());
-        Peer { id, key, not_after, addr, since }
+        Peer { id, key, not_after, addr: *addr, since: connection.since() }
+    }
+
+    /// Whether the certificate was good when the connection began and is not now.
+    pub fn has_expired(&self, unix: i64) -> bool {
+        self.not_after.is_some_and(|it| it < unix)
     }
 }
 

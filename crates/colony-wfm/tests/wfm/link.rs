@@ -48,7 +48,7 @@ async fn two_at_a_time_take_two_connections_for_ever() {
 }
 
 #[tokio::test]
-async fn connection_that_nobody_uses_for_a_minute_is_closed() {
+async fn connection_that_is_not_used_is_closed() {
     let both = Arc::new(Barrier::new(2));
     let meet = async move || both.wait().await.is_leader().to_string();
     let app = Router::new().route("/both", get(meet)).route("/", get(async || "hello"));

@@ -82,8 +82,8 @@ impl Server {
         let config = tls::server_config(own, clients).unwrap();
         let listener = TlsListener::bind(([127, 0, 0, 1], 0).into(), config).await.unwrap();
         let (addr, reloader) = (listener.local_addr(), listener.reloader());
-        let app = app.layer(from_fn(note)).into_make_service_with_connect_info::<Peer>();
-        let task = tokio::spawn(async { axum::serve(listener, app).await.unwrap() });
+        let (app, stop) = (app.layer(from_fn(note)), std::future::pending());
+        let task = tokio::spawn(colony_wfm::serve(listener, app, Peer::of, stop, Duration::ZERO));
         Server { url: format!("https://{addr}"), addr, reloader, task, seen }
     }
 

@@ -260,7 +260,7 @@ pub struct Rollback {
     /// A version it had before, or a commit of its history; the last good one of each site if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// Empty: all where it is.
+    /// Empty: all sites that have it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sites: Vec<String>,
     #[serde(default)]

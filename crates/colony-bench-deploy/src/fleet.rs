@@ -201,13 +201,14 @@ pub(crate) async fn client(dir: &Path, port: u16) -> anyhow::Result<Client> {
     Ok(Client::new(Server { url: format!("https://127.0.0.1:{port}"), token, ca_pem })?)
 }
 
-/// A port nobody listens on. Below those the system gives to outgoing
-/// connections, so that nobody gets it by chance meanwhile.
+/// A port that no process listens on. It is below those that the system gives to
+/// outgoing connections, so that it is still free when the role starts.
 pub(crate) fn free_port() -> anyhow::Result<u16> {
     static NEXT: AtomicU16 = AtomicU16::new(12_000);
-    let mut ports = std::iter::repeat_with(|| NEXT.fetch_add(1, Ordering::Relaxed));
-    let free = ports.find(|it| TcpListener::bind(("127.0.0.1", *it)).is_ok() || *it > 32_000);
-    free.filter(|it| *it <= 32_000).context("no port below 32000 is free")
+    std::iter::repeat_with(|| NEXT.fetch_add(1, Ordering::Relaxed))
+        .take_while(|it| *it < 32_000)
+        .find(|it| TcpListener::bind(("127.0.0.1", *it)).is_ok())
+        .context("no port below 32000 is free")
 }
 
 /// Asks every few milliseconds.

@@ -3,9 +3,9 @@
 //! An engine shows the same of a container that ended by itself and of one
 //! that a person stopped; only its events tell the two apart. Docker announces
 //! a `kill` before the `die` that follows from it, Podman a `stop` or `kill`
-//! after the end. Podman 4 often forgets its `stop`, but whoever stops a container
-//! cleans up after it as well as the container's own monitor does: a second
-//! `cleanup` says the same. What happens while this node acts on the deployment
+//! after the end. Podman 4 often emits no `stop`, but a command that stops a
+//! container also cleans it up, beside the container's own monitor: a second
+//! `cleanup` means the same. What happens while this node acts on the deployment
 //! is this node's own doing and not noted.
 
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@ use colony_api::render::listed;
 use colony_core::fleet::{Fleet, SiteView};
 use colony_core::id::{BlobId, DeploymentId, DeploymentName, SiteName};
 use colony_core::plan::{SiteSnapshot, Snapshot, versions_named};
-use colony_core::site::SiteSettings;
+use colony_core::site::{SiteSettings, deployment_file};
 use colony_git::{Deployments, Error};
 use colony_margo::ApplicationDeployment;
 
@@ -103,7 +103,7 @@ struct Glance {
 
 /// The sites for which Git holds a file of the deployment.
 async fn sites_with_file(app: &App, name: &DeploymentName) -> Result<BTreeSet<SiteName>, Fault> {
-    let file = format!("{name}.yaml");
+    let file = deployment_file(name);
     let look = move |git: &Deployments| git.sites_holding(&file);
     let found = app.repo.call("look for the file", look).await?;
     Ok(found.iter().filter_map(|it| it.parse().ok()).collect())

@@ -67,8 +67,8 @@ impl SiteView {
         }
     }
 
-    /// Something that runs is no longer wanted, and a hold keeps it: the whole
-    /// deployment, or a node that is not chosen any more.
+    /// A hold delays a removal: that of the whole deployment, or that from a node
+    /// which the deployment no longer selects.
     pub(super) fn awaits_removal(&self, name: &DeploymentName) -> bool {
         let withdrawn = self.deployment_named(name).is_some_and(|it| it.withdrawn);
         withdrawn || self.answers_of(name).any(Why::is_held_placement)

@@ -65,7 +65,12 @@ fn read_deployment(
 
 /// The path of a deployment's file.
 pub fn deployment_path(site: &SiteName, name: &DeploymentName) -> String {
-    format!("deployments/{site}/{name}.yaml")
+    format!("deployments/{site}/{}", deployment_file(name))
+}
+
+/// The name of a deployment's file in the folder of its site.
+pub fn deployment_file(name: &DeploymentName) -> String {
+    format!("{name}.yaml")
 }
 
 pub(super) fn site_path(site: &SiteName) -> String {

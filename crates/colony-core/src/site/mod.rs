@@ -42,7 +42,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use command::{Action, Command};
 pub use deployment::{Deployment, Quarantine, Rejected, RolledBack, Stopped};
-pub use file::{Commit, Content, File, deployment_path};
+pub use file::{Commit, Content, File, deployment_file, deployment_path};
 pub use held::{HeldHistory, HeldRemoval, RefusedFile};
 pub use input::{Changed, Input, Refused, RowKey, Step};
 pub use manifest::{Asks, NodeManifest};

@@ -44,7 +44,7 @@ impl Surroundings {
         let others = known.into_iter().flat_map(|it| std::iter::once(it.cause).chain(it.also));
         let subject = Subject::Node { node: node.clone() };
         let causes = std::iter::once(own).chain(others).collect();
-        Why::new(subject, causes, "it starts its deployments when that is over")
+        Why::new(subject, causes, "it starts its deployments when it is ready")
     }
 
     /// What a deployment waits for may lie in what its node reports: then an

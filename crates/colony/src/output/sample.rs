@@ -153,3 +153,8 @@ pub(crate) fn status() -> StatusView {
         ],
     }))
 }
+
+/// The site `home`, with one node that has the version.
+pub(crate) fn installed(version: &str) -> Value {
+    site("home", "INSTALLED", json!([placement("laptop", "INSTALLED", version)]))
+}

@@ -3,10 +3,9 @@
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use colony_api::view::{DeploymentView, Outcome};
+use colony_api::view::DeploymentView;
 
-use super::end::{Goal, end, exit_code};
-use super::sample::{self, ago, commit, hello, look, placement, read, site, with};
+use super::sample::{self, ago, commit, hello, installed, look, placement, read, site, with};
 use super::{application, deployment, event, node, plan, site as sites, status, talk};
 
 #[test]
@@ -43,47 +42,6 @@ fn a_line_says_what_a_placement_waits_for() {
 }
 
 #[test]
-fn one_node_needs_no_sentence() {
-    check_end(&hello("installed", "1.0", json!([installed("1.0")])), Goal::Present, "0: ");
-}
-
-#[test]
-fn a_rollback_names_cause_quarantine_and_revert() {
-    let view = sample::rolled_back();
-    assert_snapshot!(told(&view, Goal::Present), @r"
-    ROLLED BACK to 1.1: home/laptop unhealthy (GET / 500, 3×); 1.2-bad quarantined, revert commit 9c01de4
-    see: colony logs hello --node home/laptop --previous
-    lift: colony quarantine release hello --site home
-    ");
-    assert_eq!(exit_code(view.outcome, Goal::Present), 3);
-    assert_eq!(exit_code(view.outcome, Goal::Back), 0);
-}
-
-#[test]
-fn a_first_install_goes_back_to_nothing() {
-    let mut home = with(
-        site("home", "ROLLED_BACK", json!([])),
-        json!({"rolledBack": {"from": "1.0", "since": ago(3)}}),
-    );
-    home["quarantine"] = json!([{"version": "1.0", "workload": "sha256:ab", "since": ago(3),
-        "reason": "it exited with 1"}]);
-    let view = hello("rolled-back", "1.0", json!([home]));
-    assert_snapshot!(told(&view, Goal::Present), @r"
-    hello is rolled-back
-    lift: colony quarantine release hello --site home
-    ");
-}
-
-#[test]
-fn watch_ends_with_the_sentence_of_show() {
-    let views = [sample::deferred(), sample::rolled_back(), sample::failed(), sample::deleted()];
-    for (view, goal) in views.iter().flat_map(|it| [(it, Goal::Present), (it, Goal::Absent)]) {
-        assert_eq!(end(view, goal).says.join("\n"), view.sentence);
-        assert!(deployment::show(view, &look()).contains(&view.sentence));
-    }
-}
-
-#[test]
 fn status_is_spelled_with_a_space() {
     let view = hello("rolled-back", "1.0", json!([site("home", "ROLLED_BACK", json!([]))]));
     assert_snapshot!(lines(&view), @"hello  home  ROLLED BACK 1.1  commit 3f2a1c9");
@@ -98,46 +56,6 @@ fn status_is_spelled_with_a_space() {
     NAME   VERSION  OUTCOME      NODES  SAYS
     hello  1.0      ROLLED BACK  -      hello is rolled-back
     ");
-}
-
-#[test]
-fn a_failure_says_what_to_do() {
-    assert_snapshot!(told(&sample::failed(), Goal::Present), @r"
-    FAILED: home/laptop: image-missing (hub/hello:9 does not exist)
-    help: publish the image or deploy a version that has one
-    see: colony logs hello --node home/laptop
-    again: colony deployment retry hello --node home/laptop
-    ");
-}
-
-#[test]
-fn a_conflict_shows_the_difference() {
-    let home = with(
-        site("home", "CONFLICT", json!([])),
-        json!({"conflict": {"diff": "-a: 1\n+a: 2", "since": ago(3)}}),
-    );
-    assert_snapshot!(told(&hello("failed", "1.1", json!([home])), Goal::Present), @r"
-    hello is failed
-    -a: 1
-    +a: 2
-    again: look at the change, then deploy hello once more
-    ");
-}
-
-#[test]
-fn who_is_away_is_counted_and_named() {
-    let expected = "4: INSTALLED 3, deferred 1 (plant-b/b2 offline 3 h); catches up on return";
-    check_end(&sample::deferred(), Goal::Present, expected);
-    let expected = "4: DELETED 3, deferred 1 (plant-b/b2 offline 3 h); catches up on return";
-    check_end(&sample::deleted(), Goal::Absent, expected);
-}
-
-#[test]
-fn a_deployment_that_vanishes_is_no_success_unless_asked_for() {
-    assert_eq!(exit_code(Outcome::Deleted, Goal::Absent), 0);
-    assert_eq!(exit_code(Outcome::Deleted, Goal::Present), 1);
-    assert_eq!(exit_code(Outcome::Installed, Goal::Absent), 1);
-    assert_eq!(exit_code(Outcome::Failed, Goal::Back), 1);
 }
 
 #[test]
@@ -493,21 +411,6 @@ fn an_application_shows_what_can_be_set() {
     ");
 }
 
-fn installed(version: &str) -> Value {
-    site("home", "INSTALLED", json!([placement("laptop", "INSTALLED", version)]))
-}
-
 fn lines(view: &DeploymentView) -> String {
     deployment::lines(view, &look()).into_iter().map(|it| it.1 + "\n").collect()
-}
-
-fn told(view: &DeploymentView, goal: Goal) -> String {
-    let end = end(view, goal);
-    end.says.into_iter().chain(end.hints).map(|it| it + "\n").collect()
-}
-
-#[track_caller]
-fn check_end(view: &DeploymentView, goal: Goal, expected: &str) {
-    let code = exit_code(view.outcome, goal);
-    assert_eq!(format!("{code}: {}", end(view, goal).says.join("\n")), expected);
 }

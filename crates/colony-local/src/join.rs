@@ -199,6 +199,52 @@ mod tests {
         TokenSigner::generate().expect("a signer").sign(&claims)
     }
 
+    #[tokio::test]
+    async fn a_server_in_trouble_gives_no_answer() {
+        check_ask(&[200, 403], "200 from the first").await;
+        check_ask(&[499, 200], "499 from the first").await;
+        check_ask(&[500, 200], "200 from the second").await;
+        check_ask(&[503, 403], "403 from the second").await;
+        check_ask(&[500, 503], "first: status 500 Internal Server Error; second: status 503").await;
+    }
+
+    /// Asks servers that answer with these statuses.
+    async fn check_ask(statuses: &[u16], expected: &str) {
+        let fleet = colony_wfm::Authority::create("fleet.example", Clock::unix()).expect("a CA");
+        let mut urls = Vec::new();
+        for status in statuses {
+            urls.push(server(&fleet, *status).await);
+        }
+        let pin = fleet.fingerprint();
+        let claims = token::read(&expired("t1", "home", TokenKind::Site)).expect("claims");
+        let claims = Claims { urls: urls.clone(), pin, ..claims };
+        let found = match ask(&claims, &Bytes::new()).await {
+            Ok((answer, url)) => format!("{} from {url}", answer.status.as_u16()),
+            Err(refused) => refused,
+        };
+        let names = urls.iter().zip(["the first", "the second"]);
+        let found = names.fold(found, |it, (url, name)| it.replace(url, name));
+        assert!(found.replace("the ", "").starts_with(&expected.replace("the ", "")), "{found}");
+    }
+
+    async fn server(fleet: &colony_wfm::Authority, status: u16) -> String {
+        let key = PrivateKey::generate().expect("a key");
+        let id = colony_wfm::SpiffeId::central("fleet.example").expect("an id");
+        let (csr, hosts) = (key.csr().expect("a request"), ["127.0.0.1".to_owned()]);
+        let chain = fleet.sign(&csr, &id, &hosts, Clock::unix(), TIMEOUT).expect("signed");
+        let roots_pem = fleet.root_pem().to_owned();
+        let own = Credentials { chain_pem: chain, key_pem: key.to_pem(), roots_pem };
+        let config = tls::server_config(&own, colony_wfm::ClientAuth::Optional).expect("TLS");
+        let port = colony_wfm::TlsListener::bind(([127, 0, 0, 1], 0).into(), config).await;
+        let port = port.expect("a port");
+        let url = format!("https://{}", port.local_addr());
+        let status = http::StatusCode::from_u16(status).expect("a status");
+        let router = axum::Router::new().fallback(async move || status);
+        let stop = std::future::pending();
+        tokio::spawn(colony_wfm::serve(port, router, colony_wfm::Peer::of, stop, TIMEOUT));
+        url
+    }
+
     #[test]
     fn the_address_that_answered_comes_first() {
         let dir = tempfile::tempdir().expect("a folder");

@@ -43,6 +43,16 @@ async fn the_next_incarnation_begins_empty_and_keeps_the_log() {
 }
 
 #[tokio::test]
+async fn clock_of_the_site_goes_on() {
+    let dir = TempDir::new().expect("a directory");
+    let (brain, writer) = open(&dir).await;
+    let seen = brain.read(|_, now| now).await.expect("a site");
+    let next = brain.now();
+    assert!(next.mono >= seen.mono && next.wall >= seen.wall, "{next:?} after {seen:?}");
+    writer.stop().await;
+}
+
+#[tokio::test]
 async fn a_heartbeat_that_moves_nothing_writes_nothing() {
     let dir = TempDir::new().expect("a directory");
     let (brain, writer) = open(&dir).await;

@@ -24,6 +24,7 @@ use colony_api::site::{
 };
 use colony_core::event::{Event, Log};
 use colony_core::site::Seed;
+use colony_core::why::AnswerUpdate;
 use colony_wfm::{
     Authority, Claims, ClientAuth, Credentials, LogAnswer, Peer, PrivateKey, Refusal, Reloader,
     SpiffeId, TlsListener, TokenKind, TokenSigner, tls, token,
@@ -52,6 +53,9 @@ struct Inner {
     alive: AtomicBool,
     /// The largest body it takes.
     room: AtomicUsize,
+    /// The next answers do not reach its database.
+    loses_answers: AtomicBool,
+    answers: watch::Sender<Vec<AnswerUpdate>>,
     used: Mutex<BTreeSet<String>>,
     log: Mutex<Log>,
     events: watch::Sender<Vec<Event>>,
@@ -79,6 +83,8 @@ impl Central {
             fenced: AtomicBool::new(false),
             alive: AtomicBool::new(false),
             room: AtomicUsize::new(usize::MAX),
+            loses_answers: AtomicBool::new(false),
+            answers: watch::Sender::default(),
             used: Mutex::default(),
             log: Mutex::new(Log::new("plant".parse().expect("a name"), 0)),
             events: watch::Sender::default(),
@@ -127,6 +133,25 @@ impl Central {
     /// Bodies above this are refused.
     pub(crate) fn set_room(&self, bytes: usize) {
         self.0.room.store(bytes, Ordering::SeqCst);
+    }
+
+    /// The answers that come next get lost, and the site is told so.
+    pub(crate) fn lose_answers(&self) {
+        self.0.loses_answers.store(true, Ordering::SeqCst);
+    }
+
+    /// Goes back to the first `count` events, as a restored backup does.
+    pub(crate) fn restore(&self, count: usize) {
+        let mut log = self.0.log.lock().expect("no panic");
+        *log = Log::new("plant".parse().expect("a name"), 0);
+        self.0.events.send_modify(|it| it.truncate(count));
+        self.events().iter().for_each(|it| log.follow(it).expect("its own log"));
+    }
+
+    /// Waits until `is` likes the answers that came so far.
+    pub(crate) async fn answers(&self, is: impl Fn(&[AnswerUpdate]) -> bool) {
+        let mut answers = self.0.answers.subscribe();
+        soon("answers", answers.wait_for(|it| is(it))).await.expect("answers");
     }
 
     pub(crate) fn set_fenced(&self) {
@@ -289,8 +314,12 @@ async fn events(
     Json(batch): Json<EventBatch>,
 ) -> Result<Json<BatchAnswer>, Refusal> {
     let mut log = central.0.log.lock().expect("no panic");
+    let answers_incomplete =
+        batch.answers.is_some() && central.0.loses_answers.swap(false, Ordering::SeqCst);
+    let answers = batch.answers.filter(|_| !answers_incomplete);
+    central.0.answers.send_modify(|it| it.extend(answers));
     if batch.events.first().is_some_and(|it| it.seq > log.next) {
-        return Ok(Json(BatchAnswer { next_seq: log.next, answers_incomplete: false }));
+        return Ok(Json(BatchAnswer { next_seq: log.next, answers_incomplete }));
     }
     let fresh: Vec<Event> = batch.events.into_iter().filter(|it| it.seq >= log.next).collect();
     for event in &fresh {
@@ -298,7 +327,7 @@ async fn events(
         follows.map_err(|it| Kind::Diverged.problem(it.to_string()))?;
     }
     central.0.events.send_modify(|it| it.extend(fresh));
-    Ok(Json(BatchAnswer { next_seq: log.next, answers_incomplete: false }))
+    Ok(Json(BatchAnswer { next_seq: log.next, answers_incomplete }))
 }
 
 async fn nodes(State(central): State<Central>, Json(report): Json<NodesReport>) -> StatusCode {

@@ -91,6 +91,17 @@ async fn a_request_that_cannot_be_read_is_told_where() {
     role.stop().await;
 }
 
+#[tokio::test]
+async fn node_that_only_asks_is_heard() {
+    let plant = Plant::new().await;
+    let role = plant.first_start().await;
+    let machine = Machine::join(&plant, "t1").await;
+    plant.central.reported(|it| it.nodes.iter().any(|it| it.last_heard_ms_ago.is_none())).await;
+    assert_eq!(machine.poll().await, 200);
+    plant.central.reported(|it| it.nodes.iter().any(|it| it.last_heard_ms_ago.is_some())).await;
+    role.stop().await;
+}
+
 async fn check_join(token: &str, request: &serde_json::Value, expected: &str) {
     let refused = join::ask::<Joined>(token, request, now()).await;
     let error = refused.expect_err("it is not let in").to_string();

@@ -1,8 +1,11 @@
-//! A long log reaches CO, however large its events are.
+//! What the site says reaches CO: a long log, and answers that got lost there.
 
 use colony_api::client::Client as Operator;
 use colony_api::request::{Hold, Release};
-use colony_core::event::Body;
+use colony_core::event::{Body, Presence};
+
+use colony_core::why::{AnswerKey, AnswerUpdate};
+use colony_wfm::NodeReport;
 
 use crate::plant::Plant;
 
@@ -28,4 +31,51 @@ async fn batches_shrink_until_the_central_one_takes_them() {
     let told = |it: &Body| matches!(it, Body::HoldReleased { .. });
     plant.central.all(|it| it.iter().filter(|it| told(&it.body)).count() == 20).await;
     role.stop().await;
+}
+
+#[tokio::test]
+async fn answers_that_the_central_one_lost_are_sent_again_with_all_others() {
+    let plant = Plant::new().await;
+    let role = plant.first_start().await;
+    let node = plant.node("a").await;
+    plant.central.answers(|it| !it.is_empty()).await;
+    plant.central.lose_answers();
+
+    node.client.health(&sick("no space left")).await.expect("it is taken");
+
+    let says = |it: &AnswerUpdate, text: &str| {
+        let key = AnswerKey::Node("a".parse().expect("a name"));
+        it.changed.get(&key).is_some_and(|it| {
+            it.iter().any(|it| serde_json::to_string(it).expect("JSON").contains(text))
+        })
+    };
+    plant.central.answers(|it| it.last().is_some_and(|it| says(it, "no space left"))).await;
+    plant.central.answers(|it| it.last().is_some_and(|it| it.complete)).await;
+
+    // What was taken is not sent again.
+    node.client.health(&sick("no engine")).await.expect("it is taken");
+    plant.central.answers(|it| it.last().is_some_and(|it| says(it, "no engine"))).await;
+    plant.central.answers(|it| it.last().is_some_and(|it| !it.complete)).await;
+    role.stop().await;
+}
+
+#[tokio::test]
+async fn central_one_that_was_restored_meanwhile_gets_its_events_again() {
+    let plant = Plant::new().await;
+    let role = plant.first_start().await;
+    let node = plant.node("a").await;
+    let is_online = |it: &Body| matches!(it, Body::NodePresence { presence: Presence::Online, .. });
+    plant.central.all(|it| it.iter().any(|it| is_online(&it.body))).await;
+    plant.central.answers(|it| !it.is_empty()).await;
+    plant.central.restore(1);
+
+    // Only an answer changes: the site has no event to send.
+    node.client.health(&sick("no space left")).await.expect("it is taken");
+
+    plant.central.all(|it| it.iter().any(|it| is_online(&it.body))).await;
+    role.stop().await;
+}
+
+fn sick(reason: &str) -> NodeReport {
+    NodeReport { ready: false, reasons: vec![reason.to_owned()], progress: Vec::new() }
 }

@@ -10,7 +10,7 @@ use std::fmt;
 use crate::event::HoldScope;
 use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName, SiteName};
 use crate::site::Action;
-use crate::state::{Op, State};
+use crate::state::State;
 use crate::transition::{self, Facts, Guard, Reason, Trigger, transition};
 
 /// What the rules ask about a site.
@@ -171,8 +171,7 @@ impl DeploymentState {
     }
 
     fn check_force(&self, node: Option<&NodeName>) -> Result<(), OrderReason> {
-        let leaving = |it| matches!(it, State::Deleting | State::Failed(Op::Delete));
-        let found = self.any(node, leaving);
+        let found = self.any(node, State::is_leaving);
         found.then_some(()).ok_or_else(|| OrderReason::NothingLeaving(node.cloned()))
     }
 

@@ -92,6 +92,11 @@ impl State {
         matches!(self, State::Installing | State::Updating | State::RollingBack)
     }
 
+    /// A removal has begun and is not over.
+    pub fn is_leaving(self) -> bool {
+        self.op() == Some(Op::Delete)
+    }
+
     /// Nothing is waited for: no `why` is owed.
     pub fn is_final(self) -> bool {
         matches!(self, State::Installed | State::Deleted)

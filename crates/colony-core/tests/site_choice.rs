@@ -1,5 +1,6 @@
 //! Which nodes get a deployment, and which keep it.
 
+use colony_core::site::{Action, Input};
 use colony_testkit::{App, Plant, deployment_id};
 
 #[test]
@@ -61,6 +62,30 @@ fn what_leaves_the_site_gets_no_more_nodes() {
     let deployment = plant.site.deployment(&deployment_id("hello")).expect("it is leaving");
     let nodes: Vec<&str> = deployment.nodes().iter().map(|it| it.as_str()).collect();
     assert_eq!(nodes, ["a"]);
+}
+
+#[test]
+fn file_that_comes_back_finds_every_node_that_still_has_it() {
+    let mut plant = plant("a b");
+    plant.deploy(&hello("replicas: 2"));
+    plant.converge();
+    plant.deploy(&hello("replicas: 1"));
+    plant.command(Action::Cordon { node: "b".parse().expect("a name") }).expect("known");
+    plant.undeploy("hello");
+    check(&plant, "a DELETING 1, b DELETING 1");
+    plant.deploy(&hello("strategy: {type: all-at-once}\nreplicas: 2"));
+    check(&plant, "a INSTALLING 1, b INSTALLING 1");
+}
+
+#[test]
+fn file_that_comes_back_after_a_takeover_finds_the_node_that_still_has_it() {
+    let mut seed = colony_testkit::seed(&hello(""), "DELETING");
+    seed.nodes[0].cordoned = true;
+    seed.deployments[0].withdrawn = true;
+    let mut plant = Plant::unseeded(1);
+    plant.must(Input::Seed(Box::new(seed)));
+    plant.deploy(&hello(""));
+    check(&plant, "a PENDING 1");
 }
 
 fn plant(nodes: &str) -> Plant {

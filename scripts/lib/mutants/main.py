@@ -53,7 +53,7 @@ CHECKS = {
     # Without most handlers: they are wiring, and long ones take minutes to compile in many versions.
     "colony-central": [
         "auth/key.rs", "auth/mod.rs", "auth/token.rs", "backup/archive.rs", "brain/record.rs",
-        "brain/stage.rs", "brain/writer.rs", "command.rs", "files.rs", "link/events.rs", "link/renew.rs",
+        "brain/stage.rs", "brain/writer.rs", "command.rs", "link/events.rs", "link/renew.rs",
         "plan/hash.rs", "writer/batch.rs", "writer/overruled.rs",
     ],
     # What is fetched and unpacked, what on the engine is this node's, and credentials; without engines.

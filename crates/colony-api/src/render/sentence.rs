@@ -65,7 +65,7 @@ fn is_leaving(view: &DeploymentView) -> bool {
 }
 
 fn is_leaving_node(it: &PlacementView) -> bool {
-    matches!(it.state, State::Deleting | State::Failed(Op::Delete) | State::Unknown(Op::Delete))
+    it.state.is_leaving()
 }
 
 /// `INSTALLED 3, deferred 1 (plant-b/b2 offline 3 h); catches up on return`

@@ -7,7 +7,7 @@ use colony_margo::Digest;
 use crate::choice::{Candidate, Candidates};
 use crate::fleet::{DeploymentView, NodeView, PlacementView, SiteView};
 use crate::id::NodeName;
-use crate::state::{Op, State};
+use crate::state::State;
 
 /// The nodes of a site as one deployment sees them.
 pub(super) struct ReportedNodes<'a> {
@@ -73,7 +73,7 @@ pub(super) fn target(placement: &PlacementView) -> Option<Digest> {
 }
 
 pub(super) fn is_leaving(placement: &PlacementView) -> bool {
-    matches!(placement.state, State::Deleting | State::Failed(Op::Delete))
+    placement.state.is_leaving()
 }
 
 /// The nodes a site has chosen for a deployment. Those of a deployment that is

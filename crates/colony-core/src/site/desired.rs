@@ -284,6 +284,9 @@ impl Turn<'_> {
     pub(super) fn withdraw_deployment(&mut self, id: &DeploymentId, actor: Actor) {
         let Some(deployment) = self.site.deployments.get_mut(id) else { return };
         deployment.withdrawn = true;
+        // If its file comes back, a node that still has it keeps it, also one
+        // that the file before did not select.
+        deployment.nodes.clone_from(&deployment.placed);
         deployment.rollout = Rollout::default();
         deployment.since = self.now.wall;
         let name = deployment.name.clone();

@@ -10,7 +10,7 @@ use crate::site::command::{Done, no_node, unknown};
 use crate::site::moving::By;
 use crate::site::timer::Timer;
 use crate::site::turn::Turn;
-use crate::state::{Op, State};
+use crate::state::State;
 use crate::transition::Trigger;
 
 impl Turn<'_> {
@@ -98,7 +98,7 @@ impl Turn<'_> {
     pub(super) fn force(&mut self, by: &str, id: &DeploymentId, node: Option<&NodeName>) -> Done {
         for id in self.chosen(id, node) {
             let state = self.site.placements.get(&id).map(|it| it.state());
-            if matches!(state, Some(State::Deleting | State::Failed(Op::Delete))) {
+            if state.is_some_and(State::is_leaving) {
                 // Nothing guards a removal by force.
                 let _ = self.force_one(by, &id);
             }

@@ -148,7 +148,7 @@ impl Turn<'_> {
             return;
         }
         let Some(owner) = self.site.deployments.get_mut(deployment) else { return };
-        if !matches!(seed.state, State::Deleting | State::Failed(Op::Delete)) {
+        if owner.withdrawn || !seed.state.is_leaving() {
             owner.nodes.insert(node.clone());
         }
         let mut placement = restore(seed, self.now);

@@ -4,8 +4,7 @@
 //! site takes the commit, provided that it knows all of the site's log. Only a
 //! commit of one deployment is compared: of several, each choice depends on the
 //! one before. Left out: deployments with chosen nodes that have no placement
-//! (a quarantined first install, a file that comes back during its removal),
-//! because a site does not report these nodes.
+//! (a quarantined first install), because a site does not report these nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +14,7 @@ use colony_core::id::{DeploymentId, NodeName, SiteName};
 use colony_core::plan::{
     NextFile, Plan, PlanAction, PlanTarget, Request, SiteSnapshot, Snapshot, plan,
 };
-use colony_core::site::{Commit, Content, Site, Step};
+use colony_core::site::{Commit, Content, Deployment, Site, Step};
 use colony_core::state::{Op, State};
 use colony_core::time::Wall;
 
@@ -40,10 +39,10 @@ impl World {
         let [file] = commit.files.as_slice() else { return None };
         let Content::Deployment(document) = &file.content else { return None };
         let placements = placements(&local.core, document.id());
-        let leaving = |it: &State| matches!(it, State::Deleting | State::Failed(Op::Delete));
-        let placed: BTreeSet<&NodeName> =
-            placements.iter().filter(|it| !leaving(&it.1.0)).map(|it| it.0).collect();
         let known = local.core.deployment(document.id());
+        let returns = known.is_some_and(Deployment::is_withdrawn);
+        let stays = placements.iter().filter(|it| returns || !it.1.0.is_leaving());
+        let placed: BTreeSet<&NodeName> = stays.map(|it| it.0).collect();
         if known.is_some_and(|it| it.nodes().iter().collect::<BTreeSet<_>>() != placed) {
             return None;
         }

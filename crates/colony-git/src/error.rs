@@ -13,8 +13,6 @@ pub enum Error {
     Address { url: String, problem: &'static str },
     #[error("{what} has {found} bytes, more than the {limit} allowed")]
     TooLarge { what: String, found: u64, limit: u64 },
-    #[error("{what} is not UTF-8 text")]
-    NotText { what: String },
     #[error("{what}: more than the {limit} allowed")]
     TooMany { what: &'static str, limit: usize },
     /// The other side cannot be reached, or does not answer as Git does. Worth another try.
@@ -67,7 +65,6 @@ impl Error {
                 | Error::TooLarge { .. }
                 | Error::TooMany { .. }
                 | Error::Path { .. }
-                | Error::NotText { .. }
         )
     }
 }

@@ -37,10 +37,12 @@ impl Place {
 /// Where a deployment goes if the request names no site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DefaultSites {
-    /// Where it is.
-    Existing,
-    /// Where it is, or the only site there is.
-    ExistingOrOnly,
+    /// Where Git has its file.
+    WithFile,
+    /// Where Git has its file, or the only site there is.
+    WithFileOrOnly,
+    /// Where Git has its file, or something of it is left.
+    WithFileOrRest,
 }
 
 /// What is known of a deployment and its sites at one moment.
@@ -141,10 +143,12 @@ fn chosen(
     if !named.is_empty() {
         return Ok(named.clone());
     }
-    let has = |it: &&Place| it.file.is_some() || it.runs.is_some();
+    // A site that has not heard of a deletion still reports what it runs.
+    let rest = default == DefaultSites::WithFileOrRest;
+    let has = |it: &&Place| it.file.is_some() || rest && it.runs.is_some();
     let existing: BTreeSet<SiteName> =
         places.iter().filter(has).map(|it| it.site.clone()).collect();
-    if !existing.is_empty() || default == DefaultSites::Existing {
+    if !existing.is_empty() || default != DefaultSites::WithFileOrOnly {
         return Ok(existing);
     }
     match all {
@@ -218,7 +222,9 @@ async fn files(
 
 fn text_at(git: &Deployments, path: &str) -> Result<Option<(BlobId, String)>, Error> {
     let Some(blob) = git.blob_at(path)? else { return Ok(None) };
-    Ok(git.text(&blob)?.map(|text| (blob, text)))
+    // What is no text is as broken as a file that is no YAML: it can be replaced.
+    let text = git.text(&blob)?.unwrap_or_default();
+    Ok(Some((blob, text)))
 }
 
 fn parsed(file: &Option<(BlobId, String)>) -> Option<ApplicationDeployment> {

@@ -101,6 +101,28 @@ async fn site_that_is_added_takes_the_parameters_over() {
 }
 
 #[tokio::test]
+async fn change_brings_nothing_back_that_was_deleted_at_a_site_which_is_away() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a"]).await;
+    let add = colony_api::request::SiteAdd { name: "mars".to_owned(), ..Default::default() };
+    hub.client.site_add(&add).await.expect("a site");
+    let sites = vec!["home".to_owned(), "mars".to_owned()];
+    let both = DeployRequest { sites, ..hello("1.0") };
+    hub.client.deploy(&both).await.expect("a plan");
+    lo.follow().await;
+    let home =
+        colony_api::request::DeleteQuery { sites: Some("home".to_owned()), ..Default::default() };
+    hub.client.deployment_delete("hello", &home).await.expect("it is deleted");
+
+    let parameters = [("greeting".to_owned(), json!("Moin"))].into();
+    let plan = planned(&hub, &DeployRequest { parameters, ..change() }).await;
+    let files: Vec<&str> = plan.files.iter().map(|it| it.path.as_str()).collect();
+    assert_eq!(files, ["deployments/mars/hello.yaml"]);
+    hub.stop().await;
+}
+
+#[tokio::test]
 async fn way_back_has_a_diff() {
     let dir = tempfile::tempdir().expect("a folder");
     let hub = Hub::start(dir.path()).await;

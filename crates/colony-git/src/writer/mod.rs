@@ -28,7 +28,7 @@ pub use parts::SiteParts;
 use crate::cache::Cache;
 use crate::durable::Holder;
 use crate::error::Error;
-use crate::repo::{self, BLOB_LIMIT, Reached};
+use crate::repo::{self, Reached};
 use crate::{Auth, FetchLimits, Remote, git, path, walk};
 use hosted::Hosted;
 use listing::Listing;
@@ -123,20 +123,16 @@ impl Deployments {
         self.checked(self.listing.lock().holding(&repo, root, file))
     }
 
-    /// A file's content; `None` if the repository never had it.
+    /// A file's text; `None` if the repository never had it, or if it is no text:
+    /// too large, or not UTF-8. Somebody else's file is no error of the repository.
     pub fn text(&self, blob: &BlobId) -> Result<Option<String>, Error> {
         let repo = self.repo();
         let Some(id) = repo::object_id(blob.as_str()) else { return Ok(None) };
         if repo::size_of(&repo, id)?.is_none() {
             return Ok(None);
         }
-        let what = || format!("the file {blob}");
-        let bytes = self.checked(repo::blob_read(&repo, id))?.map_err(|found| Error::TooLarge {
-            what: what(),
-            found,
-            limit: BLOB_LIMIT,
-        })?;
-        String::from_utf8(bytes).map(Some).map_err(|_| Error::NotText { what: what() })
+        let read = self.checked(repo::blob_read(&repo, id))?;
+        Ok(read.ok().and_then(|it| String::from_utf8(it).ok()))
     }
 
     /// All files of the head below `folder`, with their whole paths.

@@ -13,6 +13,10 @@ use crate::site::Action;
 use crate::state::State;
 use crate::transition::{self, Facts, Guard, Reason, Trigger, transition};
 
+/// The longest note of an order, in bytes. It travels with the order, stands in
+/// events and is shown wherever something waits for it.
+pub const NOTE_LIMIT: usize = 1_000;
+
 /// What the rules ask about a site.
 pub trait OrderState {
     fn site(&self) -> &SiteName;
@@ -66,6 +70,7 @@ impl std::error::Error for Refusal {}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum OrderReason {
+    LongNote(usize),
     UnknownDeployment(DeploymentId),
     UnknownNode(NodeName),
     BeingRemoved,
@@ -89,7 +94,9 @@ enum OrderReason {
 pub fn check(action: &Action, state: &impl OrderState) -> Result<(), Refusal> {
     let deployment = action.deployment();
     let found = deployment.and_then(|it| state.deployment(it));
+    let note = action.note().len();
     let checked = match (deployment, &found) {
+        _ if note > NOTE_LIMIT => Err(OrderReason::LongNote(note)),
         // A hold outlives the deployment it is about.
         (Some(_), None) if is_held_release(action, state) => Ok(()),
         (Some(id), None) => Err(OrderReason::UnknownDeployment(id.clone())),
@@ -223,6 +230,9 @@ impl fmt::Display for Refusal {
             None => format!("at {site}"),
         };
         match &self.reason {
+            OrderReason::LongNote(bytes) => {
+                write!(f, "the note has {bytes} bytes, more than the {NOTE_LIMIT} that are taken")
+            }
             OrderReason::UnknownDeployment(id) => write!(f, "deployment {id} is not at {site}"),
             OrderReason::UnknownNode(node) => write!(f, "node {node} has not joined {site}"),
             OrderReason::BeingRemoved => write!(f, "{name} is being removed at {site}"),

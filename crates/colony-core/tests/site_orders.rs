@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use colony_core::event::{Body, HoldScope};
+use colony_core::orders::NOTE_LIMIT;
 use colony_core::site::{Action, Command, Input};
 use colony_testkit::{App, Plant, commit_id, deployment_id};
 
@@ -61,6 +62,15 @@ fn order_for_what_is_not_here_says_so() {
     refuses(&mut plant, Action::Rollback { deployment: deployment.clone() }, &unknown);
     refuses(&mut plant, Action::Retry { deployment, node: None }, &unknown);
     refuses(&mut plant, Action::Cordon { node }, "node b has not joined home");
+}
+
+#[test]
+fn note_has_a_limit() {
+    let mut plant = plant("a");
+    let hold = |size| Action::Hold { scope: HoldScope::Site, note: "x".repeat(size) };
+    let long = "the note has 1001 bytes, more than the 1000 that are taken";
+    refuses(&mut plant, hold(NOTE_LIMIT + 1), long);
+    plant.command(hold(NOTE_LIMIT)).expect("it is held");
 }
 
 #[test]

@@ -87,6 +87,27 @@ pub enum Action {
 }
 
 impl Action {
+    /// What the person who ordered it wrote.
+    pub(crate) fn note(&self) -> &str {
+        match self {
+            Action::Hold { note, .. } | Action::Pause { note, .. } | Action::Abort { note, .. } => {
+                note
+            }
+            Action::ReleaseHold { .. }
+            | Action::ReleaseRemoval
+            | Action::AcceptHistory { .. }
+            | Action::ReleaseQuarantine { .. }
+            | Action::Retry { .. }
+            | Action::Rollback { .. }
+            | Action::Promote { .. }
+            | Action::Resume { .. }
+            | Action::Force { .. }
+            | Action::Cordon { .. }
+            | Action::Uncordon { .. }
+            | Action::Retire { .. } => "",
+        }
+    }
+
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Action::Hold { .. } => "hold",

@@ -9,8 +9,8 @@ use colony_wfm::NodeReport;
 
 use crate::plant::Plant;
 
-/// Below what the operators' socket takes.
-const NOTE: usize = 60_000;
+/// The longest note that a site takes.
+const NOTE: usize = colony_core::orders::NOTE_LIMIT;
 
 #[tokio::test]
 async fn batches_shrink_until_the_central_one_takes_them() {

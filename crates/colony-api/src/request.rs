@@ -57,7 +57,7 @@ pub struct DeployRequest {
 
 /// `POST /api/v1/sites`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SiteAdd {
     pub name: String,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -69,7 +69,7 @@ pub struct SiteAdd {
 
 /// `POST /api/v1/sites/{site}/trust`: the authority of a site's own domain.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SiteTrust {
     /// `sha256:<hex>`, as the site reports it.
     pub fingerprint: String,
@@ -77,7 +77,7 @@ pub struct SiteTrust {
 
 /// `POST /api/v1/sites/{site}/invite` and `…/nodes/invite`: a join token.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Invite {
     /// How long it is good; 1 h if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,7 +89,7 @@ pub struct Invite {
 
 /// `POST /api/v1/registries`: where application packages are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RegistryAdd {
     /// A path or a URL of a Git repository, as the central orchestrator sees it.
     pub url: String,
@@ -102,7 +102,7 @@ pub struct RegistryAdd {
 
 /// `POST /api/v1/applications/lint`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Lint {
     /// The name findings are told with.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,7 +113,7 @@ pub struct Lint {
 
 /// `POST …/hold` of a site or a deployment: no new attempts until a release.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Hold {
     /// Why, for whoever asks.
     #[serde(default)]
@@ -125,7 +125,7 @@ pub struct Hold {
 
 /// `POST …/release` of a site or a deployment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Release {
     /// Of a site: what is let go.
     #[serde(default)]
@@ -150,7 +150,7 @@ pub enum ReleaseWhat {
 
 /// `POST /api/v1/deployments/{name}/promote`, `pause`, `resume` and `abort`: its rollout.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Steer {
     /// Of a pause or an abort: why, for whoever asks.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -234,7 +234,7 @@ impl NodeOrder {
 
 /// `POST /api/v1/deployments/{name}/quarantine/release`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct QuarantineRelease {
     /// Empty: every site where something of it is quarantined.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -243,7 +243,7 @@ pub struct QuarantineRelease {
 
 /// `POST /api/v1/deployments/{name}/retry`: what failed, at once and with all its tries.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Retry {
     /// Empty: every site where it failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -255,7 +255,7 @@ pub struct Retry {
 
 /// `POST /api/v1/deployments/{name}/rollback`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rollback {
     /// A version it had before, or a commit of its history; the last good one of each site if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -271,7 +271,7 @@ pub struct Rollback {
 
 /// `DELETE /api/v1/deployments/{name}`, as query; lists are joined by commas.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeleteQuery {
     /// Sites by comma; absent: all where it is.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -281,11 +281,14 @@ pub struct DeleteQuery {
     pub force: bool,
     #[serde(default)]
     pub dry_run: bool,
+    /// Only if this is still the plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan_hash: Option<String>,
 }
 
 /// `GET /api/v1/events`, as query.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EventQuery {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
@@ -311,7 +314,7 @@ pub struct EventQuery {
 
 /// `GET /api/v1/deployments/{name}/logs`, as query.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LogsQuery {
     /// Needed only where the deployment is on several nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -340,6 +343,7 @@ pub const PAGE_LIMIT: u32 = 1_000;
 /// `?site=&after=&limit=` of lists: the items behind `after`, in order of their
 /// names (`<site>/<node>` for nodes). A page with `limit` items may have a next.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ListQuery {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
@@ -351,6 +355,7 @@ pub struct ListQuery {
 
 /// `?site=` of `why`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct SiteQuery {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
@@ -358,7 +363,7 @@ pub struct SiteQuery {
 
 /// `POST /api/v1/tokens`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TokenAdd {
     /// The actor of everything it does.
     pub name: String,

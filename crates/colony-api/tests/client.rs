@@ -46,7 +46,7 @@ async fn nor_is_the_fleets_by_somebody_who_was_not_given_it() {
 #[tokio::test]
 async fn names_cannot_leave_their_place_in_the_path() {
     let fleet = Fleet::start().await;
-    let query = DeleteQuery { sites: Some("a,b".into()), force: true, dry_run: false };
+    let query = DeleteQuery { sites: Some("a,b".into()), force: true, ..DeleteQuery::default() };
     let _ = fleet.client().deployment_delete("../x?y", &query).await.expect_err("not found");
     let expected = "DELETE /api/v1/deployments/..%2Fx%3Fy?sites=a%2Cb&force=true&dryRun=false";
     assert_eq!(fleet.seen(), [format!("{expected} Bearer secret")]);

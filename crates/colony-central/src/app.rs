@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::auth::Keys;
 use crate::brain::Brain;
 use crate::catalog::Registries;
+use crate::clock;
 use crate::fault::Fault;
 use crate::force::Forces;
 use crate::identity::Identity;
@@ -95,13 +96,18 @@ impl Deref for App {
 }
 
 /// The health that sites relayed last, with the time it came.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Reports {
     reports: Mutex<BTreeMap<SiteName, (Wall, Arc<NodesReport>)>>,
     generation: AtomicU64,
 }
 
 impl Reports {
+    /// Begins to count at the time, so that no two processes count alike.
+    pub(crate) fn new() -> Reports {
+        Reports { reports: Mutex::default(), generation: AtomicU64::new(clock::wall().0) }
+    }
+
     pub(crate) fn get(&self, site: &SiteName) -> Option<(Wall, Arc<NodesReport>)> {
         self.reports.lock().get(site).cloned()
     }

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use axum::http::HeaderMap;
 use serde::de::DeserializeOwned;
 
+use crate::auth;
 use crate::catalog::version;
-use crate::{auth, extract};
 
 pub use crate::backup::Unpacked;
 
@@ -17,7 +17,8 @@ pub fn backup(bytes: &[u8]) -> Result<Unpacked, String> {
 
 /// The body of a request; else what its sender is told.
 pub fn body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    extract::read(bytes)
+    let read = colony_wfm::server::read_object(bytes);
+    read.map_err(|it| it.detail.unwrap_or_default())
 }
 
 /// The token a request shows.

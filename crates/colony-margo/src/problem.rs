@@ -154,6 +154,13 @@ impl Problem {
         Problem { errors, ..Problem::new(ProblemType::SemanticError) }
     }
 
+    /// A request that was understood but is wrong in one field.
+    pub fn field(field: &str, message: impl Into<String>) -> Problem {
+        let (field, message) = (field.to_owned(), message.into());
+        let problem = Problem::new(ProblemType::SemanticError).detail(message.clone());
+        Problem { errors: vec![FieldError { field, message }], ..problem }
+    }
+
     /// The same problem with a detail for people.
     #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Problem {

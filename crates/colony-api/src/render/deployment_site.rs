@@ -36,7 +36,9 @@ impl DeploymentSiteBuilder<'_> {
             site: self.site.clone(),
             id: deployment.map(|it| it.id.clone()),
             status: self.view.standing(self.name).to_string(),
-            since: since(deployment.map(|it| it.since), target),
+            since: since(deployment.map(|it| it.since), target)
+                .or_else(|| Some(self.view.files.get(&path)?.since))
+                .unwrap_or_default(),
             version: self.version(deployment, target, &path),
             commit: match target {
                 Some(target) => commit(target),
@@ -205,7 +207,7 @@ impl DeploymentSiteBuilder<'_> {
 
 /// Since when it stands as it does: what the site has taken is as old as the
 /// site says, and not as the record of the commit.
-fn since(reported: Option<Wall>, target: Option<&Target>) -> Wall {
+fn since(reported: Option<Wall>, target: Option<&Target>) -> Option<Wall> {
     let wanted = target.map(|it| match it {
         Target::Planned { since }
         | Target::Committed { since, .. }
@@ -215,8 +217,8 @@ fn since(reported: Option<Wall>, target: Option<&Target>) -> Wall {
     });
     let taken = matches!(target, Some(Target::Accepted { .. }));
     match reported.filter(|_| taken) {
-        Some(reported) => reported,
-        None => wanted.max(reported).unwrap_or_default(),
+        Some(reported) => Some(reported),
+        None => wanted.max(reported),
     }
 }
 
@@ -291,14 +293,14 @@ mod tests {
         let committed = Target::Committed { git, blob: None, since: Wall(20) };
         let planned = Target::Planned { since: Wall(20) };
         for (reported, target, expected) in [
-            (Some(10), None, 10),
-            (Some(10), Some(&accepted), 10),
-            (None, Some(&accepted), 20),
-            (Some(10), Some(&committed), 20),
-            (Some(10), Some(&planned), 20),
-            (None, None, 0),
+            (Some(10), None, Some(10)),
+            (Some(10), Some(&accepted), Some(10)),
+            (None, Some(&accepted), Some(20)),
+            (Some(10), Some(&committed), Some(20)),
+            (Some(10), Some(&planned), Some(20)),
+            (None, None, None),
         ] {
-            assert_eq!(since(reported.map(Wall), target), Wall(expected), "{target:?}");
+            assert_eq!(since(reported.map(Wall), target), expected.map(Wall), "{target:?}");
         }
     }
 }

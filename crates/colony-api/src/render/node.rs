@@ -25,11 +25,12 @@ pub fn nodes(
     if let Some(site) = site {
         fleet.site(site).ok_or_else(|| unknown_site(fleet, context.sees, site))?;
     }
+    let after = position(&page)?;
     let selected = fleet.sites().filter(|it| site.is_none_or(|site| site == it.0));
     let seen = selected.filter(|it| (context.sees)(it.0));
     Ok(seen
         .flat_map(|(site, view)| view.nodes.iter().map(move |it| (site, view, it)))
-        .filter(|(site, _, (node, _))| page.after.is_none_or(|it| is_behind(it, site, node)))
+        .filter(|(site, _, (node, _))| after.is_none_or(|it| (site.as_str(), node.as_str()) > it))
         .take(page.limit)
         .map(|(site, view, (name, node))| build(site, view, name, node, context))
         .collect())
@@ -103,10 +104,13 @@ pub(super) fn last_heard(
     })
 }
 
-/// Whether a node comes behind `<site>/<node>`, site by site.
-fn is_behind(after: &str, site: &SiteName, node: &NodeName) -> bool {
-    let (last_site, last_node) = after.split_once('/').unwrap_or((after, ""));
-    (site.as_str(), node.as_str()) > (last_site, last_node)
+/// The site and the node that a page follows: `<site>/<node>`.
+fn position<'a>(page: &Page<'a>) -> Result<Option<(&'a str, &'a str)>, Problem> {
+    let Some(after) = page.after else { return Ok(None) };
+    let message =
+        || format!("`{after}` is no position in a list of nodes: expected `<site>/<node>`");
+    let position = after.split_once('/').ok_or_else(|| Problem::field("after", message()))?;
+    Ok(Some(position))
 }
 
 fn labels(node: &fleet::NodeView) -> BTreeMap<String, String> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use colony_core::fleet::Outcome;
-use colony_core::state::{Op, State};
+use colony_core::state::State;
 use colony_core::time::{Spoken, Wall};
 
 use crate::view::{DeploymentSite, DeploymentView, PlacementView, status_text};

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -9,7 +10,6 @@ use axum::routing::get;
 use axum::{Json, Router};
 use colony_core::fleet::Fleet;
 use colony_core::id::{DeploymentName, NodeName, SiteName};
-use colony_margo::problem::FieldError;
 use colony_margo::{Problem, ProblemType};
 
 use serde::Serialize;
@@ -50,6 +50,7 @@ questions! {
 }
 
 type Answer<Q, T> = Result<Json<T>, <Q as Questions>::Error>;
+type QueryResult<T> = Result<Query<T>, QueryRejection>;
 type ListAnswer<Q> = Result<Response, <Q as Questions>::Error>;
 
 /// Show the fleet at a glance
@@ -83,8 +84,9 @@ pub async fn site_list<Q: Questions>(
     State(app): State<Q>,
     caller: Q::Caller,
     headers: HeaderMap,
-    Query(query): Query<ListQuery>,
+    query: QueryResult<ListQuery>,
 ) -> ListAnswer<Q> {
+    let query = parameters(query)?;
     let render = |fleet: &Fleet, it: &Context<'_>| Ok(render::sites(fleet, page(&query), it));
     list(&app, &caller, &headers, render).await
 }
@@ -126,8 +128,9 @@ pub async fn node_list<Q: Questions>(
     State(app): State<Q>,
     caller: Q::Caller,
     headers: HeaderMap,
-    Query(query): Query<ListQuery>,
+    query: QueryResult<ListQuery>,
 ) -> ListAnswer<Q> {
+    let query = parameters(query)?;
     let site = query.site.as_ref().map(|it| viewed(&app, &caller, it)).transpose()?;
     let render =
         |fleet: &Fleet, it: &Context<'_>| render::nodes(fleet, site.as_ref(), page(&query), it);
@@ -173,8 +176,9 @@ pub async fn deployment_list<Q: Questions>(
     State(app): State<Q>,
     caller: Q::Caller,
     headers: HeaderMap,
-    Query(query): Query<ListQuery>,
+    query: QueryResult<ListQuery>,
 ) -> ListAnswer<Q> {
+    let query = parameters(query)?;
     let site = query.site.as_ref().map(|it| viewed(&app, &caller, it)).transpose()?;
     let render = |fleet: &Fleet, context: &Context<'_>| {
         if let Some(site) = &site {
@@ -211,13 +215,20 @@ pub async fn deployment_why<Q: Questions>(
     State(app): State<Q>,
     caller: Q::Caller,
     Path(handle): Path<String>,
-    Query(query): Query<SiteQuery>,
+    query: QueryResult<SiteQuery>,
 ) -> Answer<Q, WhyView> {
     let handle: DeploymentName = name("name", &handle)?;
-    let site = query.site.map(|it| viewed(&app, &caller, &it)).transpose()?;
+    let site = parameters(query)?.site.map(|it| viewed(&app, &caller, &it)).transpose()?;
     let render =
         |fleet: &Fleet, it: &Context<'_>| render::why_deployment(fleet, &handle, site.as_ref(), it);
     Ok(Json(app.look(&caller, Scope::Deployment(handle.clone()), render).await??))
+}
+
+/// The query of a request, or a problem that says what is wrong with it.
+fn parameters<T>(query: QueryResult<T>) -> Result<T, Problem> {
+    let invalid =
+        |it: QueryRejection| Problem::new(ProblemType::InvalidRequest).detail(it.body_text());
+    query.map(|it| it.0).map_err(invalid)
 }
 
 fn page(query: &ListQuery) -> Page<'_> {
@@ -235,7 +246,8 @@ async fn list<Q: Questions, T: Serialize + Send>(
     // Weak: ages in sentences move without a change.
     let tag = app.list_version().await.map(|it| format!("W/\"{it}\""));
     let known = headers.get(header::IF_NONE_MATCH).and_then(|it| it.to_str().ok());
-    let mut response = match known.is_some() && known == tag.as_deref() {
+    let has = |tag: &str| known.is_some_and(|it| it.split(',').any(|it| it.trim() == tag));
+    let mut response = match tag.as_deref().is_some_and(has) {
         true => StatusCode::NOT_MODIFIED.into_response(),
         false => Json(app.look(caller, Scope::Fleet, render).await??).into_response(),
     };
@@ -253,9 +265,5 @@ fn viewed<Q: Questions>(app: &Q, caller: &Q::Caller, site: &str) -> Result<SiteN
 
 /// Reads a name from a path or a query.
 fn name<T: FromStr<Err: ToString>>(field: &str, text: &str) -> Result<T, Problem> {
-    text.parse().map_err(|error: T::Err| {
-        let (field, message) = (field.to_owned(), error.to_string());
-        let problem = Problem::new(ProblemType::SemanticError).detail(message.clone());
-        Problem { errors: vec![FieldError { field, message }], ..problem }
-    })
+    text.parse().map_err(|error: T::Err| Problem::field(field, error.to_string()))
 }

@@ -11,7 +11,7 @@ use colony_store::PackageHead;
 use crate::app::App;
 use crate::auth::Operator;
 use crate::catalog::{self, Found};
-use crate::extract::Sent;
+use crate::extract::JsonBody;
 use crate::fault::Fault;
 
 /// List applications
@@ -66,7 +66,7 @@ pub(crate) async fn detail(
 pub(crate) async fn lint(
     State(_app): State<App>,
     _operator: Operator,
-    Sent(request): Sent<Lint>,
+    JsonBody(request): JsonBody<Lint>,
 ) -> Result<Json<LintView>, Fault> {
     let findings = catalog::lint(request.text.as_bytes(), request.file.as_deref());
     let usable = !findings.iter().any(|it| it.severity == Severity::Error);

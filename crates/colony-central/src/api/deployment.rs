@@ -9,7 +9,7 @@ use colony_core::id::DeploymentName;
 
 use crate::app::App;
 use crate::auth::{Operator, Role};
-use crate::extract::{Asked, Sent, name};
+use crate::extract::{JsonBody, QueryParameters, name};
 use crate::fault::Fault;
 use crate::{plan, view};
 
@@ -22,7 +22,7 @@ type Answer = (StatusCode, Json<DeployAnswer>);
 pub(crate) async fn deploy(
     State(app): State<App>,
     operator: Operator,
-    Sent(request): Sent<DeployRequest>,
+    JsonBody(request): JsonBody<DeployRequest>,
 ) -> Result<Answer, Fault> {
     operator.must_be(if request.dry_run { Role::Viewer } else { Role::Operator })?;
     let handle = request.name.as_ref().unwrap_or(&request.application);
@@ -54,7 +54,7 @@ pub(crate) async fn rollback(
     State(app): State<App>,
     operator: Operator,
     Path(handle): Path<String>,
-    Sent(request): Sent<Rollback>,
+    JsonBody(request): JsonBody<Rollback>,
 ) -> Result<Answer, Fault> {
     let handle: DeploymentName = name("name", &handle)?;
     let _turn = plan::turn(&app, handle.as_str()).await?;
@@ -66,14 +66,15 @@ pub(crate) async fn rollback(
 /// Delete a deployment
 #[utoipa::path(delete, path = "/api/v1/deployments/{name}", tag = "deployments",
     params(("name" = String, Path), ("sites" = Option<String>, Query),
-        ("force" = Option<bool>, Query), ("dryRun" = Option<bool>, Query)),
+        ("force" = Option<bool>, Query), ("dryRun" = Option<bool>, Query),
+        ("planHash" = Option<String>, Query)),
     responses((status = 202, description = "Recorded", body = DeployAnswer),
         (status = 200, description = "A dry run, or nothing to delete", body = DeployAnswer)))]
 pub(crate) async fn delete(
     State(app): State<App>,
     operator: Operator,
     Path(handle): Path<String>,
-    Asked(query): Asked<DeleteQuery>,
+    QueryParameters(query): QueryParameters<DeleteQuery>,
 ) -> Result<Answer, Fault> {
     let handle: DeploymentName = name("name", &handle)?;
     let sites = query.sites.as_deref().unwrap_or_default();
@@ -81,7 +82,8 @@ pub(crate) async fn delete(
         sites.split(',').filter(|it| !it.is_empty()).map(str::to_owned).collect();
     let _turn = plan::turn(&app, handle.as_str()).await?;
     let plan = plan::delete(&app, &operator, &handle, &sites, query.force).await?;
-    answer(plan::apply(&app, &operator, plan, query.dry_run, None).await?)
+    let hash = query.plan_hash.as_deref();
+    answer(plan::apply(&app, &operator, plan, query.dry_run, hash).await?)
 }
 
 fn answer(answer: DeployAnswer) -> Result<Answer, Fault> {

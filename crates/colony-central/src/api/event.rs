@@ -18,12 +18,14 @@ use colony_store::{EventFilter, StoredEvent};
 use super::stream::{self, Start};
 use crate::app::App;
 use crate::auth::Operator;
-use crate::extract::Asked;
+use crate::extract::QueryParameters;
 use crate::fault::Fault;
-use crate::view;
+use crate::{plan, view};
 
 const LIMIT: u32 = 100;
 const MOST: u32 = 1_000;
+/// How often the store is read for one page.
+const READS: u32 = 100;
 
 /// Read or follow events
 #[utoipa::path(get, path = "/api/v1/events", tag = "events",
@@ -37,7 +39,7 @@ const MOST: u32 = 1_000;
 pub(crate) async fn events(
     State(app): State<App>,
     operator: Operator,
-    Asked(query): Asked<EventQuery>,
+    QueryParameters(query): QueryParameters<EventQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
     let wanted = Wanted::read(&app, &operator, &query).await?;
@@ -61,8 +63,11 @@ pub(super) struct Wanted {
 
 impl Wanted {
     async fn read(app: &App, operator: &Operator, query: &EventQuery) -> Result<Wanted, Fault> {
+        plan::sites_of(app, operator, query.site.as_slice()).await?;
+        // Who sees one site reads the events of that site.
+        let only = operator.only_site().map(str::to_owned);
         let filter = EventFilter {
-            site: query.site.clone(),
+            site: query.site.clone().or(only),
             deployment: query.deployment.clone(),
             node: query.node.clone(),
             kind: query.kind.clone(),
@@ -104,15 +109,54 @@ async fn page(app: &App, wanted: &Wanted, query: &EventQuery) -> Result<EventPag
     let limit = query.last.or(query.limit).unwrap_or(LIMIT).clamp(1, MOST);
     // The head is read first: what comes behind it is for the next page.
     let head = *app.brain.head().borrow();
-    let stored = match query.last {
-        Some(_) => store.events_last(&wanted.filter, limit).await?,
-        None => store.events(&wanted.filter, query.after.unwrap_or(0), limit).await?,
+    let Found { events, next, more } = match query.last {
+        Some(_) => {
+            let mut events = store.events_last(&wanted.filter, limit).await?;
+            let last = events.last().map_or(0, |it| it.position);
+            events.retain(|it| wanted.takes(it));
+            Found { events, next: head.max(last), more: false }
+        }
+        None => found(app, wanted, query.after.unwrap_or(0), limit, head).await?,
     };
-    let full = stored.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
-    let more = query.last.is_none() && full;
-    let last = stored.last().map(|it| it.position);
-    let next = if more { last.unwrap_or(head) } else { head.max(last.unwrap_or(0)) };
-    let taken = stored.into_iter().filter(|it| wanted.takes(it)).collect();
-    let events = view::events(app, taken).await;
+    let events = view::events(app, &wanted.operator, events).await;
     Ok(EventPage { events, epoch: store.epoch().to_owned(), next, more })
+}
+
+/// The events of a page, and where the next one begins.
+struct Found {
+    events: Vec<StoredEvent>,
+    next: i64,
+    more: bool,
+}
+
+/// Reads on until the page is full: a page that ends early would say that there
+/// are events its reader may not see.
+async fn found(
+    app: &App,
+    wanted: &Wanted,
+    mut after: i64,
+    limit: u32,
+    head: i64,
+) -> Result<Found, Fault> {
+    let mut events = Vec::new();
+    for _ in 0..READS {
+        let stored = app.brain.store().events(&wanted.filter, after, MOST).await?;
+        let is_end = stored.len() < MOST as usize;
+        for event in stored {
+            after = event.position;
+            if wanted.takes(&event) {
+                events.push(event);
+            }
+            if events.len() > limit as usize {
+                // One more is there: the next page begins with it.
+                events.pop();
+                let next = events.last().map_or(after, |it| it.position);
+                return Ok(Found { events, next, more: true });
+            }
+        }
+        if is_end {
+            return Ok(Found { events, next: head.max(after), more: false });
+        }
+    }
+    Ok(Found { events, next: after, more: true })
 }

@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::brain::own_event;
 use crate::clock;
-use crate::extract::{Sent, name};
+use crate::extract::{JsonBody, name};
 use crate::fault::Fault;
 use crate::view;
 
@@ -30,7 +30,7 @@ pub(crate) async fn site(
     State(app): State<App>,
     operator: Operator,
     Path(site): Path<String>,
-    Sent(request): Sent<Invite>,
+    JsonBody(request): JsonBody<Invite>,
 ) -> Result<Json<InviteView>, Fault> {
     let site: SiteName = name("site", &site)?;
     operator.must_be_at(Role::Admin, &site)?;
@@ -50,7 +50,7 @@ pub(crate) async fn node(
     State(app): State<App>,
     operator: Operator,
     Path(site): Path<String>,
-    Sent(request): Sent<Invite>,
+    JsonBody(request): JsonBody<Invite>,
 ) -> Result<Json<InviteView>, Fault> {
     let site: SiteName = name("site", &site)?;
     operator.must_be_at(Role::Operator, &site)?;

@@ -12,7 +12,7 @@ use colony_core::id::{DeploymentId, DeploymentName, NodeName, SiteName};
 
 use crate::app::App;
 use crate::auth::Operator;
-use crate::extract::{Asked, name};
+use crate::extract::{QueryParameters, name};
 use crate::fault::Fault;
 use crate::view;
 
@@ -31,7 +31,7 @@ pub(crate) async fn logs(
     State(app): State<App>,
     operator: Operator,
     Path(handle): Path<String>,
-    Asked(query): Asked<LogsQuery>,
+    QueryParameters(query): QueryParameters<LogsQuery>,
 ) -> Result<Json<LogsView>, Fault> {
     let handle: DeploymentName = name("name", &handle)?;
     view::deployment(&app, &operator, &handle).await?;

@@ -5,7 +5,7 @@ use colony_api::request::NodeOrder;
 use colony_api::view::Accepted;
 use colony_core::id::{NodeName, SiteName};
 
-use super::order_targets::{OrderAnswer, give};
+use super::order_targets::{OrderAnswer, Orders, give};
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::extract::name;
@@ -58,6 +58,6 @@ async fn order(
     operator.must_be_at(Role::Operator, &site)?;
     let node: NodeName = name("node", &path.1)?;
     view::node_exists(app, operator, &site, &node).await?;
-    let orders = vec![(site.clone(), order.action(node.clone()))];
+    let orders = Orders::one(&site, order.action(node.clone()));
     give(app, operator, None, orders, format!("node {site}/{node} {}", order.sentence())).await
 }

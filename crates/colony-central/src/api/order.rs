@@ -10,7 +10,7 @@ use colony_core::site::Action;
 use super::order_targets::{OrderAnswer, OrderTargets, give};
 use crate::app::App;
 use crate::auth::Operator;
-use crate::extract::{Sent, name};
+use crate::extract::{JsonBody, name};
 use crate::fault::Fault;
 
 /// Stop new attempts of a deployment
@@ -21,7 +21,7 @@ pub(crate) async fn hold(
     State(app): State<App>,
     operator: Operator,
     Path(handle): Path<String>,
-    Sent(request): Sent<Hold>,
+    JsonBody(request): JsonBody<Hold>,
 ) -> Result<OrderAnswer, Fault> {
     let note = request.note;
     let targets =
@@ -40,7 +40,7 @@ pub(crate) async fn release(
     State(app): State<App>,
     operator: Operator,
     Path(handle): Path<String>,
-    Sent(request): Sent<Release>,
+    JsonBody(request): JsonBody<Release>,
 ) -> Result<OrderAnswer, Fault> {
     let targets =
         OrderTargets { app: &app, operator: &operator, handle: &handle, sites: &request.sites };
@@ -58,7 +58,7 @@ pub(crate) async fn retry(
     State(app): State<App>,
     operator: Operator,
     Path(handle): Path<String>,
-    Sent(request): Sent<Retry>,
+    JsonBody(request): JsonBody<Retry>,
 ) -> Result<OrderAnswer, Fault> {
     let mut sites = request.sites.clone();
     let node = match request.node.as_deref().map(|it| it.split_once('/')) {
@@ -85,7 +85,7 @@ pub(crate) async fn quarantine_release(
     State(app): State<App>,
     operator: Operator,
     Path(handle): Path<String>,
-    Sent(request): Sent<QuarantineRelease>,
+    JsonBody(request): JsonBody<QuarantineRelease>,
 ) -> Result<OrderAnswer, Fault> {
     let targets =
         OrderTargets { app: &app, operator: &operator, handle: &handle, sites: &request.sites };

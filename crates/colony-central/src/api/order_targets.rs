@@ -17,7 +17,13 @@ use crate::{clock, command, plan, view};
 /// The answer to an order.
 pub(super) type OrderAnswer = (StatusCode, Json<Accepted>);
 
-type Orders = Vec<(SiteName, Action)>;
+/// Orders to sites.
+#[derive(Debug, Default)]
+pub(super) struct Orders {
+    pub given: Vec<(SiteName, Action)>,
+    /// Why a site that was named gets none.
+    pub left_out: Vec<String>,
+}
 
 /// The sites an order about a deployment goes to.
 pub(super) struct OrderTargets<'a> {
@@ -25,6 +31,12 @@ pub(super) struct OrderTargets<'a> {
     pub operator: &'a Operator,
     pub handle: &'a str,
     pub sites: &'a [String],
+}
+
+impl Orders {
+    pub(super) fn one(site: &SiteName, action: Action) -> Orders {
+        Orders { given: vec![(site.clone(), action)], left_out: Vec::new() }
+    }
 }
 
 impl OrderTargets<'_> {
@@ -37,7 +49,7 @@ impl OrderTargets<'_> {
         let named = plan::sites_of(self.app, self.operator, self.sites).await?;
         view::deployment(self.app, self.operator, &handle).await?;
         let fleet = self.app.brain.read().await?;
-        let (mut orders, mut refused) = (Vec::new(), Vec::new());
+        let (mut given, mut refused) = (Vec::new(), Vec::new());
         for (site, view) in fleet.sites_of(&handle) {
             if !named.is_empty() && !named.contains(site) || !self.operator.sees(site) {
                 continue;
@@ -46,15 +58,20 @@ impl OrderTargets<'_> {
             for it in view.deployments_named(&handle) {
                 let action = order(it);
                 match orders::check(&action, &ReportedSite { name: site, view }) {
-                    Ok(()) => orders.push((site.clone(), action)),
+                    Ok(()) => given.push((site.clone(), action)),
                     Err(refusal) => refused.push(refusal.to_string()),
                 }
             }
         }
-        match orders.is_empty() {
-            true => Err(Fault::refused(no_site(&handle, refused))),
-            false => Ok((handle, orders)),
+        let lacks = |it: &&SiteName| !fleet.sites_of(&handle).any(|at| at.0 == *it);
+        let lacking = named.iter().filter(lacks);
+        refused.extend(lacking.map(|it| format!("{it} has not reported deployment {handle}")));
+        if given.is_empty() {
+            return Err(Fault::refused(no_site(&handle, refused)));
         }
+        // Without names the order is for the sites that can execute it.
+        let left_out = if named.is_empty() { Vec::new() } else { refused };
+        Ok((handle, Orders { given, left_out }))
     }
 }
 
@@ -74,13 +91,13 @@ pub(super) async fn give(
     orders: Orders,
     sentence: String,
 ) -> Result<OrderAnswer, Fault> {
-    let given = command::give(app, operator, &orders, handle).await?;
+    let given = command::give(app, operator, &orders.given, handle).await?;
     let now = clock::wall();
     let fleet = app.brain.read().await?;
     let is_away = |site: &SiteName| {
         fleet.site(site).is_none_or(|it| it.presence(now) != SitePresence::Online)
     };
-    let away: Vec<SiteName> = orders.iter().map(|it| it.0.clone()).filter(is_away).collect();
+    let away: Vec<SiteName> = orders.given.iter().map(|it| it.0.clone()).filter(is_away).collect();
     let open = given.unconfirmed(app, &away).await;
     let mut sentence = match open.is_empty() && away.is_empty() {
         true => sentence,
@@ -93,6 +110,9 @@ pub(super) async fn give(
     }
     if !open.is_empty() {
         sentence += &format!("; site {} has not confirmed it yet", joined(&open));
+    }
+    for reason in orders.left_out {
+        sentence += &format!("; {reason}");
     }
     Ok((StatusCode::ACCEPTED, Json(Accepted { sentence, event: Some(given.event) })))
 }

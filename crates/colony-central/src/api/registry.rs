@@ -17,7 +17,7 @@ use crate::auth::{Operator, Role};
 use crate::brain::own_event;
 use crate::catalog::{self, BUILTIN, Fresh};
 use crate::clock;
-use crate::extract::Sent;
+use crate::extract::JsonBody;
 use crate::fault::Fault;
 
 /// List registries
@@ -53,7 +53,7 @@ pub(crate) async fn show(
 pub(crate) async fn add(
     State(app): State<App>,
     operator: Operator,
-    Sent(request): Sent<RegistryAdd>,
+    JsonBody(request): JsonBody<RegistryAdd>,
 ) -> Result<(StatusCode, Json<RegistryView>), Fault> {
     operator.must_be_everywhere(Role::Operator)?;
     let (name, branch) = (named(&request)?, request.branch.as_deref());

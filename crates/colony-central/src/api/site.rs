@@ -19,7 +19,7 @@ use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::brain::own_event;
 use crate::clock;
-use crate::extract::{Sent, name};
+use crate::extract::{JsonBody, name};
 use crate::fault::Fault;
 
 /// Add a site and invite its orchestrator
@@ -28,7 +28,7 @@ use crate::fault::Fault;
 pub(crate) async fn add(
     State(app): State<App>,
     operator: Operator,
-    Sent(request): Sent<SiteAdd>,
+    JsonBody(request): JsonBody<SiteAdd>,
 ) -> Result<(StatusCode, Json<InviteView>), Fault> {
     let site: SiteName = name("name", &request.name)?;
     operator.must_be_at(Role::Admin, &site)?;

@@ -9,10 +9,10 @@ use colony_core::id::SiteName;
 use colony_core::orders;
 use colony_core::site::Action;
 
-use super::order_targets::{OrderAnswer, give};
+use super::order_targets::{OrderAnswer, Orders, give};
 use crate::app::App;
 use crate::auth::{Operator, Role};
-use crate::extract::{Sent, name};
+use crate::extract::{JsonBody, name};
 use crate::fault::Fault;
 use crate::view;
 
@@ -24,12 +24,12 @@ pub(crate) async fn hold(
     State(app): State<App>,
     operator: Operator,
     Path(site): Path<String>,
-    Sent(request): Sent<Hold>,
+    JsonBody(request): JsonBody<Hold>,
 ) -> Result<OrderAnswer, Fault> {
     let site = known(&app, &operator, &site).await?;
     let action = Action::Hold { scope: HoldScope::Site, note: request.note };
-    give(&app, &operator, None, vec![(site.clone(), action)], format!("site {site} is on hold"))
-        .await
+    check(&app, &site, &action).await?;
+    give(&app, &operator, None, Orders::one(&site, action), format!("site {site} is on hold")).await
 }
 
 /// Let a site go on
@@ -40,19 +40,26 @@ pub(crate) async fn release(
     State(app): State<App>,
     operator: Operator,
     Path(site): Path<String>,
-    Sent(request): Sent<Release>,
+    JsonBody(request): JsonBody<Release>,
 ) -> Result<OrderAnswer, Fault> {
     let site = known(&app, &operator, &site).await?;
     let action = {
         let fleet = app.brain.read().await?;
-        let view =
-            fleet.site(&site).ok_or_else(|| Fault::not_found(format!("no site `{site}`")))?;
-        let action = release_of(request.what, view, &site)?;
-        let checked = orders::check(&action, &ReportedSite { name: &site, view });
-        checked.map_err(|it| Fault::refused(it.to_string()))?;
-        action
+        release_of(request.what, fleet.site(&site).ok_or_else(|| unknown(&site))?, &site)?
     };
-    give(&app, &operator, None, vec![(site.clone(), action)], format!("site {site} goes on")).await
+    check(&app, &site, &action).await?;
+    give(&app, &operator, None, Orders::one(&site, action), format!("site {site} goes on")).await
+}
+
+async fn check(app: &App, site: &SiteName, action: &Action) -> Result<(), Fault> {
+    let fleet = app.brain.read().await?;
+    let view = fleet.site(site).ok_or_else(|| unknown(site))?;
+    let checked = orders::check(action, &ReportedSite { name: site, view });
+    checked.map_err(|it| Fault::refused(it.to_string()))
+}
+
+fn unknown(site: &SiteName) -> Fault {
+    Fault::not_found(format!("no site `{site}`"))
 }
 
 fn release_of(what: ReleaseWhat, view: &SiteView, site: &SiteName) -> Result<Action, Fault> {

@@ -9,7 +9,7 @@ use colony_core::site::Action;
 use super::order_targets::{OrderAnswer, OrderTargets, give};
 use crate::app::App;
 use crate::auth::Operator;
-use crate::extract::Sent;
+use crate::extract::JsonBody;
 use crate::fault::Fault;
 
 /// Open the next step of a rollout
@@ -20,7 +20,7 @@ pub(crate) async fn promote(
     State(app): State<App>,
     operator: Operator,
     Path(handle): Path<String>,
-    Sent(request): Sent<Steer>,
+    JsonBody(request): JsonBody<Steer>,
 ) -> Result<OrderAnswer, Fault> {
     steer(&app, &operator, &handle, Steering::Promote, request).await
 }
@@ -33,7 +33,7 @@ pub(crate) async fn pause(
     State(app): State<App>,
     operator: Operator,
     Path(handle): Path<String>,
-    Sent(request): Sent<Steer>,
+    JsonBody(request): JsonBody<Steer>,
 ) -> Result<OrderAnswer, Fault> {
     steer(&app, &operator, &handle, Steering::Pause, request).await
 }
@@ -46,7 +46,7 @@ pub(crate) async fn resume(
     State(app): State<App>,
     operator: Operator,
     Path(handle): Path<String>,
-    Sent(request): Sent<Steer>,
+    JsonBody(request): JsonBody<Steer>,
 ) -> Result<OrderAnswer, Fault> {
     steer(&app, &operator, &handle, Steering::Resume, request).await
 }
@@ -59,7 +59,7 @@ pub(crate) async fn abort(
     State(app): State<App>,
     operator: Operator,
     Path(handle): Path<String>,
-    Sent(request): Sent<Steer>,
+    JsonBody(request): JsonBody<Steer>,
 ) -> Result<OrderAnswer, Fault> {
     steer(&app, &operator, &handle, Steering::Abort, request).await
 }

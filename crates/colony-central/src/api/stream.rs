@@ -15,6 +15,7 @@ use tokio::sync::watch;
 
 use super::event::Wanted;
 use crate::app::App;
+use crate::auth::Operator;
 use crate::fault::Fault;
 use crate::view;
 
@@ -84,7 +85,7 @@ impl Reader {
             for stored in self.ready.by_ref() {
                 self.position = stored.position;
                 if self.wanted.takes(&stored) {
-                    return message(&self.app, stored).await;
+                    return message(&self.app, &self.wanted.operator, stored).await;
                 }
             }
             self.fill().await?;
@@ -117,8 +118,8 @@ impl Reader {
     }
 }
 
-async fn message(app: &App, stored: StoredEvent) -> Option<Event> {
-    let event = view::events(app, vec![stored]).await.pop()?;
+async fn message(app: &App, operator: &Operator, stored: StoredEvent) -> Option<Event> {
+    let event = view::events(app, operator, vec![stored]).await.pop()?;
     let data = serde_json::to_string(&event).unwrap_or_default();
     Some(Event::default().event(EVENT_NAME).id(event.id).data(data))
 }

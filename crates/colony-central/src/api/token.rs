@@ -9,15 +9,15 @@ use colony_api::render::listed;
 use colony_api::request::TokenAdd;
 use colony_api::view::TokenView;
 use colony_core::event::CentralEvent;
-use colony_core::id::SiteName;
 use colony_store::{NewEvent, OperatorToken, Write};
 
 use crate::app::App;
 use crate::auth::{self, Operator, Role};
 use crate::brain::own_event;
 use crate::clock;
-use crate::extract::{Sent, name};
+use crate::extract::JsonBody;
 use crate::fault::Fault;
+use crate::plan;
 
 const NAME_LIMIT: usize = 64;
 
@@ -39,14 +39,12 @@ pub(crate) async fn list(
 pub(crate) async fn make(
     State(app): State<App>,
     operator: Operator,
-    Sent(request): Sent<TokenAdd>,
+    JsonBody(request): JsonBody<TokenAdd>,
 ) -> Result<(StatusCode, Json<TokenView>), Fault> {
     operator.must_be_everywhere(Role::Admin)?;
     let role: Role = request.role.parse().map_err(|it: String| Fault::field("role", it))?;
     check_name(&request.name)?;
-    for site in &request.sites {
-        name::<SiteName>("sites", site)?;
-    }
+    plan::sites_of(&app, &operator, &request.sites).await?;
     let (token, hash) = auth::make()?;
     let created = clock::wall();
     let made = OperatorToken {

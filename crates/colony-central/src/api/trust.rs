@@ -10,7 +10,7 @@ use colony_margo::Digest;
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::clock;
-use crate::extract::{Sent, name};
+use crate::extract::{JsonBody, name};
 use crate::fault::Fault;
 use crate::link::authority;
 
@@ -22,7 +22,7 @@ pub(crate) async fn trust(
     State(app): State<App>,
     operator: Operator,
     Path(site): Path<String>,
-    Sent(request): Sent<SiteTrust>,
+    JsonBody(request): JsonBody<SiteTrust>,
 ) -> Result<Json<Accepted>, Fault> {
     let site: SiteName = name("site", &site)?;
     operator.must_be_at(Role::Admin, &site)?;

@@ -6,6 +6,7 @@
 
 mod key;
 mod local;
+mod redaction;
 #[cfg(test)]
 mod request_tests;
 mod token;
@@ -20,6 +21,7 @@ use colony_core::time::Wall;
 
 pub(crate) use key::Keys;
 pub(crate) use local::Local;
+pub(crate) use redaction::Redaction;
 pub(crate) use token::{ADMIN, make, presented};
 
 use crate::app::App;
@@ -130,6 +132,14 @@ impl Operator {
     /// Whether the token is for every site, also for those to come.
     pub(crate) fn sees_all(&self) -> bool {
         self.sites.is_empty()
+    }
+
+    /// The site of a token that is for one site.
+    pub(crate) fn only_site(&self) -> Option<&str> {
+        match self.sites.as_slice() {
+            [only] => Some(only),
+            _ => None,
+        }
     }
 
     /// Whether the site is among those the token is for.

@@ -17,7 +17,7 @@ use crate::auth::Local;
 use crate::brain::{BatchNames, batch_events, own_event, rows_of};
 use crate::clock;
 use crate::command::Order;
-use crate::extract::Sent;
+use crate::extract::JsonBody;
 use crate::fault::Fault;
 use crate::force;
 
@@ -28,7 +28,7 @@ use crate::force;
 pub(crate) async fn take(
     State(app): State<App>,
     local: Local,
-    Sent(batch): Sent<EventBatch>,
+    JsonBody(batch): JsonBody<EventBatch>,
 ) -> Result<Json<BatchAnswer>, Fault> {
     let due = app.forces.due(&batch.events);
     let now = clock::wall();

@@ -20,7 +20,7 @@ use crate::app::App;
 use crate::auth::{Local, Operator, Role};
 use crate::brain::own_event;
 use crate::clock;
-use crate::extract::Whole;
+use crate::extract::WholeBody;
 use crate::fault::Fault;
 use colony_store::Write;
 
@@ -83,7 +83,7 @@ async fn fetch(
     State(app): State<App>,
     _reader: Reader,
     headers: HeaderMap,
-    Whole(body): Whole,
+    WholeBody(body): WholeBody,
 ) -> Result<Response, Fault> {
     let service = Service::UploadPack;
     let body = unpacked(&headers, body)?;
@@ -95,7 +95,7 @@ async fn push(
     State(app): State<App>,
     reader: Reader,
     headers: HeaderMap,
-    Whole(body): Whole,
+    WholeBody(body): WholeBody,
 ) -> Result<Response, Fault> {
     let operator = reader.writer()?;
     let service = Service::ReceivePack;

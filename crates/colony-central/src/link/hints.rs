@@ -11,11 +11,14 @@ use colony_api::site::{Hints, HintsQuery};
 
 use crate::app::App;
 use crate::auth::Local;
-use crate::extract::Asked;
+use crate::extract::QueryParameters;
 use crate::fault::Fault;
 
 /// The longest a request is held.
 const LONGEST: Duration = Duration::from_secs(60);
+
+/// The most orders of one answer.
+const COMMANDS: usize = 100;
 
 /// Wait for something a site should know
 #[utoipa::path(get, path = "/api/v1/sites/{site}/hints", tag = "site link",
@@ -26,7 +29,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 pub(crate) async fn hints(
     State(app): State<App>,
     local: Local,
-    Asked(have): Asked<HintsQuery>,
+    QueryParameters(have): QueryParameters<HintsQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
     let end = tokio::time::sleep(wait(&headers));
@@ -67,8 +70,9 @@ async fn look(app: &App, local: &Local, have: &HintsQuery) -> Result<Option<Hint
         return Err(Fault::fenced(current));
     }
     let open = fleet.commands_open(&local.site).into_iter();
-    let commands: Vec<_> =
-        open.filter(|it| it.number.is_none_or(|it| it > have.command)).cloned().collect();
+    let open = open.filter(|it| it.number.is_none_or(|it| it > have.command));
+    // The rest follows when these are done: an answer has a limit.
+    let commands: Vec<_> = open.take(COMMANDS).cloned().collect();
     let logs = app.relay.open(&local.site, have.logs.as_deref());
     let head = app.repo.news(&local.site, have.head.as_deref()).await;
     if head.is_none() && commands.is_empty() && logs.is_empty() {

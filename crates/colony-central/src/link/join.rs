@@ -22,7 +22,7 @@ use crate::app::App;
 use crate::auth::Keys;
 use crate::brain::own_event;
 use crate::clock;
-use crate::extract::{Sent, name};
+use crate::extract::{JsonBody, name};
 use crate::fault::Fault;
 
 const PREFIX: &str = "joined/";
@@ -32,7 +32,7 @@ const PREFIX: &str = "joined/";
     responses((status = 200, description = "Joined", body = SiteJoined)))]
 pub(crate) async fn join(
     State(app): State<App>,
-    Sent(request): Sent<SiteJoinRequest>,
+    JsonBody(request): JsonBody<SiteJoinRequest>,
 ) -> Result<Json<SiteJoined>, Fault> {
     let now = clock::wall();
     let claims = claims(&app, &request, now)?;

@@ -6,7 +6,7 @@ use colony_api::site::LogAnswer;
 
 use crate::app::App;
 use crate::auth::Local;
-use crate::extract::Sent;
+use crate::extract::JsonBody;
 use crate::fault::Fault;
 
 /// Take the answer to a request for logs
@@ -17,7 +17,7 @@ pub(crate) async fn answer(
     State(app): State<App>,
     local: Local,
     Path(path): Path<(String, String)>,
-    Sent(answer): Sent<LogAnswer>,
+    JsonBody(answer): JsonBody<LogAnswer>,
 ) -> Result<StatusCode, Fault> {
     match app.relay.answer(&local.site, &path.1, answer) {
         true => Ok(StatusCode::NO_CONTENT),

@@ -11,7 +11,7 @@ use super::authority;
 use crate::app::{App, Reports, lasting};
 use crate::auth::Local;
 use crate::clock;
-use crate::extract::{Sent, name};
+use crate::extract::{JsonBody, name};
 use crate::fault::Fault;
 use colony_core::time::Wall;
 
@@ -31,7 +31,7 @@ struct Kept {
 pub(crate) async fn report(
     State(app): State<App>,
     local: Local,
-    Sent(report): Sent<NodesReport>,
+    JsonBody(report): JsonBody<NodesReport>,
 ) -> Result<StatusCode, Fault> {
     let at = clock::wall();
     let ca: Digest = name("ca", &report.ca)?;
@@ -49,7 +49,7 @@ pub(crate) async fn report(
 pub(crate) async fn restore(
     store: &colony_store::CentralStore,
 ) -> Result<Reports, colony_store::Error> {
-    let reports = Reports::default();
+    let reports = Reports::new();
     for (key, value) in store.notes(PREFIX).await? {
         let site = key.strip_prefix(PREFIX).and_then(|it| it.parse::<SiteName>().ok());
         if let (Some(site), Ok(kept)) = (site, serde_json::from_value::<Kept>(value)) {

@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::auth::Local;
 use crate::brain::own_event;
 use crate::clock;
-use crate::extract::Sent;
+use crate::extract::JsonBody;
 use crate::fault::Fault;
 
 /// Renew the certificate of a site's orchestrator
@@ -21,7 +21,7 @@ use crate::fault::Fault;
 pub(crate) async fn renew(
     State(app): State<App>,
     local: Local,
-    Sent(request): Sent<SiteRenewRequest>,
+    JsonBody(request): JsonBody<SiteRenewRequest>,
 ) -> Result<Json<SiteRenewed>, Fault> {
     // Another key could outlive a replacement: it would belong to no incarnation.
     let asked = requested_key(&request.csr).map_err(|it| unsigned(&it))?;

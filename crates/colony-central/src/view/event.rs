@@ -13,10 +13,22 @@ use serde::Deserialize;
 
 use super::event_id;
 use crate::app::App;
+use crate::auth::{Operator, Redaction};
 
-pub(crate) async fn events(app: &App, stored: Vec<StoredEvent>) -> Vec<EventView> {
+pub(crate) async fn events(
+    app: &App,
+    operator: &Operator,
+    stored: Vec<StoredEvent>,
+) -> Vec<EventView> {
     let versions = versions(app, &stored).await;
-    stored.into_iter().map(|it| event(app, &versions, it)).collect()
+    let redaction = Redaction::new(&app.brain.snapshot(), operator);
+    let shown = |it| {
+        let mut view = event(app, &versions, it);
+        view.sentence = redaction.text(&view.sentence);
+        redaction.json(&mut view.body);
+        view
+    };
+    stored.into_iter().map(shown).collect()
 }
 
 fn event(app: &App, versions: &Versions, stored: StoredEvent) -> EventView {

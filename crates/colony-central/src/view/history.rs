@@ -9,7 +9,7 @@ use colony_git::Commit;
 
 use super::deployment;
 use crate::app::App;
-use crate::auth::Operator;
+use crate::auth::{Operator, Redaction};
 use crate::fault::Fault;
 use crate::repo::path;
 
@@ -45,6 +45,7 @@ pub(crate) async fn history(
     let blobs = commits.iter().filter_map(|it| it.1.blob.clone()).collect();
     let texts = app.repo.texts(blobs).await?;
     let text = |it: &Commit| it.blob.as_ref().and_then(|it| texts.get(it)).map(String::as_str);
+    let redaction = Redaction::new(&app.brain.snapshot(), operator);
     let behind = commits.iter().skip(1).map(Some).chain([None]);
     let entry = |((site, it), behind): (&(SiteName, Commit), Option<&(SiteName, Commit)>)| {
         let before = behind.filter(|it| it.0 == *site).and_then(|it| text(&it.1));
@@ -53,7 +54,7 @@ pub(crate) async fn history(
             at: Wall(u64::try_from(it.at_ms).unwrap_or(0)),
             site: site.clone(),
             author: it.author.clone(),
-            subject: it.subject.clone(),
+            subject: redaction.text(&it.subject),
             version: text(it).and_then(FileFacts::read).map(|it| it.version),
             changes: difference(before, text(it)),
         }

@@ -5,6 +5,7 @@ use colony_api::request::{DeployRequest, Lint, SiteAdd};
 use http::Method;
 use serde_json::json;
 
+use crate::git_http::{clone, git};
 use crate::support::{Hub, hello};
 
 #[tokio::test]
@@ -26,6 +27,69 @@ async fn names_nobody_knows_are_answered_with_those_there_are() {
     check(&hub, odd, "a deployment name has lower-case letters").await;
     let error = hub.client.deployment_show("ghost").await.expect_err("unknown");
     assert!(error.is_not_found(), "{error}");
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_request_cannot_carry_is_refused_and_nothing_happens() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a"]).await;
+    hub.deploy("1.0").await;
+    lo.follow().await;
+    let token = r#"{"name": "t", "role": "viewer", "site": ["home"]}"#;
+    let long = json!({"note": "x".repeat(1_001)}).to_string();
+    for (method, path, body, expected) in [
+        (Method::POST, "tokens", token, "unknown field `site`"),
+        (Method::POST, "tokens", r#"{"name": "t", "role": "viewer", "sites": ["mars"]}"#, "mars"),
+        (Method::POST, "deployments/hello/hold", r#"{"site": ["home"]}"#, "unknown field `site`"),
+        (Method::POST, "deployments/hello/hold", "[]", "it is a list, expected an object"),
+        (Method::POST, "deployments/hello/hold", &long, "the note has 1001 bytes"),
+        (Method::POST, "sites/home/hold", &long, "the note has 1001 bytes"),
+        (Method::DELETE, "deployments/hello?site=home", "", "unknown field `site`"),
+        (Method::DELETE, "deployments/hello?planHash=nonsense", "", "run the command again"),
+        (Method::GET, "nodes?after=a", "", "expected `<site>/<node>`"),
+        (Method::GET, "nodes?limit=abc", "", "invalid digit"),
+        (Method::GET, "events?site=mars", "", "no site `mars`; there is home"),
+    ] {
+        let path = format!("/api/v1/{path}");
+        let answer = hub.send(method, &path, body).await;
+        let text = String::from_utf8_lossy(&answer.body).into_owned();
+        assert!(answer.status.is_client_error() && text.contains(expected), "{path}: {text}");
+        assert_eq!(answer.headers["content-type"], "application/problem+json", "{path}");
+    }
+    assert_eq!(hub.client.token_list().await.expect("a list").len(), 1);
+    assert_eq!(hub.client.site_show("home").await.expect("a site").commands_open, 0);
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn file_that_is_no_text_harms_only_itself() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a"]).await;
+    hub.deploy("1.0").await;
+    lo.follow().await;
+    let work = clone(&hub, dir.path()).await;
+    for path in ["sites/home.yaml", "sites/mars.yaml", "deployments/home/odd.yaml"] {
+        let path = work.join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, b"labels:\n  a: \xff\n").expect("it is written");
+    }
+    git(&work, &["add", "-A"]).await;
+    git(&work, &["commit", "-qm", "bytes"]).await;
+    git(&work, &["push", "-q"]).await;
+    lo.pull().await;
+    lo.push().await;
+
+    assert_eq!(hub.show().await.version.as_deref(), Some("1.0"));
+    let odd = hub.client.deployment_show("odd").await.expect("it is shown");
+    let found = odd.sites[0].findings[0].to_string();
+    assert!(found.contains("2:1: line is not UTF-8"), "{found}");
+    hub.client.status().await.expect("the fleet is shown");
+    hub.deploy("1.1").await;
+    let odd = DeployRequest { name: Some("odd".to_owned()), ..hello("1.0") };
+    assert!(hub.client.deploy(&odd).await.expect("it replaces the file").accepted);
     hub.stop().await;
 }
 

@@ -1,6 +1,6 @@
 //! Orders travel down with the hints, logs come up; both are told.
 
-use colony_api::request::{DeployRequest, Hold, LogsQuery, Release, Steer, Steering};
+use colony_api::request::{DeployRequest, Hold, LogsQuery, Release, SiteAdd, Steer, Steering};
 use colony_api::site::{LogAnswer, NodeHealth, NodesReport, PullHealth};
 use colony_api::view::{InviteKind, LogLine};
 use colony_core::state::State;
@@ -77,6 +77,24 @@ async fn an_order_that_would_be_refused_is_refused_at_once_with_the_reason() {
     let retry = hub.client.deployment_retry("hello", &Default::default()).await;
     let nothing = "nothing to retry: hello has not failed at home";
     assert!(retry.expect_err("refused").to_string().contains(nothing));
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn site_that_was_named_and_cannot_take_the_order_is_named_in_the_answer() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a"]).await;
+    let add = SiteAdd { name: "mars".to_owned(), ..SiteAdd::default() };
+    let home = DeployRequest { sites: vec!["home".to_owned()], ..hello("1.0") };
+    hub.client.deploy(&home).await.expect("a plan");
+    lo.follow().await;
+    hub.client.site_add(&add).await.expect("a site");
+
+    let sites = vec!["home".to_owned(), "mars".to_owned()];
+    let hold = Hold { sites, ..Hold::default() };
+    let answer = hub.client.deployment_hold("hello", &hold).await.expect("it is held").sentence;
+    assert!(answer.ends_with("; mars has not reported deployment hello"), "{answer}");
     hub.stop().await;
 }
 

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use colony_api::request::DeployRequest;
+use colony_api::request::{DeployRequest, SiteAdd};
 use colony_api::view::Outcome;
 use http::Method;
 
@@ -62,6 +62,8 @@ async fn a_change_that_waits_can_be_seen_and_cancelled() {
     assert_eq!(open[0].paths, ["deployments/home/one.yaml"]);
     let path = format!("/api/v1/changes/{}", open[0].id);
     let viewer = hub.made("viewer", &[]).await;
+    let add = SiteAdd { name: "plant".to_owned(), ..SiteAdd::default() };
+    hub.client.site_add(&add).await.expect("a site");
     let elsewhere = hub.made("operator", &["plant"]).await;
     for token in [&viewer, &elsewhere] {
         assert_eq!(hub.send_as(token, Method::DELETE, &path, "").await.status, 403);

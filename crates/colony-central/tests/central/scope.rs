@@ -35,6 +35,8 @@ async fn a_token_for_another_site_sees_no_deployment() {
 async fn what_is_of_the_whole_fleet_needs_a_token_for_the_whole_fleet() {
     let dir = tempfile::tempdir().expect("a folder");
     let hub = Hub::start(dir.path()).await;
+    let add = SiteAdd { name: "mars".to_owned(), ..SiteAdd::default() };
+    hub.client.site_add(&add).await.expect("a site");
     let token = hub.made("admin", &["mars"]).await;
     let refs = "/git/deployments.git/info/refs?service=git-upload-pack";
     let more = r#"{"name": "more", "role": "admin"}"#;
@@ -74,6 +76,7 @@ async fn a_token_for_one_site_hears_and_learns_nothing_of_the_others() {
     let sites: Vec<_> =
         page["events"].as_array().into_iter().flatten().map(|it| &it["site"]).collect();
     assert_eq!(sites, ["mars"], "neither of others nor of tokens");
+    assert_eq!(page["more"], false, "others are not counted");
     for path in [
         "/api/v1/nodes?site=venus",
         "/api/v1/deployments?site=venus",

@@ -15,6 +15,7 @@ use colony_core::id::{DeploymentId, NodeName};
 use colony_core::site::{Action, Command};
 use colony_margo::Problem;
 use colony_wfm::Refusal;
+use colony_wfm::server::JsonBody;
 
 use super::{Caller, Desk, event};
 use crate::problem;
@@ -25,7 +26,7 @@ pub(super) async fn site_hold(
     State(desk): State<Desk>,
     ConnectInfo(caller): ConnectInfo<Caller>,
     Path(site): Path<String>,
-    Json(hold): Json<Hold>,
+    JsonBody(hold): JsonBody<Hold>,
 ) -> Answer {
     desk.own(&site)?;
     let action = Action::Hold { scope: HoldScope::Site, note: hold.note };
@@ -36,7 +37,7 @@ pub(super) async fn site_release(
     State(desk): State<Desk>,
     ConnectInfo(caller): ConnectInfo<Caller>,
     Path(site): Path<String>,
-    Json(release): Json<Release>,
+    JsonBody(release): JsonBody<Release>,
 ) -> Answer {
     desk.own(&site)?;
     let (action, sentence) = match release.what {
@@ -59,8 +60,9 @@ pub(super) async fn deployment_hold(
     State(desk): State<Desk>,
     ConnectInfo(caller): ConnectInfo<Caller>,
     Path(name): Path<String>,
-    Json(hold): Json<Hold>,
+    JsonBody(hold): JsonBody<Hold>,
 ) -> Answer {
+    desk.own_all(&hold.sites)?;
     let scope = HoldScope::Deployment(desk.deployment_id(&name).await?);
     let action = Action::Hold { scope, note: hold.note };
     desk.order(&caller, action, format!("{name} starts nothing until it is released")).await
@@ -70,8 +72,9 @@ pub(super) async fn deployment_release(
     State(desk): State<Desk>,
     ConnectInfo(caller): ConnectInfo<Caller>,
     Path(name): Path<String>,
-    Json(_): Json<Release>,
+    JsonBody(release): JsonBody<Release>,
 ) -> Answer {
+    desk.own_all(&release.sites)?;
     let scope = HoldScope::Deployment(desk.deployment_id(&name).await?);
     desk.order(&caller, Action::ReleaseHold { scope }, format!("{name} goes on")).await
 }
@@ -80,8 +83,9 @@ pub(super) async fn deployment_retry(
     State(desk): State<Desk>,
     ConnectInfo(caller): ConnectInfo<Caller>,
     Path(name): Path<String>,
-    Json(retry): Json<Retry>,
+    JsonBody(retry): JsonBody<Retry>,
 ) -> Answer {
+    desk.own_all(&retry.sites)?;
     let deployment = desk.deployment_id(&name).await?;
     let node = retry.node.map(|it| desk.node_named(&it)).transpose()?;
     let action = Action::Retry { deployment, node };
@@ -92,8 +96,9 @@ pub(super) async fn quarantine_release(
     State(desk): State<Desk>,
     ConnectInfo(caller): ConnectInfo<Caller>,
     Path(name): Path<String>,
-    Json(_): Json<QuarantineRelease>,
+    JsonBody(release): JsonBody<QuarantineRelease>,
 ) -> Answer {
+    desk.own_all(&release.sites)?;
     let deployment = desk.deployment_id(&name).await?;
     let action = Action::ReleaseQuarantine { deployment };
     desk.order(&caller, action, format!("{name} may try again what was refused")).await
@@ -105,7 +110,8 @@ pub(super) fn deployment_steer(what: Steering) -> MethodRouter<Desk> {
         async move |State(desk): State<Desk>,
                     ConnectInfo(caller): ConnectInfo<Caller>,
                     Path(name): Path<String>,
-                    Json(steer): Json<Steer>| {
+                    JsonBody(steer): JsonBody<Steer>| {
+            desk.own_all(&steer.sites)?;
             desk.steer(&caller, &name, what, steer.note).await
         },
     )
@@ -154,6 +160,11 @@ impl Desk {
             return Ok(());
         }
         Err(Kind::NotFound.problem(format!("this is site `{own}`, not `{site}`")))
+    }
+
+    /// An order for another site is none for this one.
+    fn own_all(&self, sites: &[String]) -> Result<(), Problem> {
+        sites.iter().try_for_each(|it| self.own(it))
     }
 
     pub(super) async fn deployment_id(&self, name: &str) -> Result<DeploymentId, Problem> {

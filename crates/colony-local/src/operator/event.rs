@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 
 use axum::Json;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::sse::{Event as Message, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -18,8 +18,9 @@ use colony_api::request::EventQuery;
 use colony_api::view::{EventPage, EventView};
 use colony_core::event::{Event, Incarnation, Names, Seq};
 use colony_core::site::Site;
-use colony_margo::Problem;
+use colony_margo::{Problem, ProblemType};
 use colony_wfm::Refusal;
+use colony_wfm::server::QueryParameters;
 
 use super::Desk;
 use super::names::SiteNames;
@@ -39,13 +40,14 @@ fn epoch(incarnation: Incarnation) -> String {
 
 pub(super) async fn event_list(
     State(desk): State<Desk>,
-    Query(query): Query<EventQuery>,
+    QueryParameters(query): QueryParameters<EventQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
+    query.site.as_deref().map_or(Ok(()), |it| desk.own(it))?;
     let accept = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok()).unwrap_or_default();
     if accept.contains(EVENT_STREAM) {
         let last = headers.get(LAST_EVENT_ID).and_then(|it| it.to_str().ok());
-        let follow = Follow::new(desk, query, last);
+        let follow = Follow::new(desk, query, last)?;
         return Ok(Sse::new(follow.stream()).keep_alive(KeepAlive::default()).into_response());
     }
     Ok(Json(page(&desk, &query).await?).into_response())
@@ -59,6 +61,7 @@ async fn page(desk: &Desk, query: &EventQuery) -> Result<EventPage, Problem> {
         }
         None => {
             let after = u64::try_from(query.after.unwrap_or(0)).unwrap_or(0);
+            let after = after.min(head);
             let limit = query.limit.unwrap_or(PAGE).clamp(1, LARGEST);
             let read = desk.read(after + 1, limit).await?;
             let next = read.last().map_or(after, |it| it.seq);
@@ -146,22 +149,15 @@ struct Follow {
 }
 
 impl Follow {
-    fn new(desk: Desk, query: EventQuery, last: Option<&str>) -> Follow {
+    /// `Last-Event-ID` beats `after`; without both the stream begins at the head.
+    fn new(desk: Desk, query: EventQuery, last: Option<&str>) -> Result<Follow, Problem> {
         let head = *desk.brain.wakes().head().borrow();
-        let own = epoch(desk.member.incarnation);
-        let position = last.and_then(|it| it.rsplit_once('-'));
-        let (next, reset) = match position {
-            Some((epoch, seq)) if epoch == own => {
-                (seq.parse::<Seq>().map_or(head, |it| it + 1), false)
-            }
-            Some(_) => (head, true),
-            None if last.is_some() => (head, true),
-            None => {
-                let after = query.after.and_then(|it| Seq::try_from(it).ok());
-                (after.map_or(head, |it| it + 1), false)
-            }
+        let after = query.after.and_then(|it| Seq::try_from(it).ok());
+        let (next, reset) = match last {
+            Some(last) => resume(last, &epoch(desk.member.incarnation), head)?,
+            None => (after.map_or(head, |it| it.saturating_add(1)), false),
         };
-        Follow { desk, query, next, ready: VecDeque::new(), reset }
+        Ok(Follow { desk, query, next, ready: VecDeque::new(), reset })
     }
 
     fn stream(self) -> impl Stream<Item = Result<Message, Infallible>> {
@@ -193,5 +189,44 @@ impl Follow {
             () = self.desk.stop.cancelled() => None,
             moved = head.wait_for(|it| *it > self.next) => moved.ok().map(|_| ()),
         }
+    }
+}
+
+/// Where a reader that saw `last` goes on; whether its position means nothing in
+/// this log, so that it has to read all again.
+fn resume(last: &str, epoch: &str, head: Seq) -> Result<(Seq, bool), Problem> {
+    let parts = last.rsplit_once('-').and_then(|(at, seq)| Some((at, seq.parse::<Seq>().ok()?)));
+    let Some((at, seq)) = parts else {
+        let said = format!("`{last}` is not the id of an event");
+        return Err(Problem::new(ProblemType::InvalidRequest).detail(said));
+    };
+    let known = at == epoch && seq < head;
+    Ok(if known { (seq + 1, false) } else { (head, true) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reader_goes_on_where_it_was_unless_the_log_is_another() {
+        check("lo2-6", "from 7");
+        check("lo2-8", "from 9");
+        check("lo2-9", "reset");
+        check("lo2-18446744073709551615", "reset");
+        check("lo1-6", "reset");
+        check("lo2-x", "`lo2-x` is not the id of an event");
+        check("7", "`7` is not the id of an event");
+    }
+
+    /// The event that comes next is 9.
+    #[track_caller]
+    fn check(last: &str, expected: &str) {
+        let found = match resume(last, "lo2", 9) {
+            Ok((_, true)) => "reset".to_owned(),
+            Ok((next, false)) => format!("from {next}"),
+            Err(problem) => problem.detail.unwrap_or_default(),
+        };
+        assert_eq!(found, expected, "{last}");
     }
 }

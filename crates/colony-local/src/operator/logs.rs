@@ -1,7 +1,7 @@
 //! The end of a workload's log, from its node.
 
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 
 use colony_api::problem::Kind;
 use colony_api::request::LogsQuery;
@@ -10,6 +10,7 @@ use colony_core::id::NodeName;
 use colony_core::site::Site;
 use colony_core::time::Wall;
 use colony_margo::{DeploymentId, Problem};
+use colony_wfm::server::QueryParameters;
 use colony_wfm::{LogRequest, Refusal};
 
 use super::Desk;
@@ -20,7 +21,7 @@ const LINES: u32 = 200;
 pub(super) async fn deployment_logs(
     State(desk): State<Desk>,
     Path(name): Path<String>,
-    Query(query): Query<LogsQuery>,
+    QueryParameters(query): QueryParameters<LogsQuery>,
 ) -> Result<Json<LogsView>, Refusal> {
     query.site.as_deref().map_or(Ok(()), |it| desk.own(it))?;
     let deployment = desk.deployment_id(&name).await?;

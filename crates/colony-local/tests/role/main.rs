@@ -260,6 +260,12 @@ async fn order_that_only_central_takes_is_refused_with_where_it_works() {
                     of site plant: leave out `--socket`";
     assert!(refused.to_string().contains(expected), "{refused}");
 
+    let hold = Hold { sites: vec!["attic".to_owned()], ..Hold::default() };
+    plant.deploy(&App::new("hello", "1.0.0"));
+    plant.central.event(|it| matches!(it.body, Body::DeploymentAccepted { .. })).await;
+    let refused = operator.deployment_hold("hello", &hold).await.expect_err("another site");
+    assert!(refused.to_string().contains("this is site `plant`, not `attic`"), "{refused}");
+
     plant.node("a").await;
     let answer = operator.node_retire("plant", "a").await.expect("it is retired").sentence;
     let expected = "node plant/a is given up for good; its containers keep running";

@@ -9,6 +9,7 @@
 mod body;
 mod caller;
 mod content;
+mod extract;
 mod finish;
 pub(crate) mod poll;
 mod refusal;
@@ -28,6 +29,7 @@ use crate::identity::SpiffeId;
 use crate::join::Joined;
 pub use body::{json, read as read_body};
 pub use caller::cap_age;
+pub use extract::{JsonBody, QueryParameters, WholeBody, read_object};
 pub use finish::finish;
 pub use refusal::Refusal;
 pub use serve::serve;

@@ -36,7 +36,8 @@ pub(super) async fn delete(client: &Client, args: Delete, out: &mut Out) -> anyh
     let watched = args.watch.then_some(args.patience);
     let how = How { dry_run: args.dry_run, yes: args.yes, watched, goal: Goal::Absent };
     let sites = (!args.site.is_empty()).then(|| args.site.join(","));
-    let change = Change::Delete(DeleteQuery { sites, force: args.force, dry_run: args.dry_run });
+    let (force, dry_run) = (args.force, args.dry_run);
+    let change = Change::Delete(DeleteQuery { sites, force, dry_run, plan_hash: None });
     make(client, &args.name, change, how, out).await
 }
 
@@ -78,7 +79,7 @@ impl Change {
         match self {
             Change::Deploy(request) => request.plan_hash = Some(hash),
             Change::Rollback(request) => request.plan_hash = Some(hash),
-            Change::Delete(_) => {}
+            Change::Delete(query) => query.plan_hash = Some(hash),
         }
     }
 }

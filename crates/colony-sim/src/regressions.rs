@@ -28,5 +28,6 @@ pub const REGRESSIONS: &[Regression] = &[
     Regression { seed: 381, bug: "what a backup said of a device was believed for ever" },
     Regression { seed: 1604, bug: "a node that refuses held up the queue for a slot" },
     Regression { seed: 1618, bug: "two pasts of one length counted as one" },
+    Regression { seed: 951, bug: "a new attempt stopped what an old look had shown unhealthy" },
     Regression { seed: 973, bug: "a late report of a former life silenced a device" },
 ];

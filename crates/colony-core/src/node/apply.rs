@@ -24,7 +24,8 @@ enum Look {
     Ready,
     Act(Action),
     Fail(Failure),
-    /// It may become ready by itself, latest then.
+    /// It may become ready by itself, latest then. A time that has come asks
+    /// for another look at the engine.
     Wait(Mono),
 }
 
@@ -88,7 +89,12 @@ fn look(held: &mut Held, side: Side, part: &Part, scene: &Scene<'_>) -> Look {
         return Look::Fail(failure);
     }
     // A new attempt that finds an unhealthy container starts with a fresh one.
+    // A look from before the attempt does not count: the container may have
+    // recovered since, and what is well is not stopped.
     if sight.unhealthy().is_some() {
+        if scene.seen < held.memory.accepted_at {
+            return Look::Wait(scene.now.mono);
+        }
         return Look::Act(held.clear(side, &part.component, None));
     }
     if sight.has_strangers() {

@@ -29,6 +29,9 @@ pub(super) struct Held {
 /// What need not survive.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Memory {
+    /// When the document replaced another one; 0 if that was in an earlier
+    /// process, whose looks are forgotten.
+    pub(super) accepted_at: Mono,
     /// When an action ended last.
     pub(super) acted: Mono,
     /// What was seen was seen before that.
@@ -95,7 +98,7 @@ impl Held {
     }
 
     /// Takes over another document, whatever is under way.
-    pub(super) fn supersede(&mut self, wire: Digest, bytes: &[u8], node: &DeviceId) {
+    pub(super) fn supersede(&mut self, wire: Digest, bytes: &[u8], node: &DeviceId, now: Mono) {
         let plan = Plan::read(&self.record.id, node, bytes).map(Arc::new);
         let keeps = match plan.as_ref().is_ok_and(|it| it.is_staged()) {
             true => self.is_what_runs(),
@@ -112,6 +115,7 @@ impl Held {
         self.record.wire = wire;
         self.record.text = text(bytes);
         self.plan = plan;
+        self.memory.accepted_at = now;
         self.begin();
     }
 

@@ -15,6 +15,7 @@ use super::Node;
 use super::held::Held;
 use super::policy::DEPLOYMENT_LIMIT;
 use super::row::{Accepted, Phase, Retry};
+use crate::time::Mono;
 
 /// What has to be fetched before a manifest can be accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,12 +96,13 @@ impl Node {
         bytes: &[u8],
         etag: Option<String>,
         documents: &BTreeMap<Digest, Vec<u8>>,
+        now: Mono,
     ) -> Result<(), Rejection> {
         let Some(manifest) = self.read(bytes, etag.as_deref())? else { return Ok(()) };
         let changes = self.gather(&manifest, documents)?;
         let version = manifest.manifest_version;
         for (id, (wire, text)) in changes {
-            self.want(id, wire, &text);
+            self.want(id, wire, &text, now);
         }
         let listed: BTreeSet<&DeploymentId> =
             manifest.deployments.iter().map(|it| &it.deployment_id).collect();
@@ -155,9 +157,9 @@ impl Node {
         record.is_some_and(|it| it.wire == digest && it.phase.is_wanted())
     }
 
-    fn want(&mut self, id: DeploymentId, wire: Digest, text: &[u8]) {
+    fn want(&mut self, id: DeploymentId, wire: Digest, text: &[u8], now: Mono) {
         match self.deployments.get_mut(&id) {
-            Some(held) => held.supersede(wire, text, &self.id),
+            Some(held) => held.supersede(wire, text, &self.id, now),
             None => {
                 let held = Held::new(id.clone(), wire, text, &self.id);
                 self.deployments.insert(id, held);

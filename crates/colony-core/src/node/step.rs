@@ -55,7 +55,7 @@ impl Node {
         let mut step = Step::default();
         match input {
             Input::Manifest { bytes, etag, documents } => {
-                step.rejection = self.accept(&bytes, etag, &documents).err();
+                step.rejection = self.accept(&bytes, etag, &documents, now.mono).err();
             }
             Input::Observed { taken, containers } => self.observe(taken, containers),
             Input::Done { action, result } => self.done(&action, result, now),

@@ -193,6 +193,19 @@ fn new_attempt_replaces_an_unhealthy_component() {
 }
 
 #[test]
+fn new_attempt_leaves_a_component_that_recovered_since_the_last_look() {
+    let unhealthy = "web@1 is checked; deploy a web@1; run 9; web@1 becomes unhealthy; run 3";
+    let attempt = "deploy a web@1 attempt=2; run 3";
+    let recovered = format!("{unhealthy}; engine off; run 600; web@1 becomes healthy; {attempt}");
+    check(&recovered, "a: installing");
+    check(&format!("{recovered}; engine on; run 9"), "a: installed");
+    check(
+        &format!("{unhealthy}; engine off; run 600; {attempt}; engine on; run 9"),
+        "clear web, find web@1, start web@1, a: installed",
+    );
+}
+
+#[test]
 fn removal_ends_when_nothing_is_left() {
     check("deploy a web@1; run 9; undeploy a; run 2", "a: removing, remove a, a: removed");
     check("deploy a web@1; run 9; undeploy a; run 2; run 99", "");

@@ -4,7 +4,7 @@ use colony_margo::Digest;
 
 use super::world::World;
 use super::{check, script};
-use crate::node::{Input, Phase, Step};
+use crate::node::{Action, Input, Phase, Step};
 use crate::time::Mono;
 
 const GONE: &str = "deploy a web@1; run 9; web@1 becomes gone; actions off; run 3";
@@ -131,6 +131,23 @@ fn engine_is_looked_at_when_something_is_due_and_not_before() {
 }
 
 #[test]
+fn engine_is_looked_at_before_a_new_attempt_clears_an_unhealthy_component() {
+    let unhealthy = "web@1 is checked; deploy a web@1; run 9; web@1 becomes unhealthy; run 3";
+    let mut world = after(&format!("{unhealthy}; deploy a web@1 attempt=2"));
+    let before = world.now.mono;
+    tick(&mut world, 60);
+    world.poll();
+    assert!(world.queue.is_empty(), "{:?}", world.queue);
+
+    // The look that was under way when the manifest came proves nothing.
+    let step = observe(&mut world, before);
+    assert!(step.actions.is_empty() && step.observe, "{step:?}");
+    let now = world.now.mono;
+    let step = observe(&mut world, now);
+    assert!(matches!(step.actions.as_slice(), [Action::Clear { keep: None, .. }]), "{step:?}");
+}
+
+#[test]
 fn engine_is_looked_at_after_a_stray_was_removed() {
     let mut world = after("deploy a web@1; run 9; actions off; stranger x; run 1");
     let (_, (action, _)) = world.queue.pop_first().expect("a removal");
@@ -158,6 +175,12 @@ fn what_was_accepted_last_is_asked_about() {
 fn tick(world: &mut World, seconds: u64) -> Step {
     world.now.mono = Mono(world.now.mono.0 + seconds * 1_000);
     world.node.step(Input::Tick, world.now)
+}
+
+/// A look at the engine that began at `taken` ends.
+fn observe(world: &mut World, taken: Mono) -> Step {
+    let containers = world.containers();
+    world.node.step(Input::Observed { taken, containers }, world.now)
 }
 
 /// The world after a script.

@@ -219,7 +219,11 @@ pub fn plan(request: &Request, snapshot: &Snapshot) -> Plan {
 
 /// Why nothing runs anywhere.
 fn refusal(name: &DeploymentName, plan: &Plan) -> String {
-    let refused = || plan.targets.iter().filter(|it| it.action == PlanAction::Refused);
+    let is_refused = |it: &PlanTarget| it.action == PlanAction::Refused;
+    // Where nothing is refused, what runs is removed: for these reasons.
+    let some = plan.targets.iter().any(is_refused);
+    let refused =
+        || plan.targets.iter().filter(|it| if some { is_refused(it) } else { it.reason.is_some() });
     let line = |it: &PlanTarget| {
         let place = it.node.as_ref().map_or(String::new(), |node| format!("/{node}"));
         format!("{}{place}: {}", it.site, it.reason.as_deref().unwrap_or("refused"))

@@ -174,7 +174,11 @@ impl<'a> SitePlan<'a> {
         let runs = nodes::target(placement).filter(|_| !nodes::is_leaving(placement));
         let target = match (wanted, runs) {
             (None, Some(_)) if placement.state == State::Pending => self.refused(node),
-            (None, Some(_)) => self.planner.target(Some(node), PlanAction::Remove, None),
+            (None, Some(_)) => {
+                let target = self.planner.target(Some(node), PlanAction::Remove, None);
+                let reason = self.withheld(node).or_else(|| target.reason.clone());
+                PlanTarget { reason, ..target }
+            }
             (wanted, None) => self.created(node, wanted),
             (Some(wanted), Some(runs)) if wanted == runs => self.unchanged(node, wanted),
             (Some(wanted), Some(_)) => self.changed(node, wanted, placement),

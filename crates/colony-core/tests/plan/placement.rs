@@ -152,6 +152,28 @@ fn quarantined_version_is_refused() {
 }
 
 #[test]
+fn removal_for_a_quarantined_version_says_so() {
+    let mut world = World::new("a");
+    world.deploy(&app("1.0.0", ""));
+    for _ in 0..3 {
+        world.plant.report("a", "hello", "failed:exited");
+        world.plant.pass(60);
+    }
+    world.converge();
+    world.deploy(&app("2.0.0", ""));
+    world.plant.report("a", "hello", "failed:registry-unavailable");
+    world.sync();
+    let plan = world.plan(&app("1.0.0", ""));
+    assert!(
+        texts(&plan.targets).starts_with("a remove 2>- (1.0.0 is quarantined at home"),
+        "{}",
+        texts(&plan.targets)
+    );
+    let refusal = plan.refusal.expect("it can run nowhere");
+    assert!(refusal.contains("nothing was changed: home/a: 1.0.0 is quarantined"), "{refusal}");
+}
+
+#[test]
 fn policy_of_a_quarantined_version_may_change() {
     let mut world = World::installed("a b", "");
     world.deploy(&app("2.0.0", ""));

@@ -97,7 +97,11 @@ fn differences(
     };
     let removed = nodes(&is_removal);
     let stays = nodes(&|it| !is_removal(it));
-    if let Some(node) = chosen.iter().find(|it| !stays.contains(it)) {
+    // A chosen node keeps nothing if the only revision there is was given up.
+    let after = placements(core, &expected.deployment);
+    let leaves = |it: &NodeName| after.get(it).is_none_or(|it| it.0.is_leaving());
+    let is_kept = |it: &NodeName| !(removed.contains(it) && leaves(it));
+    if let Some(node) = chosen.iter().find(|it| is_kept(it) && !stays.contains(it)) {
         return Some(format!("{node} was chosen"));
     }
     let described = |it: &&&NodeName| core.member(it).is_some_and(|it| it.capabilities().is_some());
@@ -106,7 +110,6 @@ fn differences(
         return Some(format!("{node} was not chosen"));
     }
     let refused = nodes(&|it| it.action == PlanAction::Refused);
-    let after = placements(core, &expected.deployment);
     let left = |(node, (state, attempt)): (&NodeName, &(State, u32))| {
         let now = after.get(node);
         let leaves = now.is_none_or(|it| it.0 == State::Deleting) && *state != State::Deleting;

@@ -226,9 +226,19 @@ impl Parts {
         tasks.spawn("certificate", own.renew(listener.reloader(), stop.clone()));
         let app = App { brain: brain.clone(), health: health.clone(), door, gate };
         tasks.spawn("the port for nodes", serve(listener, app, stop.clone()));
-        let stop = stop.clone();
-        let desk =
-            operator::Desk { brain, store, health, logs, vitals, orders, member, about, stop };
+        let (stop, names) = (stop.clone(), Arc::default());
+        let desk = operator::Desk {
+            brain,
+            store,
+            health,
+            logs,
+            vitals,
+            orders,
+            member,
+            about,
+            stop,
+            names,
+        };
         tasks.spawn("the operators' socket", operator::serve(operators, desk));
         tasks
     }

@@ -43,7 +43,12 @@ impl File {
             read_deployment(site, path, blob, text)
         };
         let named = |it: Vec<Finding>| it.into_iter().map(|it| it.in_file(path)).collect();
-        let content = content.unwrap_or_else(|it| Content::Refused(named(it)));
+        let content = content.unwrap_or_else(|it| {
+            let mut findings: Vec<Finding> = named(it);
+            // The first one is told first, and a warning refuses nothing.
+            findings.sort_by_key(|it| it.severity);
+            Content::Refused(findings)
+        });
         File { path: path.to_owned(), content }
     }
 

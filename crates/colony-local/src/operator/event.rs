@@ -23,7 +23,7 @@ use colony_wfm::Refusal;
 use colony_wfm::server::QueryParameters;
 
 use super::Desk;
-use super::names::SiteNames;
+use super::names::{FormerNames, SiteNames};
 use crate::problem;
 
 const PAGE: u32 = 100;
@@ -106,13 +106,30 @@ impl Desk {
     }
 
     async fn views(&self, events: Vec<Event>) -> Result<Vec<EventView>, Problem> {
-        let all = |site: &Site, _| events.iter().map(|it| view(site, it)).collect();
+        self.find_names(&events).await?;
+        let all = |site: &Site, _| events.iter().map(|it| view(site, &self.names, it)).collect();
         self.brain.read(all).await.map_err(problem::denied)
+    }
+
+    /// Reads the log for the names of deployments that have left, where events
+    /// speak of such.
+    async fn find_names(&self, events: &[Event]) -> Result<(), Problem> {
+        let known = |site: &Site, _| self.names.suffice(site, events);
+        if self.brain.read(known).await.map_err(problem::denied)? {
+            return Ok(());
+        }
+        loop {
+            let read = self.read(self.names.next(), LARGEST).await?;
+            self.names.read(&read);
+            if read.len() < LARGEST as usize {
+                return Ok(());
+            }
+        }
     }
 }
 
-fn view(site: &Site, event: &Event) -> EventView {
-    let names = SiteNames(site);
+fn view(site: &Site, former: &FormerNames, event: &Event) -> EventView {
+    let names = SiteNames { site, former };
     // The whole event, as the central orchestrator shows it.
     let body = serde_json::to_value(event).unwrap_or_default();
     EventView {

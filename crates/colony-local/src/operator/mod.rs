@@ -11,6 +11,7 @@ mod question;
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context;
 use axum::extract::{DefaultBodyLimit, State};
@@ -36,6 +37,7 @@ use crate::uplink::About;
 use crate::vitals::Vitals;
 use caller::Caller;
 use command::deployment_steer;
+pub(crate) use names::FormerNames;
 
 const BODY_LIMIT: usize = 64 * 1024;
 
@@ -51,6 +53,7 @@ pub(crate) struct Desk {
     pub member: Membership,
     pub about: About,
     pub stop: CancellationToken,
+    pub names: Arc<FormerNames>,
 }
 
 /// Takes the socket over from a run that could not clean up.

@@ -1,20 +1,69 @@
 //! The names that events of this site use.
+//!
+//! A deployment that has left is known to the site by its id alone; its name
+//! stands in the log.
+
+use std::collections::BTreeMap;
+
+use parking_lot::Mutex;
 
 use colony_core::attempt::Revision;
 use colony_core::document::FileFacts;
-use colony_core::event::Names;
-use colony_core::id::DeploymentId;
+use colony_core::event::{Body, Event, Names, Seq};
+use colony_core::id::{DeploymentId, DeploymentName};
 use colony_core::site::Site;
 
-pub(super) struct SiteNames<'a>(pub &'a Site);
+pub(super) struct SiteNames<'a> {
+    pub site: &'a Site,
+    pub former: &'a FormerNames,
+}
 
 impl Names for SiteNames<'_> {
     fn deployment(&self, id: &DeploymentId) -> String {
-        self.0.deployment(id).map_or_else(|| id.to_string(), |it| it.name.to_string())
+        let present = self.site.deployment(id).map(|it| it.name.to_string());
+        let former = || self.former.0.lock().names.get(id).map(ToString::to_string);
+        present.or_else(former).unwrap_or_else(|| id.to_string())
     }
 
     fn version(&self, id: &DeploymentId, revision: &Revision) -> Option<String> {
-        let document = self.0.deployment(id)?.document(revision)?;
+        let document = self.site.deployment(id)?.document(revision)?;
         Some(FileFacts::of(&document.spec).version)
+    }
+}
+
+/// The names of deployments as far as the log was read for them.
+#[derive(Debug, Default)]
+pub(crate) struct FormerNames(Mutex<Former>);
+
+#[derive(Debug, Default)]
+struct Former {
+    names: BTreeMap<DeploymentId, DeploymentName>,
+    /// Read up to here.
+    last: Seq,
+}
+
+impl FormerNames {
+    /// Whether all deployments of the events have a name.
+    pub(super) fn suffice(&self, site: &Site, events: &[Event]) -> bool {
+        let known = &self.0.lock().names;
+        let mut named = events.iter().filter_map(|it| it.body.deployment());
+        named.all(|it| site.deployment(it).is_some() || known.contains_key(it))
+    }
+
+    pub(super) fn next(&self) -> Seq {
+        self.0.lock().last + 1
+    }
+
+    /// Takes the names out of the next events of the log.
+    pub(super) fn read(&self, events: &[Event]) {
+        let mut known = self.0.lock();
+        for event in events {
+            if let Body::DeploymentAccepted { deployment, name, .. }
+            | Body::DeploymentWithdrawn { deployment, name } = &event.body
+            {
+                known.names.insert(deployment.clone(), name.clone());
+            }
+            known.last = known.last.max(event.seq);
+        }
     }
 }

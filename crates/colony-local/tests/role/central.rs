@@ -53,8 +53,8 @@ struct Inner {
     alive: AtomicBool,
     /// The largest body it takes.
     room: AtomicUsize,
-    /// The next answers do not reach its database.
-    loses_answers: AtomicBool,
+    /// The next answers with this text do not reach its database.
+    loses: Mutex<Option<String>>,
     answers: watch::Sender<Vec<AnswerUpdate>>,
     used: Mutex<BTreeSet<String>>,
     log: Mutex<Log>,
@@ -83,7 +83,7 @@ impl Central {
             fenced: AtomicBool::new(false),
             alive: AtomicBool::new(false),
             room: AtomicUsize::new(usize::MAX),
-            loses_answers: AtomicBool::new(false),
+            loses: Mutex::default(),
             answers: watch::Sender::default(),
             used: Mutex::default(),
             log: Mutex::new(Log::new("plant".parse().expect("a name"), 0)),
@@ -135,9 +135,9 @@ impl Central {
         self.0.room.store(bytes, Ordering::SeqCst);
     }
 
-    /// The answers that come next get lost, and the site is told so.
-    pub(crate) fn lose_answers(&self) {
-        self.0.loses_answers.store(true, Ordering::SeqCst);
+    /// The next answers with this text get lost, and the site is told so.
+    pub(crate) fn lose_answers(&self, text: &str) {
+        *self.0.loses.lock().expect("no panic") = Some(text.to_owned());
     }
 
     /// Goes back to the first `count` events, as a restored backup does.
@@ -314,8 +314,9 @@ async fn events(
     Json(batch): Json<EventBatch>,
 ) -> Result<Json<BatchAnswer>, Refusal> {
     let mut log = central.0.log.lock().expect("no panic");
-    let answers_incomplete =
-        batch.answers.is_some() && central.0.loses_answers.swap(false, Ordering::SeqCst);
+    let text = serde_json::to_string(&batch.answers).expect("JSON");
+    let mut loses = central.0.loses.lock().expect("no panic");
+    let answers_incomplete = loses.take_if(|it| text.contains(it.as_str())).is_some();
     let answers = batch.answers.filter(|_| !answers_incomplete);
     central.0.answers.send_modify(|it| it.extend(answers));
     if batch.events.first().is_some_and(|it| it.seq > log.next) {

@@ -251,6 +251,23 @@ async fn how_a_node_is_comes_to_the_central_one_and_is_asked_for_after_a_restart
 }
 
 #[tokio::test]
+async fn events_name_a_deployment_that_has_left() {
+    let plant = Plant::new().await;
+    let role = plant.first_start().await;
+    plant.deploy(&App::new("hello", "1.0.0"));
+    plant.central.event(|it| matches!(it.body, Body::DeploymentAccepted { .. })).await;
+    plant.undeploy("hello");
+    plant.central.event(|it| matches!(it.body, Body::DeploymentWithdrawn { .. })).await;
+
+    let operator = Operator::unix(&role.socket).expect("a socket");
+    let query = EventQuery { deployment: Some("hello".to_owned()), ..EventQuery::default() };
+    let page = operator.event_list(&query).await.expect("a page");
+    let told: Vec<&str> = page.events.iter().map(|it| it.sentence.as_str()).collect();
+    assert_eq!(told, ["site plant took hello from Git", "hello is gone from Git at plant"]);
+    role.stop().await;
+}
+
+#[tokio::test]
 async fn order_that_only_central_takes_is_refused_with_where_it_works() {
     let plant = Plant::new().await;
     let role = plant.first_start().await;

@@ -86,12 +86,15 @@ impl Plant {
 
     /// Writes a deployment into Git without telling anybody.
     pub(crate) fn commit(&self, app: &App) -> GitRevision {
-        let site = "plant".parse().expect("a name");
-        let path = format!("deployments/plant/{}.yaml", app.name);
+        self.write(&app.name, Some(app.text(&"plant".parse().expect("a name"))))
+    }
+
+    fn write(&self, name: &str, text: Option<String>) -> GitRevision {
+        let path = format!("deployments/plant/{name}.yaml");
         let expected = self.repo.blob_at(&path).expect("a look");
-        let edits = vec![Edit { path, expected, text: Some(app.text(&site)) }];
+        let edits = vec![Edit { path, expected, text }];
         let batch = Batch {
-            message: format!("deploy {}", app.name),
+            message: format!("change {name}"),
             trailers: Vec::new(),
             author: "ana <ana@example.org>".to_owned(),
             at_unix: now(),
@@ -105,6 +108,12 @@ impl Plant {
         let head = self.commit(app);
         self.central.hint(|it| it.head = Some(head.clone()));
         head
+    }
+
+    /// Takes a deployment out of Git, and CO says so.
+    pub(crate) fn undeploy(&self, name: &str) {
+        let head = self.write(name, None);
+        self.central.hint(|it| it.head = Some(head.clone()));
     }
 
     /// A node that has joined and said what it can do.

@@ -17,7 +17,7 @@ pub(super) async fn run(
     match command {
         DeploymentCommand::List { site } => list(client, site.as_deref(), out).await,
         DeploymentCommand::Show { name, watch: true, patience } => {
-            let watch = Watch { name: &name, goal: Goal::Present, patience };
+            let watch = Watch { name: &name, goal: Goal::Any, patience };
             watch.run(client, None, out).await
         }
         DeploymentCommand::Show { name, watch: false, .. } => {

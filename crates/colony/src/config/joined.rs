@@ -12,18 +12,25 @@ use crate::role::Flag;
 const ROLES: [&str; 2] = ["local", "node"];
 
 impl Config {
-    /// Keeps the flags given at a join, for starts without them.
+    /// Keeps the flags given at a join, for starts without them. Who joins again
+    /// keeps what an earlier join said, unless this one says otherwise.
     pub(crate) fn keep_joined(&self, role: &str, flags: &[Flag]) -> anyhow::Result<()> {
         let mut tables = toml::Table::new();
         for (name, _, value) in flags {
+            let kept = || self.get(name).filter(|_| self.is_of_join(name)).map(str::to_owned);
+            let value = value.clone().or_else(kept);
             let (Some(value), Some((table, key))) = (value, name.split_once('.')) else { continue };
             let table = tables.entry(table).or_insert_with(|| toml::Table::new().into());
             if let Some(table) = table.as_table_mut() {
-                table.insert(key.to_owned(), value.clone().into());
+                table.insert(key.to_owned(), value.into());
             }
         }
         let path = path(&self.data(), role);
         Ok(colony_wfm::file::write_secret(&path, &tables.to_string())?)
+    }
+
+    fn is_of_join(&self, name: &str) -> bool {
+        self.values.get(name).is_some_and(|it| matches!(it.1, Origin::Join(_)))
     }
 
     /// What a join said counts where nothing else is set.
@@ -70,5 +77,10 @@ mod tests {
         let other = [flag("node.labels", "label", "line=weld")];
         assert_eq!(load(&other).get("node.labels"), Some("line=weld"));
         assert_eq!(load(&[]).get("node.labels"), Some("line=press,x=\"1\""), "kept as it was");
+
+        let again = [("node.labels", "label", None), flag("node.name", "name", "a")];
+        load(&again).keep_joined("node", &again).expect("writable");
+        assert_eq!(load(&[]).get("node.labels"), Some("line=press,x=\"1\""), "also by a rejoin");
+        assert_eq!(load(&[]).get("node.name"), Some("a"));
     }
 }

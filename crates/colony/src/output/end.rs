@@ -12,14 +12,16 @@ pub(crate) enum Goal {
     /// A way back that was asked for is a success.
     Back,
     Absent,
+    /// Whoever only looks has asked for nothing: a deletion is an end as well.
+    Any,
 }
 
 /// The exit codes of the command line, in one place.
 pub(crate) fn exit_code(outcome: Outcome, goal: Goal) -> u8 {
     match (outcome, goal) {
-        (Outcome::Installed, Goal::Present | Goal::Back)
+        (Outcome::Installed, Goal::Present | Goal::Back | Goal::Any)
         | (Outcome::RolledBack, Goal::Back)
-        | (Outcome::Deleted, Goal::Absent) => 0,
+        | (Outcome::Deleted, Goal::Absent | Goal::Any) => 0,
         (Outcome::Deferred, _) => 4,
         (Outcome::RolledBack, _) => 3,
         (Outcome::InProgress, _) => 0,
@@ -188,6 +190,9 @@ mod tests {
         assert_eq!(exit_code(Outcome::Deleted, Goal::Present), 1);
         assert_eq!(exit_code(Outcome::Installed, Goal::Absent), 1);
         assert_eq!(exit_code(Outcome::Failed, Goal::Back), 1);
+        assert_eq!(exit_code(Outcome::Deleted, Goal::Any), 0);
+        assert_eq!(exit_code(Outcome::Installed, Goal::Any), 0);
+        assert_eq!(exit_code(Outcome::RolledBack, Goal::Any), 3);
     }
 
     fn told(view: &DeploymentView, goal: Goal) -> String {

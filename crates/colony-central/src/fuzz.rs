@@ -17,8 +17,7 @@ pub fn backup(bytes: &[u8]) -> Result<Unpacked, String> {
 
 /// The body of a request; else what its sender is told.
 pub fn body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    let read = colony_wfm::server::read_object(bytes);
-    read.map_err(|it| it.detail.unwrap_or_default())
+    colony_wfm::server::read_object(bytes)
 }
 
 /// The token a request shows.

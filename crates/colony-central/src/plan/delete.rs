@@ -21,7 +21,7 @@ pub(crate) async fn delete(
     force: bool,
 ) -> Result<Plan, Fault> {
     operator.must_be(Role::Operator)?;
-    let survey = survey(app, operator, name, sites, DefaultSites::WithFileOrRest).await?;
+    let survey = survey(app, operator, name, sites, DefaultSites::Rest).await?;
     let leaving = leaving(&survey, name, sites);
     let mut found = survey.places.clone();
     found.retain(|it| it.file.is_some());

@@ -32,7 +32,7 @@ pub(crate) async fn deploy(
         .map(|it| it.split_once('/').map_or((None, it), |(s, n)| (Some(s), n)));
     catalog::find(app.brain.store(), &request.application, request.version.as_deref()).await?;
     let wanted = sites_wanted(request, node.and_then(|it| it.0));
-    let default = DefaultSites::WithFileOrOnly;
+    let default = DefaultSites::OnlyOne;
     let survey = survey(app, operator, &handle, &wanted, default).await?;
     let places = &survey.places;
     places.iter().try_for_each(|it| operator.must_be_at(Role::Operator, &it.site))?;

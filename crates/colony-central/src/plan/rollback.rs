@@ -26,7 +26,7 @@ pub(crate) async fn rollback(
     name: &DeploymentName,
     request: &Rollback,
 ) -> Result<Plan, Fault> {
-    let survey = survey(app, operator, name, &request.sites, DefaultSites::WithFile).await?;
+    let survey = survey(app, operator, name, &request.sites, DefaultSites::File).await?;
     let places = &survey.places;
     places.iter().try_for_each(|it| operator.must_be_at(Role::Operator, &it.site))?;
     if places.iter().all(|it| it.file.is_none()) {

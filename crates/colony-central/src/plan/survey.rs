@@ -38,11 +38,11 @@ impl Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DefaultSites {
     /// Where Git has its file.
-    WithFile,
+    File,
     /// Where Git has its file, or the only site there is.
-    WithFileOrOnly,
+    OnlyOne,
     /// Where Git has its file, or something of it is left.
-    WithFileOrRest,
+    Rest,
 }
 
 /// What is known of a deployment and its sites at one moment.
@@ -144,11 +144,11 @@ fn chosen(
         return Ok(named.clone());
     }
     // A site that has not heard of a deletion still reports what it runs.
-    let rest = default == DefaultSites::WithFileOrRest;
+    let rest = default == DefaultSites::Rest;
     let has = |it: &&Place| it.file.is_some() || rest && it.runs.is_some();
     let existing: BTreeSet<SiteName> =
         places.iter().filter(has).map(|it| it.site.clone()).collect();
-    if !existing.is_empty() || default != DefaultSites::WithFileOrOnly {
+    if !existing.is_empty() || default != DefaultSites::OnlyOne {
         return Ok(existing);
     }
     match all {

@@ -4,7 +4,6 @@
 use axum::RequestExt as _;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use bytes::Bytes;
-use colony_margo::Problem;
 use http::request::Parts;
 use serde::de::DeserializeOwned;
 
@@ -23,7 +22,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<JsonBody<T>, Refusal> {
         let WholeBody(body) = WholeBody::from_request(request, state).await?;
-        Ok(read_object(&body).map(JsonBody)?)
+        Ok(read_object(&body).map(JsonBody).map_err(invalid)?)
     }
 }
 
@@ -42,13 +41,13 @@ impl<S: Send + Sync> FromRequest<S> for WholeBody {
 
 /// Reads a JSON object; an empty text as an empty one. A list is none, although
 /// serde would take it for the fields in their order.
-pub fn read_object<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+pub fn read_object<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
     let body = if body.is_empty() { b"{}" } else { body };
     let begins = body.iter().find(|it| !it.is_ascii_whitespace());
     if begins == Some(&b'[') {
-        return Err(invalid("the body cannot be read: it is a list, expected an object"));
+        return Err("the body cannot be read: it is a list, expected an object".to_owned());
     }
-    let said = |it: serde_json::Error| invalid(format!("the body cannot be read: {}", short(&it)));
+    let said = |it: serde_json::Error| format!("the body cannot be read: {}", short(&it));
     serde_json::from_slice(body).map_err(said)
 }
 
@@ -98,7 +97,6 @@ mod tests {
     }
 
     fn said(body: &str) -> String {
-        let problem = read_object::<JoinRequest>(body.as_bytes()).expect_err("it is no join");
-        problem.detail.expect("what is wrong")
+        read_object::<JoinRequest>(body.as_bytes()).expect_err("it is no join")
     }
 }

@@ -28,8 +28,8 @@ use exchange::{Body, Exchange, Failure, Headers, PostBody};
 /// Of one step: to connect, to be answered, to read on.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long a connection stays open: longer than the pause between two fetches
-/// where Git is asked every half minute.
+/// How long a connection stays open. It outlasts the half minute between two
+/// fetches of a site that gets no hints.
 const IDLE: Duration = Duration::from_secs(75);
 /// The same where fetches follow hints. Each open connection costs the central
 /// orchestrator 25 kB, the next fetch may be days away, and the requests of one

@@ -108,7 +108,7 @@ pub(super) fn last_heard(
 fn position<'a>(page: &Page<'a>) -> Result<Option<(&'a str, &'a str)>, Problem> {
     let Some(after) = page.after else { return Ok(None) };
     let message =
-        || format!("`{after}` is no position in a list of nodes: expected `<site>/<node>`");
+        || format!("a list of nodes cannot begin behind `{after}`: expected `<site>/<node>`");
     let position = after.split_once('/').ok_or_else(|| Problem::field("after", message()))?;
     Ok(Some(position))
 }

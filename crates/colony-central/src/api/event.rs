@@ -79,6 +79,11 @@ impl Wanted {
         Ok(Wanted { filter, deployments, operator: operator.clone() })
     }
 
+    /// The store filters everything that is to be filtered.
+    fn takes_all(&self) -> bool {
+        self.operator.sees_all() && self.deployments.is_none()
+    }
+
     /// What the store cannot filter. What is of no site is of the whole fleet.
     pub(super) fn takes(&self, event: &StoredEvent) -> bool {
         let whole = self.operator.sees_all();
@@ -109,21 +114,21 @@ async fn page(app: &App, wanted: &Wanted, query: &EventQuery) -> Result<EventPag
     let limit = query.last.or(query.limit).unwrap_or(LIMIT).clamp(1, MOST);
     // The head is read first: what comes behind it is for the next page.
     let head = *app.brain.head().borrow();
-    let Found { events, next, more } = match query.last {
+    let PageOfEvents { events, next, more } = match query.last {
         Some(_) => {
             let mut events = store.events_last(&wanted.filter, limit).await?;
             let last = events.last().map_or(0, |it| it.position);
             events.retain(|it| wanted.takes(it));
-            Found { events, next: head.max(last), more: false }
+            PageOfEvents { events, next: head.max(last), more: false }
         }
-        None => found(app, wanted, query.after.unwrap_or(0), limit, head).await?,
+        None => events_behind(app, wanted, query.after.unwrap_or(0), limit, head).await?,
     };
     let events = view::events(app, &wanted.operator, events).await;
     Ok(EventPage { events, epoch: store.epoch().to_owned(), next, more })
 }
 
 /// The events of a page, and where the next one begins.
-struct Found {
+struct PageOfEvents {
     events: Vec<StoredEvent>,
     next: i64,
     more: bool,
@@ -131,17 +136,18 @@ struct Found {
 
 /// Reads on until the page is full: a page that ends early would say that there
 /// are events its reader may not see.
-async fn found(
+async fn events_behind(
     app: &App,
     wanted: &Wanted,
     mut after: i64,
     limit: u32,
     head: i64,
-) -> Result<Found, Fault> {
+) -> Result<PageOfEvents, Fault> {
     let mut events = Vec::new();
+    let chunk = if wanted.takes_all() { limit + 1 } else { MOST };
     for _ in 0..READS {
-        let stored = app.brain.store().events(&wanted.filter, after, MOST).await?;
-        let is_end = stored.len() < MOST as usize;
+        let stored = app.brain.store().events(&wanted.filter, after, chunk).await?;
+        let is_end = stored.len() < chunk as usize;
         for event in stored {
             after = event.position;
             if wanted.takes(&event) {
@@ -151,12 +157,12 @@ async fn found(
                 // One more is there: the next page begins with it.
                 events.pop();
                 let next = events.last().map_or(after, |it| it.position);
-                return Ok(Found { events, next, more: true });
+                return Ok(PageOfEvents { events, next, more: true });
             }
         }
         if is_end {
-            return Ok(Found { events, next: head.max(after), more: false });
+            return Ok(PageOfEvents { events, next: head.max(after), more: false });
         }
     }
-    Ok(Found { events, next: after, more: true })
+    Ok(PageOfEvents { events, next: after, more: true })
 }

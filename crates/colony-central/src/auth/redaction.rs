@@ -19,6 +19,9 @@ pub(crate) struct Redaction(BTreeSet<String>);
 
 impl Redaction {
     pub(crate) fn new(fleet: &Fleet, operator: &Operator) -> Redaction {
+        if operator.sees_all() {
+            return Redaction::default();
+        }
         let sites = fleet.sites().map(|it| it.0).filter(|it| !operator.sees(it));
         Redaction(sites.map(ToString::to_string).collect())
     }

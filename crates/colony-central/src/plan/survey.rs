@@ -222,7 +222,7 @@ async fn files(
 
 fn text_at(git: &Deployments, path: &str) -> Result<Option<(BlobId, String)>, Error> {
     let Some(blob) = git.blob_at(path)? else { return Ok(None) };
-    // What is no text is as broken as a file that is no YAML: it can be replaced.
+    // A file without text counts as broken YAML does: a deploy replaces it.
     let text = git.text(&blob)?.unwrap_or_default();
     Ok(Some((blob, text)))
 }

@@ -1,11 +1,11 @@
 //! A token for one site shows nothing of the others.
 
-use colony_api::request::SiteAdd;
+use colony_api::request::{DeployRequest, SiteAdd};
 use colony_api::{Client, Server};
 use http::Method;
 use serde_json::Value;
 
-use crate::support::Hub;
+use crate::support::{Hub, hello};
 
 #[tokio::test]
 async fn a_token_for_another_site_sees_no_deployment() {
@@ -77,6 +77,14 @@ async fn a_token_for_one_site_hears_and_learns_nothing_of_the_others() {
         page["events"].as_array().into_iter().flatten().map(|it| &it["site"]).collect();
     assert_eq!(sites, ["mars"], "neither of others nor of tokens");
     assert_eq!(page["more"], false, "others are not counted");
+    let sites = vec!["home".to_owned(), "mars".to_owned()];
+    hub.client.deploy(&DeployRequest { sites, ..hello("1.0") }).await.expect("a plan");
+    hub.event("committed", 0).await;
+    for path in ["/api/v1/events", "/api/v1/deployments/hello/history"] {
+        let answer = hub.send_as(&token, Method::GET, path, "").await;
+        let text = String::from_utf8_lossy(&answer.body);
+        assert!(text.contains("mars") && !text.contains("home"), "{path}: {text}");
+    }
     for path in [
         "/api/v1/nodes?site=venus",
         "/api/v1/deployments?site=venus",

@@ -72,15 +72,11 @@ pub(super) fn target(placement: &PlacementView) -> Option<Digest> {
     placement.revisions.target.as_ref().map(|it| it.workload)
 }
 
-pub(super) fn is_leaving(placement: &PlacementView) -> bool {
-    placement.state.is_leaving()
-}
-
 /// The nodes a site has chosen for a deployment. Those of a deployment that is
 /// being removed stay chosen, in case its file comes back.
 pub(super) fn current(view: &SiteView, deployment: &DeploymentView) -> BTreeSet<NodeName> {
     let placed = view.placements_of(&deployment.id);
-    let chosen = placed.filter(|it| deployment.withdrawn || !is_leaving(it));
+    let chosen = placed.filter(|it| deployment.withdrawn || !it.state.is_leaving());
     chosen.map(|it| it.id.node.clone()).collect()
 }
 

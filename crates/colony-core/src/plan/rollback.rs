@@ -75,5 +75,5 @@ fn targets(
             ..planner.target(Some(&it.id.node), action, None)
         }
     };
-    placed.filter(|it| !super::nodes::is_leaving(it)).map(target).collect()
+    placed.filter(|it| !it.state.is_leaving()).map(target).collect()
 }

@@ -171,7 +171,7 @@ impl<'a> SitePlan<'a> {
             return self.created(node, effective);
         };
         let wanted = self.deployment.and_then(|it| it.workload_wanted(workload, placement));
-        let runs = nodes::target(placement).filter(|_| !nodes::is_leaving(placement));
+        let runs = nodes::target(placement).filter(|_| !placement.state.is_leaving());
         let target = match (wanted, runs) {
             (None, Some(_)) if placement.state == State::Pending => self.refused(node),
             (None, Some(_)) => {

@@ -45,7 +45,7 @@ impl File {
         let named = |it: Vec<Finding>| it.into_iter().map(|it| it.in_file(path)).collect();
         let content = content.unwrap_or_else(|it| {
             let mut findings: Vec<Finding> = named(it);
-            // The first one is told first, and a warning refuses nothing.
+            // Errors first: readers see the first finding, and a warning refuses no file.
             findings.sort_by_key(|it| it.severity);
             Content::Refused(findings)
         });

@@ -123,8 +123,8 @@ impl Deployments {
         self.checked(self.listing.lock().holding(&repo, root, file))
     }
 
-    /// A file's text; `None` if the repository never had it, or if it is no text:
-    /// too large, or not UTF-8. Somebody else's file is no error of the repository.
+    /// A file's text; `None` if the repository never had the file, or if the file
+    /// is too large or not UTF-8. Such a file is no error of the repository.
     pub fn text(&self, blob: &BlobId) -> Result<Option<String>, Error> {
         let repo = self.repo();
         let Some(id) = repo::object_id(blob.as_str()) else { return Ok(None) };

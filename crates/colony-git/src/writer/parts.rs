@@ -84,7 +84,7 @@ pub(crate) fn is_document(path: &str) -> bool {
     path.ends_with(".yaml") || path.ends_with(".yml")
 }
 
-/// The entries of a folder by name; none if there is no such folder.
+/// The entries of a folder by name; empty if the folder does not exist.
 pub(super) fn below(
     repo: &Repository,
     root: ObjectId,

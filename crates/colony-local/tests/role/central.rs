@@ -135,7 +135,7 @@ impl Central {
         self.0.room.store(bytes, Ordering::SeqCst);
     }
 
-    /// The next answers with this text get lost, and the site is told so.
+    /// Loses the next answers with this text, and says so to the site.
     pub(crate) fn lose_answers(&self, text: &str) {
         *self.0.loses.lock().expect("no panic") = Some(text.to_owned());
     }

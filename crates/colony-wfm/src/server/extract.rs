@@ -97,6 +97,6 @@ mod tests {
     }
 
     fn said(body: &str) -> String {
-        read_object::<JoinRequest>(body.as_bytes()).expect_err("it is no join")
+        read_object::<JoinRequest>(body.as_bytes()).expect_err("fields are missing")
     }
 }

@@ -31,6 +31,6 @@ mod writer;
 
 pub use error::Error;
 pub use limit::FetchLimits;
-pub use reader::{Stats, Watch};
+pub use reader::{Stats, Watch, files};
 pub use remote::{Auth, Remote, Secret};
 pub use writer::{Batch, Commit, Conflict, Deployments, Edit, SiteParts, Written, unified_diff};

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use colony_core::id::{GitRevision, SiteName};
+use colony_core::id::{BlobId, GitRevision, SiteName};
 use colony_core::site::{Commit, Content, File};
 use colony_margo::{Finding, Severity};
 use gix::{ObjectId, Repository};
@@ -27,6 +27,24 @@ pub struct Watch {
     cache: Cache,
     trees: AtomicU64,
     blobs: AtomicU64,
+}
+
+/// The texts of files by their ids, out of the copy in `dir`: those that it has
+/// and that are text of a usual size.
+pub fn files(dir: &Path, ids: &[BlobId]) -> Result<BTreeMap<BlobId, String>, Error> {
+    let repo = repo::local(&repo::open(dir)?);
+    let mut texts = BTreeMap::new();
+    for id in ids {
+        let Some(object) = repo::object_id(id.as_str()) else { continue };
+        if repo::size_of(&repo, object)?.is_none() {
+            continue;
+        }
+        let bytes = repo::blob_read(&repo, object)?.ok();
+        if let Some(text) = bytes.and_then(|it| String::from_utf8(it).ok()) {
+            texts.insert(id.clone(), text);
+        }
+    }
+    Ok(texts)
 }
 
 /// What reading has cost since the copy was opened.

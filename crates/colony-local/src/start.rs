@@ -209,6 +209,7 @@ impl Parts {
         let listen = Listen::new(b, h, c, orders.clone(), logs.clone());
         spawn(&mut tasks, listen, Signal::default());
         let (b, h, c) = (brain.clone(), health.clone(), central.clone());
+        let versions = Arc::new(operator::FormerVersions::new(home.clone_dir()));
         let renew = Renew { brain: b, health: h, central: c, home };
         spawn(&mut tasks, renew, Signal::default());
         let (about, nodes) = (about(&own, urls), brain.wakes().nodes.clone());
@@ -238,6 +239,7 @@ impl Parts {
             about,
             stop,
             names,
+            versions,
         };
         tasks.spawn("the operators' socket", operator::serve(operators, desk));
         tasks

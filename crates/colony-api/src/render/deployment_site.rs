@@ -4,6 +4,7 @@ use colony_core::event::{HoldScope, Presence};
 use colony_core::fleet::{self, DeploymentView, Outcome, Share, SiteView, Target};
 use colony_core::id::{BlobId, DeploymentName, GitRevision, NodeName, SiteName};
 use colony_core::site::{Quarantine, Rejected, deployment_path};
+use colony_core::state::State;
 use colony_core::time::{Spoken, Wall};
 use colony_margo::Digest;
 
@@ -30,13 +31,12 @@ impl DeploymentSiteBuilder<'_> {
         let target = self.view.targets.get(self.name);
         let placements = self.view.deployments_named(self.name);
         let placements = placements.flat_map(|it| self.view.placements_of(&it.id));
-        let archive = deployment.and_then(|it| self.view.archives.get(&it.id));
         let path = deployment_path(self.site, self.name);
         DeploymentSite {
             site: self.site.clone(),
             id: deployment.map(|it| it.id.clone()),
             status: self.view.standing(self.name).to_string(),
-            since: since(deployment.map(|it| it.since), target)
+            since: since(self.view.standing_since(self.name), target)
                 .or_else(|| Some(self.view.files.get(&path)?.since))
                 .unwrap_or_default(),
             version: self.version(deployment, target, &path),
@@ -54,8 +54,9 @@ impl DeploymentSiteBuilder<'_> {
             hold: deployment.and_then(|it| self.hold(it)),
             conflict: target.and_then(conflict),
             findings: self.view.files.get(&path).map(|it| it.findings.clone()).unwrap_or_default(),
-            deleted: archive.map_or(0, |it| it.deleted),
-            unconfirmed: archive.map_or(0, |it| it.unconfirmed),
+            installed: self.installed(target),
+            deleted: None,
+            unconfirmed: None,
             why: Vec::new(),
         }
     }
@@ -74,6 +75,25 @@ impl DeploymentSiteBuilder<'_> {
         }
         let accepted = deployment.map(|it| &it.accepted.blob);
         self.context.version(target.and_then(target_blob).or(accepted)?)
+    }
+
+    /// How many nodes run what Git wants here: nobody as long as the site has not
+    /// taken it.
+    fn installed(&self, target: Option<&Target>) -> u64 {
+        if let Some(Target::Planned { .. } | Target::Committed { .. }) = target {
+            return 0;
+        }
+        let wanted = self.view.deployments_named(self.name).filter(|it| !it.withdrawn);
+        let runs = |it: &DeploymentView| {
+            let workload = Some(it.accepted.workload);
+            let placements = self.view.placements_of(&it.id);
+            let has = |it: &&fleet::PlacementView| {
+                let runs = it.revisions.target.as_ref().map(|it| it.workload);
+                it.state == State::Installed && runs == workload
+            };
+            placements.filter(has).count() as u64
+        };
+        wanted.map(runs).sum()
     }
 
     fn placement(
@@ -258,8 +278,9 @@ pub(super) fn archived(
         hold: None,
         conflict: None,
         findings: Vec::new(),
-        deleted: last.deleted,
-        unconfirmed: last.unconfirmed,
+        installed: 0,
+        deleted: Some(last.deleted),
+        unconfirmed: Some(last.unconfirmed),
         why: Vec::new(),
     };
     Some((shown, Outcome::Deleted))

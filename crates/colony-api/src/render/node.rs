@@ -8,7 +8,7 @@ use serde_json::Value;
 use colony_core::fleet::{self, Fleet, SiteView};
 use colony_core::id::{NodeName, SiteName};
 use colony_core::time::Wall;
-use colony_core::why::{AnswerKey, Cause, NodeCause, Why};
+use colony_core::why::AnswerKey;
 use colony_margo::Problem;
 
 use super::{Context, Page, unknown_node, unknown_site};
@@ -83,21 +83,13 @@ fn build(
 }
 
 /// When a node was heard last: as the site's answer says, or else its last report.
-#[expect(clippy::wildcard_enum_match_arm, reason = "other causes do not say")]
 pub(super) fn last_heard(
     site: &SiteName,
     view: &SiteView,
     name: &NodeName,
     context: &Context<'_>,
 ) -> Option<Wall> {
-    let answers = view.answers_about(&AnswerKey::Node(name.clone())).iter();
-    let said = answers.flat_map(Why::causes).find_map(|it| match it {
-        Cause::Node(
-            NodeCause::NodeOffline { last_heard, .. } | NodeCause::NodeSuspect { last_heard, .. },
-        ) => Some(*last_heard),
-        _ => None,
-    });
-    said.or_else(|| {
+    view.node_last_heard(name).or_else(|| {
         let (at, report) = (context.report)(site)?;
         let health = report.nodes.iter().find(|it| it.name == *name)?;
         Some(at.before(Duration::from_millis(health.last_heard_ms_ago?)))

@@ -50,22 +50,9 @@ fn states(view: &DeploymentView) -> String {
     for (_, it) in placements(view).filter(|it| it.1.deferred.is_none()) {
         *counts.entry(it.state.to_string()).or_default() += 1;
     }
-    let deleted: u64 = view.sites.iter().map(|it| it.deleted).sum();
-    // Placements of the past say something only while the deployment leaves.
-    if deleted > 0 && is_leaving(view) {
-        *counts.entry("DELETED".to_owned()).or_default() += usize::try_from(deleted).unwrap_or(0);
-    }
     let counts: Vec<String> =
         counts.iter().map(|(state, count)| format!("{state} {count}")).collect();
     counts.join(", ")
-}
-
-fn is_leaving(view: &DeploymentView) -> bool {
-    view.sites.iter().all(|it| it.status == "GONE" || it.placements.iter().all(is_leaving_node))
-}
-
-fn is_leaving_node(it: &PlacementView) -> bool {
-    it.state.is_leaving()
 }
 
 /// `INSTALLED 3, deferred 1 (plant-b/b2 offline 3 h); catches up on return`
@@ -77,22 +64,17 @@ fn deferred(view: &DeploymentView, now: Wall) -> String {
         } else if site.placements.is_empty() && site.status != "GONE" {
             waiting.push(format!("site {} {}", site.site, status_text(&site.status)));
         }
-        waiting.extend(site.placements.iter().filter_map(|it| deferred_node(view, site, it)));
+        waiting.extend(site.placements.iter().filter_map(|it| deferred_node(site, it)));
     }
     let states = Some(states(view)).filter(|it| !it.is_empty()).map(|it| format!("{it}, "));
     let (states, many) = (states.unwrap_or_default(), waiting.len());
     format!("{states}deferred {many} ({}); catches up on return", listed(waiting, ", "))
 }
 
-/// `plant-b/b2 offline 3 h`; of a node that is not chosen any more also why it is waited for.
-fn deferred_node(
-    view: &DeploymentView,
-    site: &DeploymentSite,
-    placement: &PlacementView,
-) -> Option<String> {
+/// `plant-b/b2 offline 3 h`; of a removal also that it is one.
+fn deferred_node(site: &DeploymentSite, placement: &PlacementView) -> Option<String> {
     let deferred = placement.deferred.as_ref()?;
-    let removal = is_leaving_node(placement) && !is_leaving(view);
-    let removal = if removal { ", to be removed there" } else { "" };
+    let removal = if placement.state.is_leaving() { ", to be removed there" } else { "" };
     Some(format!("{}/{} {}{removal}", site.site, placement.node, deferred.reason))
 }
 
@@ -179,11 +161,13 @@ fn site_rolled_back(site: &DeploymentSite) -> String {
 }
 
 fn deleted(view: &DeploymentView) -> String {
-    let count: u64 = view.sites.iter().map(|it| it.deleted).sum();
-    let unconfirmed: u64 = view.sites.iter().map(|it| it.unconfirmed).sum();
-    match unconfirmed {
-        0 => format!("DELETED {count}"),
-        some => format!("DELETED {count}, of these {some} unconfirmed"),
+    let count: u64 = view.sites.iter().filter_map(|it| it.deleted).sum();
+    let unconfirmed: u64 = view.sites.iter().filter_map(|it| it.unconfirmed).sum();
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    match (count, unconfirmed) {
+        (0, _) => "DELETED; it was on no node".to_owned(),
+        (_, 0) => format!("DELETED from {}", nodes(count)),
+        (_, some) => format!("DELETED from {}, of these {some} unconfirmed", nodes(count)),
     }
 }
 
@@ -239,13 +223,13 @@ mod tests {
     fn node_that_is_not_chosen_any_more_waits_to_be_removed() {
         let away = json!({"reason": "offline 3 h"});
         let b2 = json!({"node": "b2", "state": "DELETING", "deferred": away});
-        let chosen =
-            json!({"placements": [{"node": "b1", "state": "INSTALLED"}, b2], "deleted": 1});
+        let chosen = json!({"placements": [{"node": "b1", "state": "INSTALLED"}, b2]});
         let expected = "INSTALLED 1, deferred 1 (plant/b2 offline 3 h, to be removed there); \
                         catches up on return";
         check("deferred", json!([chosen]), expected);
-        let leaving = json!({"placements": [b2], "deleted": 1});
-        let expected = "DELETED 1, deferred 1 (plant/b2 offline 3 h); catches up on return";
+        let leaving = json!({"placements": [b2]});
+        let expected = "deferred 1 (plant/b2 offline 3 h, to be removed there); \
+                        catches up on return";
         check("deferred", json!([leaving]), expected);
     }
 

@@ -1,8 +1,7 @@
 //! The whole fleet at a glance.
 
-use colony_core::fleet::{Fleet, PlacementView, Share, Target};
-use colony_core::id::{DeploymentName, GitRevision, SiteName};
-use colony_core::state::State;
+use colony_core::fleet::Fleet;
+use colony_core::id::GitRevision;
 
 use super::attention::attention;
 use super::{Context, Page, deployments, sites};
@@ -32,12 +31,12 @@ pub fn status(fleet: &Fleet, about: About, context: &Context<'_>) -> StatusView 
         commit: about.commit,
         at: context.now,
         sites: sites(fleet, Page::ALL, context),
-        deployments: deployments.iter().map(|it| summary(fleet, it)).collect(),
+        deployments: deployments.iter().map(summary).collect(),
         attention: attention(fleet, context),
     }
 }
 
-fn summary(fleet: &Fleet, view: &DeploymentView) -> DeploymentSummary {
+fn summary(view: &DeploymentView) -> DeploymentSummary {
     DeploymentSummary {
         name: view.name.clone(),
         application: view.application.clone(),
@@ -45,19 +44,7 @@ fn summary(fleet: &Fleet, view: &DeploymentView) -> DeploymentSummary {
         outcome: view.outcome,
         sentence: view.sentence.clone(),
         sites: view.sites.len() as u64,
-        installed: view.sites.iter().map(|it| current(fleet, &it.site, &view.name)).sum(),
+        installed: view.sites.iter().map(|it| it.installed).sum(),
         placements: view.sites.iter().map(|it| it.placements.len() as u64).sum(),
     }
-}
-
-/// How many nodes of a site run what Git wants there.
-fn current(fleet: &Fleet, site: &SiteName, name: &DeploymentName) -> u64 {
-    let Some(view) = fleet.site(site) else { return 0 };
-    if let Some(Target::Planned { .. } | Target::Committed { .. }) = view.targets.get(name) {
-        return 0;
-    }
-    let placements = view.deployments_named(name).flat_map(|it| view.placements_of(&it.id));
-    let is_current =
-        |it: &&PlacementView| it.state == State::Installed && view.share(it) == Share::Installed;
-    placements.filter(is_current).count() as u64
 }

@@ -77,12 +77,16 @@ pub struct DeploymentSite {
     #[schema(value_type = Vec<crate::schema::Finding>)]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
-    /// Placements that ended as DELETED.
+    /// How many nodes run what Git wants here.
     #[serde(default)]
-    pub deleted: u64,
+    pub installed: u64,
+    /// Of a deployment that has left the site: from how many nodes it was
+    /// removed. The central orchestrator keeps this; a site forgets it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted: Option<u64>,
     /// Of these, those nobody confirmed.
-    #[serde(default)]
-    pub unconfirmed: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unconfirmed: Option<u64>,
     /// What it waits for, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<ReasonView>,

@@ -136,7 +136,7 @@ async fn rollback_to_a_version_restores_its_file_and_delete_removes_it() {
     let answer = hub.client.deployment_delete("hello", &delete).await.expect("a plan");
     assert_eq!(answer.plan.count(PlanAction::Remove), 1);
     lo.follow().await;
-    hub.check(&hub.end().await, Outcome::Deleted, "DELETED 1");
+    hub.check(&hub.end().await, Outcome::Deleted, "DELETED from 1 node");
     assert!(hub.client.deployment_list(None).await.expect("a list").is_empty());
     hub.stop().await;
 }
@@ -163,6 +163,6 @@ async fn an_offline_node_is_deferred_and_a_forced_delete_ends_its_wait() {
     hub.client.deployment_delete("hello", &force).await.expect("a plan");
     lo.follow().await;
     lo.obey().await;
-    hub.check(&hub.end().await, Outcome::Deleted, "DELETED 2, of these 1 unconfirmed");
+    hub.check(&hub.end().await, Outcome::Deleted, "DELETED from 2 nodes, of these 1 unconfirmed");
     hub.stop().await;
 }

@@ -9,6 +9,7 @@ use super::Choice;
 use super::choice::choice;
 use super::strategy::{Strategy, Unavailable};
 use super::text::SettingDuration;
+use crate::time::Wall;
 
 /// How a deployment is rolled out and what a failure does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +42,16 @@ choice! {
         RollbackNode = "rollback-node",
         /// The whole site goes back, and refuses the version until it is released
         RollbackSite = "rollback-site",
+    }
+}
+
+impl Settings {
+    /// When the delay of a revision ends that the site took at `since`; `None` if
+    /// it is over. A clock that was set back by more than the delay ends it at
+    /// once: it must not become longer than twice what was asked for.
+    pub fn delayed_until(&self, since: Wall, now: Wall) -> Option<Wall> {
+        let until = since.after(self.delay);
+        (until > now && until <= now.after(self.delay * 2)).then_some(until)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use crate::fleet::pen::Pen;
 use crate::fleet::{Fleet, Head, RowKey, SiteView, UnknownSite};
-use crate::id::SiteName;
-use crate::why::{AnswerKey, AnswerUpdate, Why};
+use crate::id::{NodeName, SiteName};
+use crate::time::Wall;
+use crate::why::{AnswerKey, AnswerUpdate, Cause, NodeCause, Why};
 
 /// The most answers that are kept of one site.
 const ANSWER_LIMIT: usize = 50_000;
@@ -95,5 +96,18 @@ impl SiteView {
     /// The site's own words about `key`.
     pub fn answers_about(&self, key: &AnswerKey) -> &[Why] {
         self.answers.get(key).map_or(&[], Vec::as_slice)
+    }
+
+    /// When a node that is late or offline was heard last, as the site says.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "other causes do not say")]
+    pub fn node_last_heard(&self, node: &NodeName) -> Option<Wall> {
+        let answers = self.answers_about(&AnswerKey::Node(node.clone())).iter();
+        answers.flat_map(Why::causes).find_map(|it| match it {
+            Cause::Node(
+                NodeCause::NodeOffline { last_heard, .. }
+                | NodeCause::NodeSuspect { last_heard, .. },
+            ) => Some(*last_heard),
+            _ => None,
+        })
     }
 }

@@ -78,6 +78,10 @@ impl Pen<'_> {
         self.deployment(id, |it| {
             (it.withdrawn, it.since, it.rollout) = (true, event.at, None);
         });
+        if let Some(archive) = self.view.archives.get_mut(id) {
+            (archive.deleted, archive.unconfirmed) = (0, 0);
+            self.mark(|site| RowKey::Archive(site, id.clone()));
+        }
         self.removal_undone(id);
         let name = self.view.deployments.get(id).map(|it| it.name.clone());
         // Another id under the same name takes the file over, it does not end it.

@@ -129,10 +129,13 @@ impl Pen<'_> {
             }
         }
         let name = self.view.deployments.get(&id.deployment).map(|it| it.name.clone());
+        let stays = self.view.deployments.get(&id.deployment).is_some_and(|it| !it.withdrawn);
         let archive = self.view.archives.entry(id.deployment.clone()).or_default();
         archive.name = name.or(archive.name.take());
-        archive.deleted += 1;
-        archive.unconfirmed += u64::from(it.removal.is_some_and(|it| it.unconfirmed));
+        if !stays {
+            archive.deleted += 1;
+            archive.unconfirmed += u64::from(it.removal.is_some_and(|it| it.unconfirmed));
+        }
         archive.last = event.at;
         let deployment = id.deployment.clone();
         self.mark(|site| RowKey::Archive(site, deployment));

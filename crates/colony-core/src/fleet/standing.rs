@@ -7,6 +7,7 @@ use crate::fleet::{SiteView, Target};
 use crate::id::DeploymentName;
 use crate::rollup;
 use crate::state::State;
+use crate::time::Wall;
 use crate::why::{Cause, SiteCause, Subject, Why};
 
 /// Where a deployment stands at a site.
@@ -65,6 +66,32 @@ impl SiteView {
             }
             Some(state) => Standing::Placed(state),
         }
+    }
+
+    /// Since when the site has said that a deployment stands as it does; `None` if
+    /// it knows no such deployment.
+    pub fn standing_since(&self, name: &DeploymentName) -> Option<Wall> {
+        let deployment = self.deployment_named(name)?;
+        let all = || self.deployments_named(name).flat_map(|it| self.placements_of(&it.id));
+        let since = match self.standing_told(name) {
+            // As long as the last of them.
+            Standing::Placed(State::Installed) => all().map(|it| it.since).max(),
+            // As long as the first of those that are worst.
+            Standing::Placed(state) => {
+                all().filter(|it| it.state == state).map(|it| it.since).min()
+            }
+            Standing::RolledBack => {
+                let site = deployment.rolled_back.as_ref().map(|it| it.since);
+                let back = all().filter(|it| self.share(it) == Share::RolledBack);
+                site.or_else(|| back.map(|it| it.since).max())
+            }
+            Standing::Pending
+            | Standing::Conflict
+            | Standing::Refused
+            | Standing::Waiting
+            | Standing::Gone => None,
+        };
+        Some(since.unwrap_or(deployment.since))
     }
 
     /// A hold delays a removal: that of the whole deployment, or that from a node

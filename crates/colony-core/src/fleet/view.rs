@@ -143,7 +143,8 @@ pub struct PlacementView {
     pub flagged: Option<Flag>,
 }
 
-/// How many placements of a deployment ended as DELETED at a site.
+/// How many placements of a deployment ended as DELETED at a site since it was
+/// withdrawn. Nodes it was no longer meant for before that do not count.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Archive {
     pub name: Option<DeploymentName>,

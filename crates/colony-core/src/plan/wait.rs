@@ -1,4 +1,4 @@
-//! What a change waits for: a node or a site that is offline, a hold, a window.
+//! What a change waits for: a node or a site that is offline, a hold, a window, a delay.
 
 use crate::document::Document;
 use crate::event::HoldScope;
@@ -16,20 +16,23 @@ pub(super) fn offline(view: &SiteView, node: Option<&NodeName>, now: Wall) -> Op
     if let Some(since) = view.silent_since(now) {
         return Some(format!("the site has been offline for {}", Spoken(now.since(since))));
     }
-    let node = view.nodes.get(node?)?;
-    let since = Spoken(now.since(node.since));
-    (!node.is_online()).then(|| format!("offline {since}"))
+    let (name, node) = (node?, view.nodes.get(node?)?);
+    let since = view.node_last_heard(name).unwrap_or(node.since);
+    (!node.is_online()).then(|| format!("offline {}", Spoken(now.since(since))))
 }
 
 /// What holds every change of a deployment up, also a removal.
 pub(super) fn hold(view: &SiteView, deployment: Option<&DeploymentView>) -> Option<String> {
     let text = |what: &str, it: &Hold| format!("{} holds {what}{}", it.by, noted(&it.note));
-    if let Some(hold) = view.holds.holds.get(&HoldScope::Site) {
-        return Some(text("the site", hold));
+    let site = view.holds.holds.get(&HoldScope::Site).map(|it| text("the site", it));
+    let own = deployment.and_then(|deployment| {
+        let hold = view.holds.holds.get(&HoldScope::Deployment(deployment.id.clone()))?;
+        Some(text(deployment.name.as_str(), hold))
+    });
+    match (site, own) {
+        (Some(site), Some(own)) => Some(format!("{site}, and {own}")),
+        (site, own) => site.or(own),
     }
-    let deployment = deployment?;
-    let hold = view.holds.holds.get(&HoldScope::Deployment(deployment.id.clone()))?;
-    Some(text(deployment.name.as_str(), hold))
 }
 
 /// What holds a new attempt up.
@@ -39,13 +42,22 @@ pub(super) fn start(
     document: &Document,
     now: Wall,
 ) -> Option<String> {
-    if let Some(opens) = site.settings.opens(now) {
-        let wait = Spoken(opens.since(now));
-        return Some(format!("the maintenance window opens in {wait}"));
+    let workload = document.revision.workload;
+    let known = deployment.filter(|it| it.accepted.workload == workload);
+    // The site takes another workload when it sees the commit.
+    let taken = known.map_or(now, |it| it.since);
+    let delayed = document.settings.delayed_until(taken, now).unwrap_or(now);
+    match site.settings.opens(now) {
+        Some(opens) if opens >= delayed => {
+            return Some(format!("the maintenance window opens in {}", Spoken(opens.since(now))));
+        }
+        Some(_) | None if delayed > now => {
+            return Some(format!("its delay ends in {}", Spoken(delayed.since(now))));
+        }
+        Some(_) | None => {}
     }
     // Another workload starts a rollout of its own, without pause or stop.
-    let workload = document.revision.workload;
-    let deployment = deployment.filter(|it| it.accepted.workload == workload)?;
+    let deployment = known?;
     let paused = deployment.rollout.as_ref().and_then(|it| it.paused.as_ref());
     if let Some(hold) = paused {
         return Some(format!("{} paused the rollout{}", hold.by, noted(&hold.note)));

@@ -223,19 +223,9 @@ impl PlacementFacts<'_> {
 /// What the clock alone keeps from starting, until the latest of its times.
 pub(super) fn too_early(site: &Site, deployment: &Deployment, now: Wall) -> Option<Reason> {
     let window = site.settings.opens(now).map(|opens| Reason::WindowClosed { opens });
-    let until = deployment.delayed_until(now);
+    let until = deployment.policy().and_then(|it| it.settings.delayed_until(deployment.since, now));
     let delayed = until.map(|until| Reason::Delayed { until });
     window.into_iter().chain(delayed).max_by_key(Reason::until)
-}
-
-impl Deployment {
-    /// When its delay ends. A clock that was set back by more than the delay
-    /// ends it at once: it must not become longer than twice what was asked for.
-    fn delayed_until(&self, now: Wall) -> Option<Wall> {
-        let delay = self.policy()?.settings.delay;
-        let until = self.since.after(delay);
-        (until > now && until <= now.after(delay * 2)).then_some(until)
-    }
 }
 
 /// How many nodes may be down at once; `None` if any number may.

@@ -2,6 +2,7 @@
 
 use crate::attempt::Failure;
 use crate::code::{Class, Code};
+use crate::document::Promote;
 use crate::id::NodeName;
 use crate::state::Op;
 use crate::time::Wall;
@@ -12,6 +13,11 @@ use crate::why::{
 };
 
 impl Case<'_> {
+    /// Steps of the rollout open when somebody promotes them.
+    fn is_manual(&self) -> bool {
+        self.deployment.gate().is_some_and(|it| it.promote == Promote::Manual)
+    }
+
     /// What a guard's reason means for this placement. `None` for the reasons
     /// that only reports and operators' commands can meet.
     pub(super) fn cause(&self, reason: Reason) -> Option<Cause> {
@@ -23,12 +29,14 @@ impl Case<'_> {
             Reason::NodeRetired { node } => Cause::Node(NodeCause::NodeRetired { node }),
             Reason::WaveFull { busy, taken, limit } => self.wave_full(&busy, taken, limit),
             Reason::CanaryFirst { done, of } => {
-                Cause::Rollout(RolloutCause::CanaryFirst { done, of })
+                Cause::Rollout(RolloutCause::CanaryFirst { done, of, manual: self.is_manual() })
             }
             Reason::StageFirst { done, of } => {
-                Cause::Rollout(RolloutCause::StageFirst { done, of })
+                Cause::Rollout(RolloutCause::StageFirst { done, of, manual: self.is_manual() })
             }
-            Reason::Soaking { until } => Cause::Rollout(RolloutCause::Soaking { until }),
+            Reason::Soaking { until } => {
+                Cause::Rollout(RolloutCause::Soaking { until, manual: self.is_manual() })
+            }
             Reason::AwaitsPromotion { since } => {
                 Cause::Rollout(RolloutCause::AwaitsPromotion { since })
             }

@@ -71,6 +71,40 @@ fn a_removal_is_pending_then_deleting_then_gone() {
 }
 
 #[test]
+fn state_is_as_old_as_the_placement_that_makes_it() {
+    let (mut central, mut plant) = start();
+    plant.join("a");
+    plant.join("b");
+    plant.deploy(&app("1.0.0"));
+    let began = plant.now.wall;
+    plant.pass(30);
+    central.sync(&plant);
+    let since = |central: &Central| central.view().standing_since(&name("hello"));
+    assert_eq!(since(&central), Some(began));
+    plant.converge();
+    plant.pass(30);
+    central.sync(&plant);
+    check(&central, "INSTALLED");
+    assert!(since(&central) > Some(began), "INSTALLED is younger than the commit");
+    let placements = || plant.site.placements().map(|it| it.since);
+    assert_eq!(since(&central), placements().max());
+}
+
+#[test]
+fn only_what_leaves_with_the_deployment_is_counted_as_deleted() {
+    let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
+    let one = "replicas: 1";
+    plant.deploy(&app("1.0.0").with(one));
+    plant.converge();
+    central.sync(&plant);
+    assert_eq!(central.archived(), (0, 0));
+    plant.undeploy("hello");
+    plant.converge();
+    central.sync(&plant);
+    assert_eq!(central.archived(), (1, 0));
+}
+
+#[test]
 fn installed_with_another_revision_is_not_done() {
     let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
     plant.command(Action::Hold { scope: HoldScope::Site, note: String::new() }).expect("held");

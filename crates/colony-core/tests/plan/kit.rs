@@ -9,7 +9,8 @@ use colony_core::plan::{
 };
 use colony_core::site::SiteSettings;
 use colony_core::time::Wall;
-use colony_testkit::{App, Plant, blob, deployment_id};
+use colony_core::why::AnswerUpdate;
+use colony_testkit::{App, Plant, blob, deployment_id, site_answers};
 
 /// The site `home` and what the central orchestrator knows of it.
 pub(crate) struct World {
@@ -65,6 +66,10 @@ impl World {
         let applied = self.fleet.apply(&home(), fresh, self.plant.now.wall);
         let _ = applied.expect("the log continues");
         self.sent = self.plant.events.len();
+        let changed = site_answers(&self.plant.site, self.plant.now);
+        let number = self.sent as u64 + 1;
+        let answers = AnswerUpdate { session: 1, number, complete: true, changed };
+        self.fleet.answers_apply(&home(), &answers).expect("the site is known");
     }
 
     pub(crate) fn deploy(&mut self, app: &App) {

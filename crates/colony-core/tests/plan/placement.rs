@@ -44,7 +44,7 @@ fn node_that_is_online_is_chosen_and_kept_first() {
     world.sync();
     world.check(
         &app("1.0.0", "replicas: 1"),
-        "a deferred remove 1>- (offline 5 s), b unchanged 1>1",
+        "a deferred remove 1>- (offline 20 s), b unchanged 1>1",
     );
 }
 

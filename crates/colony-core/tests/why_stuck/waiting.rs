@@ -145,6 +145,16 @@ fn staged_version_waits_to_take_over() {
 }
 
 #[test]
+fn soak_before_a_promotion_says_who_goes_on() {
+    let mut plant = installed("a");
+    let manual = "strategy: {type: blue-green, soak: 5m, promote: manual}";
+    plant.deploy(&hello("2.0.0").with(manual));
+    plant.report("a", "hello", "installed");
+    plant.pass(20);
+    assert_snapshot!(on(&plant, "a"), @"hello on a has 2.0.0 staged (UPDATING for 20 s): soaking: nodes on the new version must stay healthy. Next, in 4 min: the soak ends and an operator has to promote it before 2.0.0 takes over.");
+}
+
+#[test]
 fn delay_runs_and_ends() {
     let mut plant = installed("a");
     plant.deploy(&hello("2.0.0").with("delay: 5m"));

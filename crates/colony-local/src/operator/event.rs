@@ -3,7 +3,8 @@
 //! A position is the number of an event within its incarnation, which is the
 //! epoch: events of an orchestrator before this one are CO's to tell.
 
-use std::collections::VecDeque;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, VecDeque};
 use std::convert::Infallible;
 
 use axum::Json;
@@ -17,13 +18,14 @@ use colony_api::path::{EVENT_NAME, EVENT_STREAM, LAST_EVENT_ID, RESET_NAME};
 use colony_api::request::EventQuery;
 use colony_api::view::{EventPage, EventView};
 use colony_core::event::{Event, Incarnation, Names, Seq};
+use colony_core::id::BlobId;
 use colony_core::site::Site;
 use colony_margo::{Problem, ProblemType};
 use colony_wfm::Refusal;
 use colony_wfm::server::QueryParameters;
 
 use super::Desk;
-use super::names::{FormerNames, SiteNames};
+use super::names::SiteNames;
 use crate::problem;
 
 const PAGE: u32 = 100;
@@ -107,7 +109,25 @@ impl Desk {
 
     async fn views(&self, events: Vec<Event>) -> Result<Vec<EventView>, Problem> {
         self.find_names(&events).await?;
-        let all = |site: &Site, _| events.iter().map(|it| view(site, &self.names, it)).collect();
+        let (views, missing) = self.render(&events).await?;
+        if missing.is_empty() {
+            return Ok(views);
+        }
+        self.versions.read(missing).await;
+        Ok(self.render(&events).await?.0)
+    }
+
+    /// The events in sentences, and the files whose version would be wanted for them.
+    async fn render(
+        &self,
+        events: &[Event],
+    ) -> Result<(Vec<EventView>, BTreeSet<BlobId>), Problem> {
+        let all = |site: &Site, _| {
+            let (former, versions) = (&*self.names, &*self.versions);
+            let names = SiteNames { site, former, versions, missing: RefCell::default() };
+            let views: Vec<EventView> = events.iter().map(|it| view(&names, it)).collect();
+            (views, names.missing.into_inner())
+        };
         self.brain.read(all).await.map_err(problem::denied)
     }
 
@@ -128,8 +148,7 @@ impl Desk {
     }
 }
 
-fn view(site: &Site, former: &FormerNames, event: &Event) -> EventView {
-    let names = SiteNames { site, former };
+fn view(names: &SiteNames<'_>, event: &Event) -> EventView {
     // The whole event, as the central orchestrator shows it.
     let body = serde_json::to_value(event).unwrap_or_default();
     EventView {
@@ -141,7 +160,7 @@ fn view(site: &Site, former: &FormerNames, event: &Event) -> EventView {
         deployment: event.body.deployment().map(|it| names.deployment(it)),
         node: event.body.node().map(ToString::to_string),
         actor: event.actor.to_string(),
-        sentence: event.sentence(&names),
+        sentence: event.sentence(names),
         body,
     }
 }

@@ -7,6 +7,7 @@ mod event;
 mod logs;
 mod names;
 mod question;
+mod versions;
 
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
@@ -38,6 +39,7 @@ use crate::vitals::Vitals;
 use caller::Caller;
 use command::deployment_steer;
 pub(crate) use names::FormerNames;
+pub(crate) use versions::FormerVersions;
 
 const BODY_LIMIT: usize = 64 * 1024;
 
@@ -54,6 +56,7 @@ pub(crate) struct Desk {
     pub about: About,
     pub stop: CancellationToken,
     pub names: Arc<FormerNames>,
+    pub versions: Arc<FormerVersions>,
 }
 
 /// Takes the socket over from a run that could not clean up.

@@ -3,19 +3,25 @@
 //! A deployment that has left is known to the site by its id alone; its name
 //! stands in the log.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use parking_lot::Mutex;
 
 use colony_core::attempt::Revision;
 use colony_core::document::FileFacts;
 use colony_core::event::{Body, Event, Names, Seq};
-use colony_core::id::{DeploymentId, DeploymentName};
+use colony_core::id::{BlobId, DeploymentId, DeploymentName};
 use colony_core::site::Site;
+
+use super::FormerVersions;
 
 pub(super) struct SiteNames<'a> {
     pub site: &'a Site,
     pub former: &'a FormerNames,
+    pub versions: &'a FormerVersions,
+    /// Files whose version was asked for and is not known yet.
+    pub missing: RefCell<BTreeSet<BlobId>>,
 }
 
 impl Names for SiteNames<'_> {
@@ -26,8 +32,14 @@ impl Names for SiteNames<'_> {
     }
 
     fn version(&self, id: &DeploymentId, revision: &Revision) -> Option<String> {
-        let document = self.site.deployment(id)?.document(revision)?;
-        Some(FileFacts::of(&document.spec).version)
+        if let Some(document) = self.site.deployment(id).and_then(|it| it.document(revision)) {
+            return Some(FileFacts::of(&document.spec).version);
+        }
+        let Some(known) = self.versions.known(&revision.blob) else {
+            self.missing.borrow_mut().insert(revision.blob.clone());
+            return None;
+        };
+        known.map(|it| it.version.clone())
     }
 }
 

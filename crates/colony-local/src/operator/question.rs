@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use colony_api::render::{About, Context, SiteReport, Versions};
+use colony_api::render::{About, Context, SiteReport, Versions, blobs_of};
 use colony_api::server::{Questions, Scope};
 use colony_api::view::Role;
 use colony_core::document::FileFacts;
@@ -44,7 +44,8 @@ impl Questions for Desk {
         let report = nodes_report(&self.brain, &self.health, &self.vitals, &self.about).await;
         let report = Arc::new(report.map_err(problem::denied)?);
         let taken = self.brain.read(|site, now| self.snapshot(site, now)).await;
-        let taken = taken.map_err(problem::denied)?;
+        let mut taken = taken.map_err(problem::denied)?;
+        self.add_former_versions(&mut taken).await;
         let report = |_: &SiteName| -> Option<SiteReport> { Some((taken.now, report.clone())) };
         let context = Context {
             now: taken.now,
@@ -80,6 +81,18 @@ impl Questions for Desk {
 }
 
 impl Desk {
+    /// Also those of files that the site no longer holds and still speaks of.
+    async fn add_former_versions(&self, snapshot: &mut Snapshot) {
+        let mut named = blobs_of(&snapshot.fleet, snapshot.fleet.deployment_names());
+        named.retain(|it| !snapshot.versions.contains_key(it));
+        self.versions.read(named.clone()).await;
+        for blob in named {
+            if let Some(facts) = self.versions.known(&blob).flatten() {
+                snapshot.versions.insert(blob, facts);
+            }
+        }
+    }
+
     fn snapshot(&self, site: &Site, now: Now) -> Snapshot {
         let mut view = site.view(now);
         let outside = surroundings(site, &self.health, &self.vitals);

@@ -263,7 +263,7 @@ async fn events_name_a_deployment_that_has_left() {
     let query = EventQuery { deployment: Some("hello".to_owned()), ..EventQuery::default() };
     let page = operator.event_list(&query).await.expect("a page");
     let told: Vec<&str> = page.events.iter().map(|it| it.sentence.as_str()).collect();
-    assert_eq!(told, ["site plant took hello from Git", "hello is gone from Git at plant"]);
+    assert_eq!(told, ["site plant took hello 1.0.0 from Git", "hello is gone from Git at plant"]);
     role.stop().await;
 }
 

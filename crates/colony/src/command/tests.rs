@@ -88,7 +88,7 @@ async fn a_deferred_delete_is_exit_4() {
         "hello  home  DELETED 1.1  commit 3f2a1c9\n\
          hello  plant-b/b2  DELETING 1.0  commit 3f2a1c9  \
          deferred: offline 3 h; catches up on return\n\
-         DELETED 3, deferred 1 (plant-b/b2 offline 3 h); catches up on return\nexit 4",
+         deferred 1 (plant-b/b2 offline 3 h, to be removed there); catches up on return\nexit 4",
         "hello 1.0: create 1\n",
     )
     .await;

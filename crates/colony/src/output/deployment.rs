@@ -57,7 +57,7 @@ fn placement_line(
 fn bare_line(view: &DeploymentView, site: &DeploymentSite, look: &Look) -> String {
     let version = site.version.as_deref().map(|it| format!(" {it}")).unwrap_or_default();
     let status = match (site.status.as_str(), site.deleted) {
-        ("GONE", 1..) => "DELETED".to_owned(),
+        ("GONE", Some(1..)) => "DELETED".to_owned(),
         (other, _) => status_text(other),
     };
     let mut parts =
@@ -147,10 +147,8 @@ pub(crate) fn list(views: &[DeploymentView], look: &Look) -> String {
 
 /// Those that have it, of all.
 fn nodes(view: &DeploymentView) -> String {
-    let all = || view.sites.iter().flat_map(|it| &it.placements);
-    let there = |it: &&PlacementView| it.state == State::Installed && it.deferred.is_none();
-    let installed = all().filter(there).count();
-    share(installed, all().count() as u64)
+    let installed: u64 = view.sites.iter().map(|it| it.installed).sum();
+    share(installed, view.sites.iter().map(|it| it.placements.len() as u64).sum())
 }
 
 pub(crate) fn show(view: &DeploymentView, look: &Look) -> String {

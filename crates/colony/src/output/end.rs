@@ -180,7 +180,8 @@ mod tests {
     fn who_is_away_is_counted_and_named() {
         let expected = "4: INSTALLED 3, deferred 1 (plant-b/b2 offline 3 h); catches up on return";
         check_end(&sample::deferred(), Goal::Present, expected);
-        let expected = "4: DELETED 3, deferred 1 (plant-b/b2 offline 3 h); catches up on return";
+        let expected =
+            "4: deferred 1 (plant-b/b2 offline 3 h, to be removed there); catches up on return";
         check_end(&sample::deleted(), Goal::Absent, expected);
     }
 

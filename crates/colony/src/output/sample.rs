@@ -49,9 +49,11 @@ fn said(sentence: &str, outcome: &str, version: &str, sites: Value) -> Deploymen
 }
 
 pub(crate) fn site(name: &str, standing: &str, placements: Value) -> Value {
+    let has = |it: &&Value| it["state"] == "INSTALLED" && it["version"] == "1.1";
+    let installed = placements.as_array().into_iter().flatten().filter(has).count();
     json!({
         "site": name, "status": standing, "since": ago(60), "version": "1.1",
-        "commit": commit("3f2a1c9"), "placements": placements,
+        "commit": commit("3f2a1c9"), "placements": placements, "installed": installed,
     })
 }
 
@@ -124,8 +126,9 @@ pub(crate) fn deleted() -> DeploymentView {
         json!({"presence": "offline", "deferred": {"reason": "offline 3 h"}}),
     );
     let home = with(site("home", "GONE", json!([])), json!({"deleted": 2}));
-    let plant = with(site("plant-b", "DELETING", json!([away])), json!({"deleted": 1}));
-    let sentence = "DELETED 3, deferred 1 (plant-b/b2 offline 3 h); catches up on return";
+    let plant = site("plant-b", "DELETING", json!([away]));
+    let sentence = "deferred 1 (plant-b/b2 offline 3 h, to be removed there); \
+                    catches up on return";
     said(sentence, "deferred", "1.0", json!([home, plant]))
 }
 

@@ -31,12 +31,12 @@ use crate::time::Wall;
 
 /// An enum of causes, each with its published name.
 macro_rules! causes {
-    ($(#[$about:meta])* $group:ident: $($(#[$doc:meta])* $variant:ident = $name:literal { $($field:ident: $type:ty),* $(,)? })*) => {
+    ($(#[$about:meta])* $group:ident: $($(#[$doc:meta])* $variant:ident = $name:literal { $($(#[$of:meta])* $field:ident: $type:ty),* $(,)? })*) => {
         $(#[$about])*
         #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         #[serde(tag = "name", rename_all_fields = "camelCase")]
         pub enum $group {
-            $($(#[$doc])* #[serde(rename = $name)] $variant { $($field: $type),* },)*
+            $($(#[$doc])* #[serde(rename = $name)] $variant { $($(#[$of])* $field: $type),* },)*
         }
 
         impl $group {

@@ -16,11 +16,11 @@ causes! {
     Delayed = "delayed" { until: Wall, since: Wall }
     /// `slots` names a few of the `taken`.
     WaveFull = "wave-full" { slots: Vec<Slot>, taken: usize, limit: u32 }
-    /// The others wait for the first few.
-    CanaryFirst = "canary-first" { done: usize, of: usize }
+    /// The others wait for the first few. `manual`: then for a promotion.
+    CanaryFirst = "canary-first" { done: usize, of: usize, #[serde(default)] manual: bool }
     /// All have to stage it before one takes over.
-    StageFirst = "stage-first" { done: usize, of: usize }
-    Soaking = "soaking" { until: Wall }
+    StageFirst = "stage-first" { done: usize, of: usize, #[serde(default)] manual: bool }
+    Soaking = "soaking" { until: Wall, #[serde(default)] manual: bool }
     AwaitsPromotion = "awaits-promotion" { since: Wall }
     Paused = "paused" { by: String, note: String, since: Wall }
     /// The device is not colony's own.
@@ -65,24 +65,24 @@ impl RolloutCause {
                 "choose canaries by labels that a node has, or bring one that has them back",
             )
             .gate(),
-            RolloutCause::CanaryFirst { done, of } => Explanation::new(
+            RolloutCause::CanaryFirst { done, of, manual } => Explanation::new(
                 format!("{done} of {of} canaries run it well, and the others wait for them"),
-                format!("they soak, then {then}"),
+                format!("they soak, then {}", promoted(*manual, then)),
             )
             .gate(),
-            RolloutCause::StageFirst { done, of } => Explanation::new(
+            RolloutCause::StageFirst { done, of, manual } => Explanation::new(
                 match of {
                     0 => "no reachable node runs an earlier version to stage next to".to_owned(),
                     _ => format!(
                         "{done} of {of} nodes have it staged, and all have to before one takes over"
                     ),
                 },
-                format!("they soak, then {then}"),
+                format!("they soak, then {}", promoted(*manual, then)),
             )
             .gate(),
-            RolloutCause::Soaking { until } => Explanation::new(
+            RolloutCause::Soaking { until, manual } => Explanation::new(
                 "soaking: nodes on the new version must stay healthy",
-                format!("the soak ends and {then}"),
+                format!("the soak ends and {}", promoted(*manual, then)),
             )
             .at(*until)
             .gate(),
@@ -112,6 +112,14 @@ impl RolloutCause {
                 Explanation::new("nothing is in its way any more", format!("{then} at once"))
             }
         }
+    }
+}
+
+/// What comes after a soak.
+fn promoted(manual: bool, then: &str) -> String {
+    match manual {
+        true => format!("an operator has to promote it before {then}"),
+        false => then.to_owned(),
     }
 }
 

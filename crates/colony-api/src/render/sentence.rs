@@ -6,7 +6,7 @@ use colony_core::fleet::Outcome;
 use colony_core::state::State;
 use colony_core::time::{Spoken, Wall};
 
-use crate::view::{DeploymentSite, DeploymentView, PlacementView, status_text};
+use crate::view::{DeploymentSite, DeploymentView, PlacementView, QuarantineView, status_text};
 
 /// How many places are named.
 const SHOWN: usize = 3;
@@ -47,7 +47,10 @@ fn progress(view: &DeploymentView) -> String {
 
 fn states(view: &DeploymentView) -> String {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for (_, it) in placements(view).filter(|it| it.1.deferred.is_none()) {
+    let heard = |it: &(&DeploymentSite, &PlacementView)| {
+        it.1.deferred.is_none() && it.0.silent_since.is_none()
+    };
+    for (_, it) in placements(view).filter(heard) {
         *counts.entry(it.state.to_string()).or_default() += 1;
     }
     let counts: Vec<String> =
@@ -57,17 +60,24 @@ fn states(view: &DeploymentView) -> String {
 
 /// `INSTALLED 3, deferred 1 (plant-b/b2 offline 3 h); catches up on return`
 fn deferred(view: &DeploymentView, now: Wall) -> String {
-    let mut waiting = Vec::new();
+    let (mut waiting, mut many) = (Vec::new(), 0);
     for site in &view.sites {
         if let Some(since) = site.silent_since {
             waiting.push(format!("site {} offline {}", site.site, Spoken(now.since(since))));
-        } else if site.placements.is_empty() && site.status != "GONE" {
-            waiting.push(format!("site {} {}", site.site, status_text(&site.status)));
+            many += site.placements.len().max(1);
+            continue;
         }
-        waiting.extend(site.placements.iter().filter_map(|it| deferred_node(site, it)));
+        if site.placements.is_empty() && site.status != "GONE" {
+            waiting.push(format!("site {} {}", site.site, status_text(&site.status)));
+            many += 1;
+        }
+        let nodes = site.placements.iter().filter_map(|it| deferred_node(site, it));
+        let before = waiting.len();
+        waiting.extend(nodes);
+        many += waiting.len() - before;
     }
     let states = Some(states(view)).filter(|it| !it.is_empty()).map(|it| format!("{it}, "));
-    let (states, many) = (states.unwrap_or_default(), waiting.len());
+    let states = states.unwrap_or_default();
     format!("{states}deferred {many} ({}); catches up on return", listed(waiting, ", "))
 }
 
@@ -125,13 +135,12 @@ fn rolled_back(view: &DeploymentView) -> String {
 
 fn site_rolled_back(site: &DeploymentSite) -> String {
     let Some(pair) = &site.rolled_back else {
-        let name = |it: &PlacementView| format!("{}/{}", site.site, it.node);
-        let back = site.placements.iter().filter(|it| it.version != site.version).map(name);
-        let nodes: Vec<String> = back.collect();
+        let nodes: Vec<String> =
+            site.rejected.iter().map(|it| node_rolled_back(site, it)).collect();
         let version = site.version.as_deref().unwrap_or("the revision");
         return match nodes.is_empty() {
             true => format!("ROLLED BACK from {version} on nodes of {}", site.site),
-            false => format!("ROLLED BACK from {version} on {}", short(nodes)),
+            false => format!("ROLLED BACK from {version}: {}", short(nodes)),
         };
     };
     let bad = pair.from.as_deref().unwrap_or("the revision");
@@ -158,6 +167,17 @@ fn site_rolled_back(site: &DeploymentSite) -> String {
         (None, None) => String::new(),
     };
     format!("ROLLED BACK{back}{reason}{quarantined}{revert}")
+}
+
+/// `plant/b1 unhealthy (GET / 500, 3×), back to 1.0`
+fn node_rolled_back(site: &DeploymentSite, rejected: &QuarantineView) -> String {
+    let placement = site.placements.iter().find(|it| Some(&it.node) == rejected.node.as_ref());
+    let runs = placement.filter(|it| it.state == State::Installed);
+    let back = match runs.and_then(|it| it.version.as_deref()) {
+        Some(version) => format!(", back to {version}"),
+        None => String::new(),
+    };
+    format!("{}/{}{back}", site.site, rejected.reason)
 }
 
 fn deleted(view: &DeploymentView) -> String {
@@ -214,6 +234,10 @@ mod tests {
         let silent = json!({"status": "PENDING", "silentSince": NOW.0 - 300_000});
         let expected = "deferred 1 (site plant offline 5 min); catches up on return";
         check("deferred", json!([silent]), expected);
+        let nodes = ["b1", "b2", "b3"].map(|it| json!({"node": it, "state": "INSTALLED"}));
+        let silent = json!({"silentSince": NOW.0 - 300_000, "placements": nodes});
+        let expected = "deferred 3 (site plant offline 5 min); catches up on return";
+        check("deferred", json!([silent]), expected);
         let unjoined = json!({"status": "ROLLED_BACK"});
         let expected = "deferred 1 (site plant ROLLED BACK); catches up on return";
         check("deferred", json!([unjoined]), expected);
@@ -264,6 +288,18 @@ mod tests {
                 json!({"status": "ROLLED_BACK", "rolledBack": pair, "quarantine": quarantine});
             check("rolled-back", json!([site]), expected);
         }
+    }
+
+    #[test]
+    fn node_that_went_back_alone_is_named_with_its_cause_and_what_it_runs() {
+        let rejected = json!([{"version": "2.0", "workload": "sha256:ab", "since": 0,
+            "node": "b1", "reason": "b1 exited (1)"}]);
+        let b1 = json!({"node": "b1", "state": "INSTALLED", "version": "1.0"});
+        let b2 = json!({"node": "b2", "state": "INSTALLED", "version": "2.0"});
+        let site = json!({"status": "ROLLED_BACK", "version": "2.0", "rejected": rejected,
+            "placements": [b1, b2]});
+        let expected = "ROLLED BACK from 2.0: plant/b1 exited (1), back to 1.0";
+        check("rolled-back", json!([site]), expected);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use colony_api::view::PlanView;
 use colony_core::id::DeploymentName;
 use colony_core::plan::{self as core, Request, Snapshot};
+use colony_core::site::Action;
 use colony_margo::{Finding, Severity};
 
 use super::Plan;
@@ -11,7 +12,9 @@ use super::hash::hash;
 /// Says for every node what happens there, and names the plan.
 pub(super) fn complete(plan: &mut Plan, name: &DeploymentName, snapshot: &Snapshot) {
     let files = plan.next.iter().map(|it| it.file.clone()).collect();
-    let planned = core::plan(&Request { name: name.clone(), files }, snapshot);
+    let force = !plan.forces.is_empty()
+        || plan.commands.iter().any(|it| matches!(it.1, Action::Force { .. }));
+    let planned = core::plan(&Request { name: name.clone(), files, force }, snapshot);
     show(&mut plan.view, planned);
     plan.view.hash = hash(plan, name);
 }

@@ -139,6 +139,14 @@ async fn order(app: &App, name: &DeploymentName, survey: &Survey) -> Result<Plan
             let before = place.file.as_ref().map(|it| it.1.as_str());
             plan.show_diff(&place.path(name), before, Some(good));
         }
+        let bad = survey.view(&site).and_then(|it| it.deployments.get(&deployment));
+        let bad = bad.and_then(|it| survey.snapshot.versions.get(&it.accepted.blob));
+        let bad = bad.map_or("the present revision", String::as_str);
+        let release = format!("colony quarantine release {name} --site {site}");
+        render::warn(
+            &mut plan.view,
+            &format!("site `{site}` refuses {bad} afterwards, until `{release}`"),
+        );
         plan.commands.push((site, Action::Rollback { deployment }));
     }
     plan.message = format!("Roll {name} back at {}", sites_text(&plan.sites()));

@@ -143,7 +143,7 @@ impl<'a> Pen<'a> {
 
     pub(super) fn file_accepted(&mut self, path: &str) {
         self.view.files.remove(path);
-        let path = path.to_owned();
-        self.mark(|site| RowKey::File(site, path));
+        self.mark(|site| RowKey::File(site, path.to_owned()));
+        self.target_file_accepted(path);
     }
 }

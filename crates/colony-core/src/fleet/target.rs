@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::fleet::pen::Pen;
 use crate::fleet::{Fleet, RowKey, UnknownSite};
 use crate::id::{BlobId, DeploymentName, GitRevision, SiteName};
+use crate::site::{deployment_name, deployment_path};
 use crate::time::Wall;
 
 /// The most of a diff that is kept.
@@ -74,8 +75,13 @@ impl Fleet {
         now: Wall,
     ) -> Result<(), UnknownSite> {
         let mut pen = self.pen(site)?;
+        let refused = pen.view.files.contains_key(&deployment_path(site, name));
+        if blob.is_none() && !refused && pen.is_nowhere(name) {
+            pen.drop_target(name);
+            return Ok(());
+        }
         // The site may have been quicker than CO's own record.
-        let target = match pen.is_there(name, blob.as_ref()) {
+        let target = match pen.is_there(name, blob.as_ref()) && !(refused && blob.is_none()) {
             true => Target::Accepted { git, blob, since: now },
             false => Target::Committed { git, blob, since: now },
         };
@@ -137,6 +143,20 @@ impl Pen<'_> {
             self.unlink(name);
             let name = name.clone();
             self.mark(|site| RowKey::Target(site, name));
+        }
+    }
+
+    /// The site has nothing of the deployment, not even on its way out.
+    fn is_nowhere(&self, name: &DeploymentName) -> bool {
+        self.view.deployments_named(name).next().is_none()
+    }
+
+    /// The site no longer refuses a file: a removal of it may have reached its end.
+    pub(super) fn target_file_accepted(&mut self, path: &str) {
+        let Ok(name) = deployment_name(self.site, path) else { return };
+        let target = self.view.targets.get(&name);
+        if matches!(target, Some(Target::Committed { blob: None, .. })) && self.is_nowhere(&name) {
+            self.drop_target(&name);
         }
     }
 

@@ -34,6 +34,8 @@ pub use rollback::{RollbackPlan, plan_rollback};
 pub struct Request {
     pub name: DeploymentName,
     pub files: Vec<NextFile>,
+    /// Removals wait for no node that cannot confirm them.
+    pub force: bool,
 }
 
 /// The file of one site.

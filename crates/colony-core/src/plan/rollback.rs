@@ -61,7 +61,7 @@ fn targets(
 ) -> Vec<PlanTarget> {
     let Some(known) = snapshot.sites.get(site) else { return Vec::new() };
     let file = NextFile { site: site.clone(), text: None, carried: Default::default() };
-    let request = Request { name: name.clone(), files: Vec::new() };
+    let request = Request { name: name.clone(), files: Vec::new(), force: false };
     let planner = SitePlanner::new(&request, &file, known, snapshot);
     let placed = known.view.placements_of(&deployment.id);
     let target = |it: &crate::fleet::PlacementView| {

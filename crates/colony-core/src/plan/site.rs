@@ -25,6 +25,7 @@ pub(super) struct SitePlanner<'a> {
     pub name: &'a DeploymentName,
     pub snapshot: &'a SiteSnapshot,
     pub fleet: &'a Snapshot,
+    force: bool,
     /// `None`: no file.
     document: Option<Result<Document, Vec<Finding>>>,
 }
@@ -39,7 +40,7 @@ impl<'a> SitePlanner<'a> {
         let (site, name) = (&file.site, &request.name);
         let read = |it: &String| Document::parse(site, name, &difference::no_blob(), it.as_bytes());
         let document = file.text.as_ref().map(read);
-        SitePlanner { site, name, snapshot, fleet, document }
+        SitePlanner { site, name, snapshot, fleet, force: request.force, document }
     }
 
     /// Adds the site's part; the number of nodes that run it, now or later.
@@ -98,9 +99,15 @@ impl<'a> SitePlanner<'a> {
         if matches!(action, PlanAction::Unchanged | PlanAction::Refused) {
             return target;
         }
-        match wait::offline(&self.snapshot.view, node, self.fleet.now) {
-            Some(reason) => target.deferred(action, reason),
-            None => target,
+        let offline = |node| wait::offline(&self.snapshot.view, node, self.fleet.now);
+        let forced = self.force && action == PlanAction::Remove;
+        match (offline(node), forced.then(|| offline(None)).flatten()) {
+            (Some(reason), site) if !forced || site.is_some() => target.deferred(action, reason),
+            (Some(reason), _) => {
+                let reason = format!("forced: {reason}, and nobody confirms that it stops there");
+                PlanTarget { reason: Some(reason), ..target }
+            }
+            (None, _) => target,
         }
     }
 

@@ -8,7 +8,7 @@ use colony_margo::Finding;
 use crate::document::Document;
 use crate::event::{Actor, Body};
 use crate::id::{DeploymentId, DeploymentName, GitRevision, SiteName};
-use crate::site::file::{Commit, Content, deployment_path, finding, name_of, site_path};
+use crate::site::file::{Commit, Content, deployment_name, deployment_path, finding, site_path};
 use crate::site::rollout::Rollout;
 use crate::site::turn::Turn;
 use crate::site::{
@@ -127,7 +127,7 @@ impl Turn<'_> {
             if path == site_path(site) {
                 self.set_settings(SiteSettings::default());
             }
-            let name = name_of(site, &path).ok();
+            let name = deployment_name(site, &path).ok();
             removed.extend(name.and_then(|it| self.site.index.names.get(&it).cloned()));
         }
         removed

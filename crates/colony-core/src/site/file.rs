@@ -63,7 +63,7 @@ fn read_deployment(
     blob: &BlobId,
     text: &[u8],
 ) -> Result<Content, Vec<Finding>> {
-    let name = name_of(site, path).map_err(|it| vec![it])?;
+    let name = deployment_name(site, path).map_err(|it| vec![it])?;
     let document = Document::parse(site, &name, blob, text)?;
     Ok(Content::Deployment(Arc::new(document)))
 }
@@ -82,7 +82,7 @@ pub(super) fn site_path(site: &SiteName) -> String {
     format!("sites/{site}.yaml")
 }
 
-pub(super) fn name_of(site: &SiteName, path: &str) -> Result<DeploymentName, Finding> {
+pub(crate) fn deployment_name(site: &SiteName, path: &str) -> Result<DeploymentName, Finding> {
     let expected = format!("deployments/{site}/<name>.yaml");
     let stem =
         path.strip_prefix(&format!("deployments/{site}/")).and_then(|it| it.strip_suffix(".yaml"));

@@ -42,6 +42,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use command::{Action, Command};
 pub use deployment::{Deployment, Quarantine, Rejected, RolledBack, Stopped};
+pub(crate) use file::deployment_name;
 pub use file::{Commit, Content, File, deployment_file, deployment_path};
 pub use held::{HeldHistory, HeldRemoval, RefusedFile};
 pub use input::{Changed, Input, Refused, RowKey, Step};

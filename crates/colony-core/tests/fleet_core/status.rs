@@ -105,6 +105,23 @@ fn only_what_leaves_with_the_deployment_is_counted_as_deleted() {
 }
 
 #[test]
+fn removal_of_a_file_that_the_site_never_could_use_comes_to_its_end() {
+    let (mut central, mut plant) = start();
+    let path = "deployments/home/hello.yaml";
+    let text = b"not a deployment";
+    plant.commit(vec![File::read(&home(), path, &blob("bad"), text)]);
+    central.sync(&plant);
+    commit(&mut central, None);
+    check(&central, "PENDING");
+    plant.commit(vec![File::gone(path)]);
+    central.sync(&plant);
+    check(&central, "GONE");
+    assert_eq!(central.fleet.deployment_names().count(), 0);
+    commit(&mut central, None);
+    assert_eq!(central.fleet.deployment_names().count(), 0);
+}
+
+#[test]
 fn installed_with_another_revision_is_not_done() {
     let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
     plant.command(Action::Hold { scope: HoldScope::Site, note: String::new() }).expect("held");

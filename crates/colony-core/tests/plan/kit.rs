@@ -17,6 +17,7 @@ pub(crate) struct World {
     pub(crate) plant: Plant,
     pub(crate) fleet: Fleet,
     pub(crate) settings: SiteSettings,
+    pub(crate) force: bool,
     versions: BTreeMap<BlobId, String>,
     before: Option<String>,
     sent: usize,
@@ -42,7 +43,8 @@ impl World {
         fleet.join(&home(), Wall(0), false).expect("no other orchestrator");
         let (plant, settings) = (Plant::new(), SiteSettings::default());
         let versions = BTreeMap::new();
-        let mut world = World { plant, fleet, settings, versions, before: None, sent: 0 };
+        let mut world =
+            World { plant, fleet, settings, force: false, versions, before: None, sent: 0 };
         for node in nodes.split_whitespace() {
             let (name, label) = node.split_once(':').unwrap_or((node, ""));
             let label = label.split_once('=').map(|(key, value)| format!(r#""{key}":"{value}""#));
@@ -102,7 +104,7 @@ impl World {
 
     pub(crate) fn plan_text(&self, text: Option<String>) -> Plan {
         let file = NextFile { site: home(), text, carried: BTreeSet::new() };
-        plan(&Request { name: hello(), files: vec![file] }, &self.snapshot())
+        plan(&Request { name: hello(), files: vec![file], force: self.force }, &self.snapshot())
     }
 
     pub(crate) fn plan(&self, app: &App) -> Plan {

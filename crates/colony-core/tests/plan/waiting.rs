@@ -62,6 +62,24 @@ fn offline_node_is_offline_since_it_was_heard() {
 }
 
 #[test]
+fn forced_removal_waits_for_no_node() {
+    let mut world = World::installed("a b", "");
+    world.plant.silence("b");
+    world.plant.pass(20);
+    world.sync();
+    let removal = |world: &World| texts(&world.plan_text(None).targets);
+    assert_eq!(removal(&world), "a remove 1>-, b deferred remove 1>- (offline 20 s)");
+    world.force = true;
+    let reason = "forced: offline 20 s, and nobody confirms that it stops there";
+    assert_eq!(removal(&world), format!("a remove 1>-, b remove 1>- ({reason})"));
+    let later = world.plant.now.wall.after(std::time::Duration::from_secs(7200));
+    world.plant.now.wall = later;
+    let away = "the site has been offline for 2 h";
+    let expected = format!("a deferred remove 1>- ({away}), b deferred remove 1>- ({away})");
+    assert_eq!(removal(&world), expected);
+}
+
+#[test]
 fn closed_maintenance_window_is_named() {
     let mut world = World::installed("a", "");
     let text = "maintenanceWindows: [{from: '22:00', to: '23:00'}]";

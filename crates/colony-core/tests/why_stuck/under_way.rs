@@ -65,7 +65,7 @@ fn removal_waits_for_an_offline_node() {
     plant.pass(3_000);
     plant.undeploy("hello");
     plant.pass(600);
-    assert_snapshot!(on(&plant, "a"), @"hello on a is being removed because its file is gone from Git (DELETING for 10 min): node a has to confirm but is offline, last heard 60 min ago. Next: it is removed as soon as node a is heard. To do (device owner): bring node a back; if it is gone for good, force the removal.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a is being removed because its file is gone from Git (DELETING for 10 min): node a has to confirm but is offline, last heard 60 min ago. Next: it is removed as soon as node a is heard. To do (device owner): bring node a back; if it is gone for good, delete again with `--force`.");
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn removal_failed() {
     let mut plant = installed("a");
     plant.undeploy("hello");
     plant.report("a", "hello", "failed:removal-failed");
-    assert_snapshot!(on(&plant, "a"), @"hello on a could not be removed (FAILED for 0 s): the workload could not be removed (removal-failed in web: it went wrong). Next, in 5 s: the removal is tried again. To do (device owner): look at the engine on the device, or force the removal.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a could not be removed (FAILED for 0 s): the workload could not be removed (removal-failed in web: it went wrong). Next, in 5 s: the removal is tried again. To do (device owner): look at the engine on the device, or delete again with `--force`.");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn removal_of_the_orchestrator_before_waits_for_the_node() {
     let mut plant = taken_over("DELETING");
     plant.commit(vec![]);
     plant.pass(60);
-    assert_snapshot!(on(&plant, "a"), @"hello on a is being removed because its file is gone from Git (DELETING for 60 s): node a has to confirm but has not been heard by this orchestrator yet. Next: it is removed as soon as node a is heard. To do (device owner): bring node a back; if it is gone for good, force the removal.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a is being removed because its file is gone from Git (DELETING for 60 s): node a has to confirm but has not been heard by this orchestrator yet. Next: it is removed as soon as node a is heard. To do (device owner): bring node a back; if it is gone for good, delete again with `--force`.");
 }
 
 #[test]

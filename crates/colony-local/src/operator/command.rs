@@ -101,7 +101,8 @@ pub(super) async fn quarantine_release(
     desk.own_all(&release.sites)?;
     let deployment = desk.deployment_id(&name).await?;
     let action = Action::ReleaseQuarantine { deployment };
-    desk.order(&caller, action, format!("{name} may try again what was refused")).await
+    desk.order(&caller, action, format!("the quarantined versions of {name} may be tried again"))
+        .await
 }
 
 /// `POST /api/v1/deployments/{name}/{promote|pause|resume|abort}`

@@ -51,7 +51,7 @@ impl World {
             text: Some(document.text.clone()),
             carried: BTreeSet::new(),
         };
-        let request = Request { name: document.name.clone(), files: vec![file] };
+        let request = Request { name: document.name.clone(), files: vec![file], force: false };
         let plan = plan(&request, &snapshot(&local.name, view));
         Some(ExpectedPlan { deployment: document.id().clone(), plan, placements })
     }

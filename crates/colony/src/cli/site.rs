@@ -64,7 +64,7 @@ pub(crate) enum QuarantineCommand {
         #[arg(long)]
         site: Option<String>,
     },
-    /// Let a version be tried again where it failed
+    /// Let every version of a deployment that is refused be tried again
     Release {
         deployment: String,
         /// Sites by comma [default: wherever it is refused]
@@ -84,7 +84,7 @@ pub(crate) enum QuarantineCommand {
 pub(crate) struct Hold {
     /// Without it, the whole site is held
     pub(crate) deployment: Option<String>,
-    /// Sites by comma
+    /// Sites by comma [default: wherever the deployment is]
     #[arg(long, value_delimiter = ',', value_name = "SITE,…")]
     pub(crate) site: Vec<String>,
     /// Why, for whoever asks
@@ -102,7 +102,7 @@ pub(crate) struct Release {
     /// Without it, the whole site's hold
     #[arg(conflicts_with = "what")]
     pub(crate) deployment: Option<String>,
-    /// Sites by comma
+    /// Sites by comma [default: wherever the deployment is held]
     #[arg(long, value_delimiter = ',', value_name = "SITE,…")]
     pub(crate) site: Vec<String>,
     /// What to let go [default: hold]

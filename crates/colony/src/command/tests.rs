@@ -38,6 +38,29 @@ async fn watching_tells_each_change_once_and_ends_with_the_code() {
 }
 
 #[tokio::test]
+async fn state_that_comes_back_is_told_again() {
+    let home = |outcome: &str, state: &str| {
+        let placements = json!([sample::placement("laptop", state, "1.0")]);
+        sample::hello(outcome, "1.0", json!([sample::site("home", state, placements)]))
+    };
+    let stages = [
+        home("in-progress", "INSTALLED"),
+        home("in-progress", "UPDATING"),
+        home("installed", "INSTALLED"),
+    ];
+    check(
+        "deploy hello --watch",
+        &stages,
+        "hello  home/laptop  INSTALLED 1.0  commit 3f2a1c9\n\
+         hello  home/laptop  UPDATING 1.0  commit 3f2a1c9\n\
+         hello  home/laptop  INSTALLED 1.0  commit 3f2a1c9\n\
+         exit 0",
+        "hello 1.0: create 1\n",
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn watching_looks_by_itself_while_images_are_fetched() {
     let pulling = |progress: &str| {
         let placement = sample::placement("laptop", "INSTALLING", "1.0");

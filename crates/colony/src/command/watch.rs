@@ -4,7 +4,7 @@
 //! arrives. Only how far images are is no event: while something is being
 //! installed, it looks once a second. Whoever stops watching stops nothing else.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use colony_api::request::EventQuery;
@@ -135,7 +135,8 @@ struct Screen {
     view: Option<DeploymentView>,
     gone: bool,
     live: Live,
-    printed: BTreeSet<String>,
+    /// By what a line is about: what was told of it last.
+    printed: BTreeMap<String, String>,
 }
 
 impl Screen {
@@ -180,7 +181,8 @@ impl Screen {
         }
         // Ages and amounts move all the time: a line is told again when its news are others.
         for (_, line) in lines {
-            if self.printed.insert(news(&line)) {
+            let news = news(&line);
+            if self.printed.insert(about(&line), news.clone()) != Some(news) {
                 tell(out, &line)?;
             }
         }
@@ -214,6 +216,11 @@ fn installs(view: &DeploymentView) -> bool {
 /// Lines are data only where a person asked for them.
 fn tell(out: &mut Out, line: &str) -> anyhow::Result<()> {
     if out.is_for_people() { out.data(line) } else { out.note(line) }
+}
+
+/// What a line is about: its first two columns, the deployment and the place.
+fn about(line: &str) -> String {
+    line.split("  ").take(2).collect::<Vec<_>>().join("  ")
 }
 
 /// The line without its ages and amounts: digits before a unit, or before `of`.

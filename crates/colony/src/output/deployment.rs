@@ -49,7 +49,7 @@ fn placement_line(
     let state = format!("{}{version}", placement.state);
     let mut parts = vec![view.name.to_string(), format!("{}/{}", site.site, placement.node), state];
     parts.extend(placement.commit.as_ref().map(|it| format!("commit {}", it.short())));
-    parts.extend(note(placement, look));
+    parts.extend(silence(site, look).or_else(|| note(placement, look)));
     parts.join("  ")
 }
 
@@ -63,9 +63,14 @@ fn bare_line(view: &DeploymentView, site: &DeploymentSite, look: &Look) -> Strin
     let mut parts =
         vec![view.name.to_string(), site.site.to_string(), format!("{status}{version}")];
     parts.extend(site.commit.as_ref().map(|it| format!("commit {}", it.short())));
-    parts.extend(site.silent_since.map(|it| format!("site not heard for {}", look.lasting(it))));
+    parts.extend(silence(site, look));
     parts.extend(site.why.first().map(|it| it.sentence.clone()));
     parts.join("  ")
+}
+
+/// What is shown of a silent site is what it said last.
+fn silence(site: &DeploymentSite, look: &Look) -> Option<String> {
+    site.silent_since.map(|it| format!("site not heard for {}", look.lasting(it)))
 }
 
 /// What is to be said of a placement besides its state.
@@ -200,8 +205,8 @@ fn show_rows(site: &DeploymentSite, look: &Look) -> Vec<[String; 9]> {
             or_dash(it.version.as_deref()),
             short(it.commit.as_ref()),
             look.ago(it.since),
-            or_dash(note(it, look).as_deref()),
-            presence(it.presence).to_owned(),
+            or_dash(silence(site, look).or_else(|| note(it, look)).as_deref()),
+            if site.silent_since.is_some() { "unknown" } else { presence(it.presence) }.to_owned(),
             it.attempt.to_string(),
             or_dash(it.last_good.as_deref()),
         ]

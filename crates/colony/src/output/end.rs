@@ -58,16 +58,15 @@ fn is_alone(view: &DeploymentView) -> bool {
 }
 
 fn rolled_back(end: &mut End, view: &DeploymentView, site: &DeploymentSite) {
-    let Some(back) = &site.rolled_back else { return };
-    let bad = site.quarantine.iter().find(|it| it.version == back.from);
-    if let Some(node) = bad.or(site.quarantine.first()).and_then(|it| it.node.as_ref()) {
-        let (name, site) = (&view.name, &site.site);
+    let from = site.rolled_back.as_ref().and_then(|it| it.from.as_ref());
+    let bad = site.quarantine.iter().find(|it| from.is_some() && it.version.as_ref() == from);
+    let refused = bad.or(site.quarantine.first()).or(site.rejected.first());
+    let Some(refused) = refused else { return };
+    let (name, site) = (&view.name, &site.site);
+    if let Some(node) = &refused.node {
         end.hints.push(format!("see: colony logs {name} --node {site}/{node} --previous"));
     }
-    if !site.quarantine.is_empty() {
-        let (name, site) = (&view.name, &site.site);
-        end.hints.push(format!("lift: colony quarantine release {name} --site {site}"));
-    }
+    end.hints.push(format!("lift: colony quarantine release {name} --site {site}"));
 }
 
 fn failed(end: &mut End, view: &DeploymentView, site: &DeploymentSite) {

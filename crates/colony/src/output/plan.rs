@@ -75,9 +75,10 @@ pub(crate) fn show(plan: &PlanView, look: &Look) -> String {
 
 /// `hello 1.1, profile compose`, or `web (hello) 1.1` where the names differ.
 fn head(plan: &PlanView) -> String {
-    let application = match plan.application == plan.name.as_str() {
-        true => String::new(),
-        false => format!(" ({})", plan.application),
+    let application = match plan.application.as_str() {
+        "" => String::new(),
+        it if it == plan.name.as_str() => String::new(),
+        other => format!(" ({other})"),
     };
     let version = plan.version.as_deref().map(|it| format!(" {it}")).unwrap_or_default();
     let profile = plan.profile.as_deref().map(|it| format!(", profile {it}")).unwrap_or_default();

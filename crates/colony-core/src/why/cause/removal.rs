@@ -29,7 +29,9 @@ impl RemovalCause {
             )
             .act(
                 Owner::DeviceOwner,
-                format!("bring node {node} back; if it is gone for good, force the removal"),
+                format!(
+                    "bring node {node} back; if it is gone for good, delete again with `--force`"
+                ),
             )
             .since(*last_heard),
             RemovalCause::DeleteFailed { failure, until } => {
@@ -38,7 +40,8 @@ impl RemovalCause {
                     None => "nothing until it is retried",
                 };
                 let found = Explanation::new(told(failure), next).act_on(&failure.code).at(*until);
-                let act = found.act.as_ref().map(|it| format!("{it}, or force the removal"));
+                let act =
+                    found.act.as_ref().map(|it| format!("{it}, or delete again with `--force`"));
                 Explanation { act, ..found }
             }
         }

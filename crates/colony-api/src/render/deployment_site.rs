@@ -193,6 +193,11 @@ impl DeploymentSiteBuilder<'_> {
         let pair = deployment.rolled_back.as_ref()?;
         let good = pair.good.as_ref().map(|it| &it.blob);
         let restored = target.filter(|it| good.is_some() && target_blob(it) == good);
+        // The site has the good file again: the commit that brought it took the bad one out.
+        let taken_back = || {
+            let again = good == Some(&deployment.accepted.blob);
+            again.then(|| deployment.commit.clone()).flatten()
+        };
         let moved = deployment.accepted.blob != pair.bad.blob
             && good.is_some_and(|it| *it != deployment.accepted.blob);
         let not_reverted = match good {
@@ -204,7 +209,7 @@ impl DeploymentSiteBuilder<'_> {
             from: self.context.version(&pair.bad.blob),
             to: good.and_then(|it| self.context.version(it)),
             since: pair.since,
-            revert: restored.and_then(commit),
+            revert: restored.and_then(commit).or_else(taken_back),
             not_reverted,
         })
     }

@@ -38,6 +38,15 @@ fn central_and_site_answer_alike() {
     fleet.see("hello", |it| it["outcome"] == "installed");
     check(&fleet, "updated", &QUESTIONS);
 
+    fleet.colony(["deploy", "hello", "--version", "1.2-bad", "--watch", "--yes"]).ends(3);
+    check(&fleet, "rolled back", &QUESTIONS);
+
+    fleet.colony(["deploy", "hello", "--version", "1.0", "--watch", "--yes"]).ok();
+    check(&fleet, "updated after a rollback", &QUESTIONS);
+    // The site has forgotten the file; its clone of the repository has it.
+    let shown = ask(&fleet, &["deployment", "show", "hello"], Some("home"));
+    assert_eq!(shown["sites"][0]["quarantine"][0]["version"], "1.2-bad", "{shown:#}");
+
     fleet.process("home/n2").kill();
     wait("the node to be offline", || says(&fleet, "node-offline"));
     check(&fleet, "node offline", &QUESTIONS);

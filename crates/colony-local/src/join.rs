@@ -145,10 +145,10 @@ fn refusal(answer: &Answer) -> String {
 
 #[cfg(test)]
 mod tests {
-    use colony_api::site::{GitAccess, GitAuth};
     use colony_wfm::TokenSigner;
 
     use super::*;
+    use crate::kit;
 
     #[tokio::test]
     async fn what_is_on_disk_decides_unless_the_token_is_another_one() {
@@ -165,7 +165,7 @@ mod tests {
     async fn check(known: Option<&str>, token: Option<(&str, &str, TokenKind)>, expected: &str) {
         let dir = tempfile::tempdir().expect("a folder");
         if let Some(known) = known {
-            let text = serde_json::to_string(&used(known)).expect("it is JSON");
+            let text = serde_json::to_string(&kit::membership(known)).expect("it is JSON");
             std::fs::write(dir.path().join("site.json"), text).expect("it is written");
         }
         let mut config = Config::new(dir.path().to_owned());
@@ -176,19 +176,6 @@ mod tests {
             Err(error) => format!("{error:#}"),
         };
         assert!(found.contains(expected), "{found}");
-    }
-
-    fn used(token: &str) -> Membership {
-        let (url, branch) = ("https://hub/git".to_owned(), "main".to_owned());
-        Membership {
-            site: "home".parse().expect("a name"),
-            incarnation: 7,
-            token: token.to_owned(),
-            central: vec!["https://hub".to_owned()],
-            domain: "fleet.example".to_owned(),
-            token_public: String::new(),
-            git: GitAccess { url, branch, auth: GitAuth::None },
-        }
     }
 
     fn expired(id: &str, site: &str, kind: TokenKind) -> String {
@@ -284,7 +271,7 @@ mod tests {
             incarnation: 7,
             domain: "fleet.example".to_owned(),
             token_public: String::new(),
-            git: used("t1").git,
+            git: kit::membership("t1").git,
         }
     }
 

@@ -16,6 +16,8 @@ mod git;
 mod health;
 mod home;
 mod join;
+#[cfg(test)]
+mod kit;
 mod logs;
 mod margo;
 mod metrics;

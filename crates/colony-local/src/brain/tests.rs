@@ -1,14 +1,11 @@
 //! What was answered survives; what could not be stored never happened.
 
 use tempfile::TempDir;
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
-use colony_core::site::{Commit, Input, Site};
-use colony_store::LocalStore;
-use colony_testkit::{App, capabilities, commit_id};
+use colony_core::site::{Input, Site};
 
 use super::*;
+use crate::kit::{fill, open, open_as};
 
 #[tokio::test]
 async fn a_restart_gives_the_same_site() {
@@ -79,9 +76,43 @@ async fn what_the_disk_refuses_never_happened() {
     assert_eq!(joined, Err(Denied::Unavailable));
     let read = brain.read(|site, _| site.members().count()).await;
     assert_eq!(read, Err(Denied::Unavailable), "nobody sees what is not stored");
+    let again = brain.step(Input::Joined("b".parse().expect("a name"))).await;
+    assert_eq!(again, Err(Denied::Unavailable), "whoever asks meanwhile is told so");
     writer.stop().await;
     let (brain, writer) = open(&dir).await;
     assert_eq!(records(&brain).await, before);
+    writer.stop().await;
+}
+
+#[tokio::test]
+async fn site_goes_on_from_the_disk_after_a_failed_commit() {
+    let dir = TempDir::new().expect("a directory");
+    let (brain, writer) = open(&dir).await;
+    fill(&brain).await;
+    let before = records(&brain).await;
+    let mut event = writer.store.events_last(1).await.expect("events").remove(0);
+    event.seq += 1;
+    writer.store.commit(Vec::new(), &[event]).await.expect("the number of the next event is taken");
+
+    let joined = brain.step(Input::Joined("b".parse().expect("a name"))).await;
+
+    assert_eq!(joined, Err(Denied::Unavailable));
+    assert_eq!(records(&brain).await, before);
+    writer.stop().await;
+}
+
+#[tokio::test]
+async fn replaced_orchestrator_stays_fenced_after_a_restart() {
+    let dir = TempDir::new().expect("a directory");
+    let (brain, writer) = open(&dir).await;
+    fill(&brain).await;
+    // A row changes, and no event tells of it.
+    brain.step(Input::Fenced { by: 1 }).await.expect("it is taken");
+    writer.stop().await;
+
+    let (brain, writer) = open(&dir).await;
+
+    assert_eq!(brain.read(|site, _| site.fenced_by()).await, Ok(Some(1)));
     writer.stop().await;
 }
 
@@ -103,51 +134,6 @@ async fn inputs_that_wait_share_a_transaction_and_all_are_answered() {
     assert_eq!((members, next), (200, 201));
     assert_eq!(writer.store.events_from(0, 1, 500).await.expect("events").len(), 200);
     writer.stop().await;
-}
-
-struct Running {
-    store: LocalStore,
-    stop: CancellationToken,
-    task: JoinHandle<anyhow::Result<()>>,
-}
-
-impl Running {
-    async fn stop(self) {
-        self.stop.cancel();
-        self.task.await.expect("no panic").expect("it ends well");
-    }
-}
-
-async fn open(dir: &TempDir) -> (Brain, Running) {
-    open_as(dir, 0).await
-}
-
-async fn open_as(dir: &TempDir, incarnation: Incarnation) -> (Brain, Running) {
-    let store = LocalStore::open(&dir.path().join("local.db")).await.expect("a database");
-    let site = "home".parse().expect("a name");
-    let origin = Origin { site, incarnation, timing: Timing::default() };
-    let (brain, writer) = Brain::open(store.clone(), origin).await.expect("a site");
-    let stop = CancellationToken::new();
-    let task = tokio::spawn(writer.run(stop.clone()));
-    (brain, Running { store, stop, task })
-}
-
-/// A node with a deployment on its way.
-async fn fill(brain: &Brain) {
-    let site = "home".parse().expect("a name");
-    let files = vec![App::new("hello", "1.0.0").file(&site)];
-    let commit = Commit { revision: commit_id(1), base: None, rewritten: false, files };
-    let node = || "a".parse().expect("a name");
-    let own = Box::new(capabilities("a", "amd64", ""));
-    let inputs = [
-        Input::Seed(Box::default()),
-        Input::Joined(node()),
-        Input::Capabilities(node(), own),
-        Input::Commit(commit),
-    ];
-    for input in inputs {
-        brain.step(input).await.expect("it is taken");
-    }
 }
 
 /// Every record of the site but its clock, which runs on.

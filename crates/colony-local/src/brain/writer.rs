@@ -175,3 +175,26 @@ impl Turn {
 fn tick() -> Asked {
     Asked { input: Input::Tick, answer: oneshot::channel().0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use colony_core::site::Timing;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn writer_sleeps_until_the_next_timer() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let store = LocalStore::open(&dir.path().join("local.db")).await.expect("a database");
+        let site = "home".parse().expect("a name");
+        let origin = Origin { site, incarnation: 0, timing: Timing::default() };
+        let (brain, mut writer) = Brain::open(store, origin).await.expect("a site");
+        assert_eq!(writer.until_wake(), Duration::ZERO, "it looks around once it runs");
+
+        writer.wake = Some(brain.now().mono.after(Duration::from_secs(3_600)));
+        let (half, hour) = (Duration::from_secs(1_800), Duration::from_secs(3_600));
+        assert!((half..=hour).contains(&writer.until_wake()), "{:?}", writer.until_wake());
+        writer.wake = None;
+        assert_eq!(writer.until_wake(), Duration::from_secs(86_400));
+    }
+}

@@ -46,7 +46,8 @@ impl Orders {
         Ok(())
     }
 
-    /// The site refuses the node from here on; the record is for people.
+    /// The site refuses the node from here on. The record keeps its machine from
+    /// coming back by the request that it joined with (`Door::repeat`).
     async fn retired(&self, node: &NodeName) {
         let marked = async {
             let Some(mut known) = self.store.node_get(node.as_str()).await? else { return Ok(()) };

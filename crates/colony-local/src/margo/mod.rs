@@ -4,6 +4,8 @@ mod asked;
 mod door;
 mod keys;
 mod shelf;
+#[cfg(test)]
+mod tests;
 
 use std::str::FromStr;
 use std::sync::Arc;

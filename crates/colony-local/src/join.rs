@@ -281,4 +281,21 @@ mod tests {
         assert_eq!(Kind::of(&told), Some(Kind::TokenUsed));
         assert_eq!(told, Kind::TokenUsed.problem("token was used before"));
     }
+
+    #[test]
+    fn refusal_of_central_is_told_with_what_helps_unless_it_says_so_itself() {
+        check_refusal(Kind::SiteAlive, "heard 3 s ago", "heard 3 s ago; start with `--replace`");
+        check_refusal(Kind::SiteAlive, "heard: use --replace", "heard: use --replace");
+        check_refusal(Kind::TokenUsed, "used before", "used before; each token lets in once");
+        check_refusal(Kind::Refused, "the disk is full", "the disk is full");
+    }
+
+    #[track_caller]
+    fn check_refusal(kind: Kind, detail: &str, expected: &str) {
+        let problem = serde_json::to_vec(&kind.problem(detail)).expect("it is JSON");
+        let (status, headers) = (http::StatusCode::CONFLICT, http::HeaderMap::new());
+        let said = refusal(&Answer { status, headers, body: Bytes::from(problem) });
+        let rest = said.strip_prefix(expected).unwrap_or_else(|| panic!("{said}"));
+        assert!(!rest.contains("--replace"), "{said}");
+    }
 }

@@ -104,6 +104,12 @@ impl Central {
         self.token(TokenKind::Site, id, vec![url], pin, lifetime)
     }
 
+    /// A token of the site's orchestrator that may replace a living one.
+    pub(crate) fn replacing_token(&self, id: &str) -> String {
+        let claims = token::read(&self.site_token(id, 3_600)).expect("our token");
+        self.0.signer.sign(&Claims { replace: true, ..claims })
+    }
+
     /// A token of a node, once the site has told where it is.
     pub(crate) async fn node_token(&self, id: &str, lifetime: i64) -> String {
         let mut report = self.0.report.subscribe();

@@ -9,7 +9,7 @@ mod uplink;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use colony_api::client::Client as Operator;
-use colony_api::request::{EventQuery, Hold, LogsQuery};
+use colony_api::request::{EventQuery, Hold, LogsQuery, Steer, Steering};
 use colony_api::site::{NodeHealth, NodesReport, SiteLogRequest};
 use colony_api::view::Outcome;
 use colony_core::event::{Body, Event, Transition};
@@ -126,6 +126,18 @@ async fn a_site_is_told_why_it_cannot_join() {
     check_start(&plant, Some("col1_x".to_owned()), "malformed").await;
     plant.central.set_alive();
     check_start(&plant, Some(node), "heard 3 s ago; start with `--replace`").await;
+}
+
+#[tokio::test]
+async fn living_site_is_replaced_if_its_engineer_or_the_token_says_so() {
+    let plant = Plant::new().await;
+    plant.central.set_alive();
+    let token = plant.central.site_token("t1", 3_600);
+    check_start(&plant, Some(token.clone()), "heard 3 s ago").await;
+    let mut config = plant.config(Some(token));
+    config.replace = true;
+    colony_local::start(config).await.expect("the engineer says so");
+    check_start(&plant, Some(plant.central.replacing_token("t2")), "").await;
 }
 
 #[tokio::test]
@@ -287,6 +299,33 @@ async fn order_that_only_central_takes_is_refused_with_where_it_works() {
     let answer = operator.node_retire("plant", "a").await.expect("it is retired").sentence;
     let expected = "node plant/a is given up for good; its containers keep running";
     assert!(answer.starts_with(expected), "{answer}");
+    role.stop().await;
+}
+
+#[tokio::test]
+async fn rollout_is_steered_over_the_socket_of_the_site() {
+    let plant = Plant::new().await;
+    let role = plant.first_start().await;
+    let (first, second) = (plant.node("a").await, plant.node("b").await);
+    let canary = "strategy: {type: canary, canary: 1, soak: 5m}";
+    plant.deploy(&App::new("hello", "1.0.0").with(canary));
+    let (manifest, _) = first.manifest(1).await;
+    let operator = Operator::unix(&role.socket).expect("a socket");
+    let steer = async |what: Steering| {
+        let note = Steer { note: "stocktaking".to_owned(), ..Steer::default() };
+        operator.deployment_steer("hello", what, &note).await.expect("it is done").sentence
+    };
+
+    assert_eq!(steer(Steering::Pause).await, "hello starts nothing more until it is resumed");
+    let paused = plant.central.event(|it| matches!(it.body, Body::RolloutPaused { .. })).await;
+    assert!(matches!(paused.body, Body::RolloutPaused { note, .. } if note == "stocktaking"));
+    assert_eq!(steer(Steering::Resume).await, "hello goes on");
+    plant.central.event(|it| matches!(it.body, Body::RolloutUnpaused { .. })).await;
+    first.report("hello", "installed", manifest.manifest_version.get(), 1).await;
+    assert_eq!(steer(Steering::Promote).await, "hello opens the next step of its rollout");
+    second.manifest(1).await;
+    assert_eq!(steer(Steering::Abort).await, "hello goes back to the revision before");
+    plant.central.event(|it| matches!(it.body, Body::Quarantined { .. })).await;
     role.stop().await;
 }
 

@@ -91,7 +91,7 @@ impl Forward {
         let (health, vitals) = (&self.health, &self.vitals);
         let look = |site: &Site, now: Now| {
             outbox.refresh(site, &surroundings(site, health, vitals), &changed, now);
-            if refreshed.is_none_or(|it| now.mono.since(it) >= PACE) {
+            if is_due(*refreshed, now.mono) {
                 *refreshed = Some(now.mono);
                 outbox.refresh_waiting(site, now);
             }
@@ -108,8 +108,8 @@ impl Forward {
             Some(turn) => self.events(turn.from).await?,
             None => Vec::new(),
         };
-        let last = events.last().map_or_else(|| turn.map_or(head, |it| it.from), |it| it.seq + 1);
-        let answers = (last >= head).then(|| self.outbox.next(ANSWER_BYTES)).flatten();
+        let at_end = reaches_end(&events, turn.map(|it| it.from), head);
+        let answers = at_end.then(|| self.outbox.next(ANSWER_BYTES)).flatten();
         if turn.is_none() && answers.is_none() {
             return Ok(false);
         }
@@ -122,8 +122,8 @@ impl Forward {
             let said = format!("event log diverged from the central orchestrator: {said}");
             return self.diverged(said);
         }
-        self.adapt(sent, &answer);
-        if matches!(answer, Err(CentralError::TooLarge(_))) && sent > 1 {
+        self.most = next_limit(self.most, sent, &answer);
+        if is_divisible(sent, &answer) {
             return Ok(true);
         }
         let answer = heed(&self.brain, &self.health, answer).await?;
@@ -155,21 +155,6 @@ impl Forward {
         events.context("could not read the events to send")
     }
 
-    /// A batch that is too large for CO, or for the line, must not stop the log.
-    fn adapt(&mut self, sent: usize, answer: &Result<BatchAnswer, CentralError>) {
-        let sent = u32::try_from(sent).unwrap_or(BATCH);
-        self.most = match answer {
-            Ok(_) => (self.most * 2).min(BATCH),
-            Err(CentralError::TooLarge(_) | CentralError::Away(_)) => (sent / 2).max(1),
-            Err(
-                CentralError::Fenced { .. }
-                | CentralError::Diverged(_)
-                | CentralError::Refused(_)
-                | CentralError::Unreadable(_),
-            ) => self.most,
-        };
-    }
-
     fn take(&mut self, turn: Turn, next: Seq, head: Seq) -> anyhow::Result<bool> {
         let answer = self.uplink.answered(turn, next, head);
         if let Answer::Ahead(last) = answer {
@@ -191,6 +176,40 @@ impl Forward {
         self.uplink.diverged();
         Ok(false)
     }
+}
+
+/// Whether answers that wait are to be computed again.
+fn is_due(last: Option<Mono>, now: Mono) -> bool {
+    last.is_none_or(|it| now.since(it) >= PACE)
+}
+
+/// Whether CO has the whole log below `head` once it has a batch of these events,
+/// which begins at `from`. Without a batch it has.
+fn reaches_end(events: &[Event], from: Option<Seq>, head: Seq) -> bool {
+    let next = events.last().map_or_else(|| from.unwrap_or(head), |it| it.seq + 1);
+    next >= head
+}
+
+/// The most events of the next batch: one that is too large for CO, or for the
+/// line, must not stop the log.
+fn next_limit(most: u32, sent: usize, answer: &Result<BatchAnswer, CentralError>) -> u32 {
+    let sent = u32::try_from(sent).unwrap_or(BATCH);
+    match answer {
+        Ok(_) => (most * 2).min(BATCH),
+        Err(CentralError::TooLarge(_) | CentralError::Away(_)) => (sent / 2).max(1),
+        Err(
+            CentralError::Fenced { .. }
+            | CentralError::Diverged(_)
+            | CentralError::Refused(_)
+            | CentralError::Unreadable(_),
+        ) => most,
+    }
+}
+
+/// Whether a batch that was too large can be sent in parts at once. An event that
+/// is too large alone has to wait, or it would be sent in a loop.
+fn is_divisible(sent: usize, answer: &Result<BatchAnswer, CentralError>) -> bool {
+    sent > 1 && matches!(answer, Err(CentralError::TooLarge(_)))
 }
 
 /// A batch of as many of the events as fit, and at least the first; how many,
@@ -218,9 +237,113 @@ impl Reconcile for Forward {
 
 #[cfg(test)]
 mod tests {
+    use tempfile::TempDir;
+
     use colony_testkit::Plant;
+    use colony_wfm::{Authority, Credentials, PrivateKey, SpiffeId};
 
     use super::*;
+    use crate::clock::Clock;
+    use crate::kit::{self, Running};
+
+    #[test]
+    fn answers_go_with_the_end_of_the_log() {
+        let mut plant = Plant::new();
+        (0..3).for_each(|it| plant.join(&format!("n{it}")));
+        let events = &plant.events;
+        let (last, head) = (events.len(), events.len() as Seq + 1);
+        assert!(reaches_end(events, Some(1), head));
+        assert!(reaches_end(&events[last - 1..], Some(head - 1), head));
+        assert!(!reaches_end(&events[..last - 1], Some(1), head), "one is missing");
+        assert!(!reaches_end(&[], Some(head - 1), head), "none could be read");
+        assert!(reaches_end(&[], None, head), "central has them all");
+    }
+
+    #[test]
+    fn waiting_answers_are_computed_again_after_a_while() {
+        assert!(is_due(None, Mono(0)));
+        assert!(!is_due(Some(Mono(5_000)), Mono(5_999)));
+        assert!(is_due(Some(Mono(5_000)), Mono(6_000)));
+    }
+
+    #[test]
+    fn batches_shrink_when_they_do_not_get_through_and_grow_again() {
+        let taken = || Ok(BatchAnswer { next_seq: 1, answers_incomplete: false });
+        let away = || Err(CentralError::Away(anyhow::anyhow!("no route")));
+        check_limit(8, 8, &taken(), 16);
+        check_limit(BATCH, 8, &taken(), BATCH);
+        check_limit(BATCH, 8, &away(), 4);
+        check_limit(BATCH, 8, &too_large(), 4);
+        check_limit(1, 1, &too_large(), 1);
+        check_limit(8, 8, &Err(CentralError::Refused("no".to_owned())), 8);
+    }
+
+    #[track_caller]
+    fn check_limit(
+        most: u32,
+        sent: usize,
+        answer: &Result<BatchAnswer, CentralError>,
+        expected: u32,
+    ) {
+        assert_eq!(next_limit(most, sent, answer), expected, "{sent} of {most}: {answer:?}");
+    }
+
+    #[test]
+    fn event_that_is_too_large_alone_is_not_sent_in_a_loop() {
+        assert!(is_divisible(2, &too_large()));
+        assert!(!is_divisible(1, &too_large()));
+        assert!(!is_divisible(2, &Err(CentralError::Refused("no".to_owned()))));
+    }
+
+    fn too_large() -> Result<BatchAnswer, CentralError> {
+        Err(CentralError::TooLarge("413".to_owned()))
+    }
+
+    #[tokio::test]
+    async fn central_with_another_end_of_the_log_is_asked_again_and_gets_all_answers() {
+        let dir = TempDir::new().expect("a directory");
+        let (mut forward, writer) = in_step(&dir).await;
+        let session = forward.outbox.session();
+
+        assert!(forward.in_step(8, 8), "there may be more answers");
+        assert_eq!((forward.uplink.is_known(), forward.outbox.session()), (true, session));
+        assert!(forward.in_step(3, 8), "it was restored");
+        assert_eq!((forward.uplink.is_known(), forward.outbox.session()), (false, session + 1));
+        writer.stop().await;
+    }
+
+    #[tokio::test]
+    async fn diverged_log_is_told_and_not_offered_again_at_once() {
+        let dir = TempDir::new().expect("a directory");
+        let (mut forward, writer) = in_step(&dir).await;
+
+        assert!(!forward.diverged("another hash".to_owned()).expect("no failure"));
+
+        let told = forward.health.readiness(&forward.brain).await;
+        let expected = "another hash; invite this site's orchestrator again: `colony site invite`";
+        assert!(!told.ready && told.reasons.iter().any(|it| it == expected), "{told:?}");
+        assert!(!forward.uplink.is_known());
+        writer.stop().await;
+    }
+
+    /// Central has the log as far as is known.
+    async fn in_step(dir: &TempDir) -> (Forward, Running) {
+        let (brain, writer) = kit::open(dir).await;
+        kit::fill(&brain).await;
+        let fleet = Authority::create("fleet.example", Clock::unix()).expect("a CA");
+        let key = PrivateKey::generate().expect("a key");
+        let id = SpiffeId::site_client("fleet.example", "home").expect("an id");
+        let (csr, life) = (key.csr().expect("a request"), Duration::from_secs(3_600));
+        let chain_pem = fleet.sign(&csr, &id, &[], Clock::unix(), life).expect("it is signed");
+        let roots_pem = fleet.root_pem().to_owned();
+        let own = Credentials { chain_pem, key_pem: key.to_pem(), roots_pem };
+        let central = Central::new(&kit::membership("t1"), &own).expect("a link");
+        let (store, health, vitals) = (writer.store.clone(), Health::default(), Vitals::default());
+        let mut forward = Forward::new(brain, store, health, central, vitals, 0);
+        let turn = forward.uplink.turn(8, 0).expect("it asks");
+        assert_eq!(forward.uplink.answered(turn, 8, 8), Answer::Taken);
+        (forward, writer)
+    }
 
     #[test]
     fn a_batch_has_the_first_events_that_fit_and_at_least_one() {

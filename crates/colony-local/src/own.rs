@@ -55,16 +55,24 @@ impl Own {
                 () = stop.cancelled() => return Ok(()),
                 () = tokio::time::sleep(LOOK) => {}
             }
-            if !is_due(made, Clock::unix()) {
-                continue;
+            made = self.renew_if_due(made, Clock::unix(), &reloader);
+        }
+    }
+
+    /// Returns when the certificate in use was made.
+    fn renew_if_due(&self, made: i64, now: i64, reloader: &Reloader) -> i64 {
+        if !is_due(made, now) {
+            return made;
+        }
+        match self.tls() {
+            Ok(config) => {
+                reloader.set(config);
+                info!("renewed the site's own certificate");
+                now
             }
-            match self.tls() {
-                Ok(config) => {
-                    reloader.set(config);
-                    made = Clock::unix();
-                    info!("renewed the site's own certificate");
-                }
-                Err(error) => warn!("could not renew the site's own certificate: {error:#}"),
+            Err(error) => {
+                warn!("could not renew the site's own certificate: {error:#}");
+                made
             }
         }
     }
@@ -77,6 +85,8 @@ fn is_due(made: i64, now: i64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use colony_wfm::TlsListener;
+
     use super::*;
 
     #[test]
@@ -85,6 +95,19 @@ mod tests {
         check(RENEW - 1, false);
         check(RENEW, true);
         check(-1, true);
+    }
+
+    #[tokio::test]
+    async fn certificate_is_renewed_when_it_is_due_and_not_before() {
+        let authority = Authority::create("site-home.example", Clock::unix()).expect("a CA");
+        let site = "home".parse().expect("a name");
+        let own = Own { authority, site, hosts: vec!["127.0.0.1".to_owned()] };
+        let anywhere = ([127, 0, 0, 1], 0).into();
+        let port = TlsListener::bind(anywhere, own.tls().expect("TLS")).await.expect("a port");
+        let made = 1_800_000_000;
+        let renew = |now| own.renew_if_due(made, now, &port.reloader());
+        assert_eq!(renew(made + RENEW - 1), made, "it is young");
+        assert_eq!(renew(made + RENEW), made + RENEW);
     }
 
     #[track_caller]

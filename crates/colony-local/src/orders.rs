@@ -1,10 +1,10 @@
 //! Operators' orders, from CO or from the site's own socket.
 
-use tracing::warn;
+use tracing::error;
 
 use colony_core::id::NodeName;
 use colony_core::site::{Action, Command, Input};
-use colony_store::LocalStore;
+use colony_store::{LocalStore, NodeIdentity};
 
 use crate::brain::{Brain, Denied};
 
@@ -23,13 +23,16 @@ impl Orders {
     /// Returns when the order is on disk, executed or refused.
     pub(crate) async fn execute(&self, command: Command) -> Result<(), Denied> {
         let action = command.action.clone();
+        if let Action::Retire { node } = &action {
+            return self.retire(node, command).await;
+        }
         self.brain.step(Input::Command(command)).await?;
         colony_fail::hit(colony_fail::Point::LocalOrderDone);
         match action {
-            Action::Retire { node } => self.retired(&node).await,
             // The commit that waited is offered again.
             Action::AcceptHistory { .. } => self.brain.wakes().git.wake(),
-            Action::Hold { .. }
+            Action::Retire { .. }
+            | Action::Hold { .. }
             | Action::ReleaseHold { .. }
             | Action::ReleaseRemoval
             | Action::ReleaseQuarantine { .. }
@@ -46,17 +49,30 @@ impl Orders {
         Ok(())
     }
 
-    /// The site refuses the node from here on. The record keeps its machine from
-    /// coming back by the request that it joined with (`Door::repeat`).
-    async fn retired(&self, node: &NodeName) {
-        let marked = async {
-            let Some(mut known) = self.store.node_get(node.as_str()).await? else { return Ok(()) };
-            known.retired = true;
-            self.store.node_put(&known).await
-        };
-        if let Err(error) = marked.await {
-            warn!(node = %node, "could not mark the identity as retired: {error}");
-        }
+    /// The site refuses the node from here on. Its record keeps the machine from
+    /// coming back by the request that it joined with (`Door::repeat`), so it is
+    /// marked first: an order that a crash cuts short is given again.
+    async fn retire(&self, node: &NodeName, command: Command) -> Result<(), Denied> {
+        let marked = self.mark_retired(node, true).await?;
         colony_fail::hit(colony_fail::Point::LocalNodeRetired);
+        let done = self.brain.step(Input::Command(command)).await;
+        if marked && matches!(done, Err(Denied::Refused(_))) {
+            self.mark_retired(node, false).await?;
+        }
+        colony_fail::hit(colony_fail::Point::LocalOrderDone);
+        done
+    }
+
+    /// Whether that changed the record.
+    async fn mark_retired(&self, node: &NodeName, retired: bool) -> Result<bool, Denied> {
+        let marked = async {
+            let known = self.store.node_get(node.as_str()).await?;
+            let Some(known) = known.filter(|it| it.retired != retired) else { return Ok(false) };
+            self.store.node_put(&NodeIdentity { retired, ..known }).await.map(|()| true)
+        };
+        marked.await.map_err(|error: colony_store::Error| {
+            error!(node = %node, "could not mark the identity as retired: {error}");
+            Denied::Unavailable
+        })
     }
 }

@@ -89,6 +89,22 @@ async fn retired_node_does_not_come_back_with_its_spent_token() {
 }
 
 #[tokio::test]
+async fn refused_retirement_leaves_the_identity_as_it_was() {
+    let site = TestSite::open().await;
+    let key = PrivateKey::generate().expect("a key");
+    let token = site.token(TokenKind::Node, "t1", "home");
+    assert_eq!(site.join(&token, &key).await, "joined as b");
+    let orders = Orders::new(site.brain.clone(), site.writer.store.clone());
+    let action = Action::Retire { node: node("b") };
+    let retire = Command { number: None, by: "ana".to_owned(), expires: Some(Wall(1)), action };
+    orders.execute(retire).await.expect_err("it has expired");
+
+    let kept = site.writer.store.node_get("b").await.expect("a database").expect("its identity");
+    assert!(!kept.retired);
+    assert_eq!(site.join(&token, &key).await, "joined as b");
+}
+
+#[tokio::test]
 async fn manifest_in_force_is_served_also_if_it_was_never_shown() {
     let site = TestSite::open().await;
     let in_force = site.brain.read(|site, _| site.manifest(&node("a"))).await;

@@ -129,10 +129,11 @@ impl Forward {
         let answer = heed(&self.brain, &self.health, answer).await?;
         colony_fail::hit(colony_fail::Point::LocalEventsTaken);
         debug!(next = answer.next_seq, "events were taken");
-        match number.filter(|_| with_answers) {
-            Some(_) if answer.answers_incomplete => self.outbox.start_over(),
-            Some(number) => self.outbox.acknowledged(number),
-            None => {}
+        if answer.answers_incomplete {
+            // Also where none went along: what was sent before is lost.
+            self.outbox.start_over();
+        } else if let Some(number) = number.filter(|_| with_answers) {
+            self.outbox.acknowledged(number);
         }
         match turn {
             Some(turn) => self.take(turn, answer.next_seq, head),

@@ -45,6 +45,7 @@ pub(crate) fn router(app: App) -> Router {
         .merge(colony_api::server::routes::<App>())
         .merge(operators())
         .layer(DefaultBodyLimit::max(BODY))
+        .layer(middleware::from_fn(colony_wfm::server::problems_only))
         .merge(link::routes())
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))

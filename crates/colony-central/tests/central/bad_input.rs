@@ -50,6 +50,8 @@ async fn what_a_request_cannot_carry_is_refused_and_nothing_happens() {
         (Method::DELETE, "deployments/hello?planHash=nonsense", "", "run the command again"),
         (Method::GET, "nodes?after=a", "", "expected `<site>/<node>`"),
         (Method::GET, "nodes?limit=abc", "", "invalid digit"),
+        (Method::DELETE, "sites", "", "Method Not Allowed"),
+        (Method::GET, "sites/%ff", "", "UTF-8"),
         (Method::GET, "events?site=mars", "", "no site `mars`; there is home"),
     ] {
         let path = format!("/api/v1/{path}");

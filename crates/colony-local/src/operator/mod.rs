@@ -100,6 +100,7 @@ fn router(desk: Desk) -> Router {
         .fallback(elsewhere)
         .method_not_allowed_fallback(elsewhere)
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(middleware::from_fn(colony_wfm::server::problems_only))
         .with_state(desk)
         .layer(middleware::from_fn(colony_wfm::finish))
 }

@@ -31,7 +31,7 @@ pub use body::{json, read as read_body};
 pub use caller::cap_age;
 pub use extract::{JsonBody, QueryParameters, WholeBody, read_object};
 pub use finish::finish;
-pub use refusal::Refusal;
+pub use refusal::{Refusal, problems_only};
 pub use serve::serve;
 
 /// What is behind the interface. `client` is always the name that `accepts`

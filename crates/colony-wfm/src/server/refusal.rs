@@ -1,13 +1,17 @@
 //! Problems as answers.
 
+use axum::body::to_bytes;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{FromRequestParts, Path};
+use axum::extract::{FromRequestParts, Path, Request};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use colony_margo::problem::MEDIA_TYPE;
 use colony_margo::{Problem, ProblemType};
 use http::{HeaderValue, StatusCode, header};
 
 const DEFAULT_RETRY_SECONDS: u64 = 30;
+/// The most of a text that becomes the detail of a problem.
+const TEXT_LIMIT: usize = 64 * 1024;
 
 /// A problem that is answered: `application/problem+json`, with `Retry-After`
 /// where the specification wants it.
@@ -48,6 +52,27 @@ impl IntoResponse for Refusal {
         }
         response
     }
+}
+
+/// Turns whatever is refused before a handler sees it (a method that a path does
+/// not have, a path that is no text) into a problem.
+pub async fn problems_only(request: Request, next: Next) -> Response {
+    let response = next.run(request).await;
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    let is_problem = kind.is_some_and(|it| it.as_bytes() == MEDIA_TYPE.as_bytes());
+    if is_problem || response.status().as_u16() < 400 {
+        return response;
+    }
+    let (parts, body) = response.into_parts();
+    let body = to_bytes(body, TEXT_LIMIT).await.unwrap_or_default();
+    let text = String::from_utf8_lossy(&body).trim().to_owned();
+    let problem = Problem::about_blank(parts.status.as_u16());
+    let problem = if text.is_empty() { problem } else { problem.detail(text) };
+    let mut response = Refusal(problem).into_response();
+    if let Some(allow) = parts.headers.get(header::ALLOW) {
+        response.headers_mut().insert(header::ALLOW, allow.clone());
+    }
+    response
 }
 
 /// What is answered to a method that a path does not have.

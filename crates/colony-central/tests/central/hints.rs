@@ -3,6 +3,7 @@
 use colony_api::path::{GIT_CURRENT, GIT_HEADER};
 use colony_api::request::{DeployRequest, SiteAdd};
 use colony_wfm::Answer;
+use futures_util::future::join_all;
 use http::Method;
 
 use crate::git_http::{clone, git};
@@ -41,6 +42,23 @@ async fn a_commit_wakes_only_the_sites_whose_part_it_changes() {
     assert_eq!(said(&home, &start).await, (Some(end.clone()), false));
     let unknown = "0123456789012345678901234567890123456789";
     assert_eq!(said(&home, unknown).await, (Some(end), false), "it cannot be compared");
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn orders_reach_a_site_by_the_hundred() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let lo = hub.site(&["a"]).await;
+    let order = || hub.send(Method::POST, "/api/v1/sites/home/hold", "{}");
+    for answer in join_all((0..=100).map(|_| order())).await {
+        assert!(answer.status.is_success(), "{answer:?}");
+    }
+    let first = lo.hints("").await.expect("orders").commands;
+    assert_eq!(first.len(), 100);
+    let last = first.last().and_then(|it| it.number).expect("a number");
+    let rest = lo.hints(&format!("command={last}")).await.expect("orders").commands;
+    assert_eq!(rest.len(), 1);
     hub.stop().await;
 }
 

@@ -132,3 +132,17 @@ async fn guest(hub: &Hub, site: &str) -> Client {
     let server = Server { url: hub.url.clone(), token, ca_pem: Some(hub.ca()) };
     Client::new(server).expect("a client")
 }
+
+#[tokio::test]
+async fn list_of_another_run_is_sent_again() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let answer = hub.send(Method::GET, "/api/v1/sites", "").await;
+    let etag = answer.headers["etag"].to_str().expect("text").to_owned();
+    assert_eq!(hub.list_unless("/api/v1/sites", &etag).await.status, 304);
+    hub.stop().await;
+
+    let hub = Hub::start(dir.path()).await;
+    assert_eq!(hub.list_unless("/api/v1/sites", &etag).await.status, 200);
+    hub.stop().await;
+}

@@ -81,11 +81,27 @@ impl Hub {
         body: &str,
     ) -> Answer {
         let bearer = format!("Bearer {token}");
+        self.send_with(method, path, &[("authorization", &bearer)], body).await
+    }
+
+    /// The list at this path, unless it is as it was with this ETag.
+    pub(crate) async fn list_unless(&self, path: &str, etag: &str) -> Answer {
+        let bearer = format!("Bearer {}", self.token());
+        let headers = [("authorization", bearer.as_str()), ("if-none-match", etag)];
+        self.send_with(Method::GET, path, &headers, "").await
+    }
+
+    async fn send_with(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
         let tls = tls::client_config(None, Trust::RootsAnyHost { pem: &self.ca() });
         let link = Link::new(&self.url, tls.expect("TLS")).expect("a link");
-        let headers = [("authorization", bearer.as_str())];
         let body = Bytes::copy_from_slice(body.as_bytes());
-        link.send(method, path, &headers, body, 1 << 20, Duration::from_secs(30))
+        link.send(method, path, headers, body, 1 << 20, Duration::from_secs(30))
             .await
             .expect("an answer")
     }

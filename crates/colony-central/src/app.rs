@@ -87,6 +87,24 @@ impl App {
     }
 }
 
+#[cfg(test)]
+impl App {
+    /// A role that serves nothing yet, with the site `home`, whose orchestrator has joined.
+    pub(crate) async fn with_home(dir: &std::path::Path) -> App {
+        let listen = "127.0.0.1:0".parse().expect("an address");
+        let central = crate::start(crate::Config::new(dir.join("central"), listen)).await;
+        let app = central.expect("it starts").app();
+        let home: SiteName = "home".parse().expect("a name");
+        let joined = app.brain.write(|fleet| {
+            fleet.site_add(&home);
+            fleet.join(&home, clock::wall(), false).map_err(|it| Fault::refused(it.to_string()))?;
+            Ok::<_, Fault>(((), colony_store::Write::default()))
+        });
+        joined.await.expect("a site");
+        app
+    }
+}
+
 impl Deref for App {
     type Target = Shared;
 

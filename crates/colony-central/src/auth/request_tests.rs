@@ -7,12 +7,10 @@ use axum::extract::{ConnectInfo, Request};
 use axum::response::Response;
 use colony_core::id::SiteName;
 use colony_margo::Digest;
-use colony_store::Write;
 use colony_wfm::{Peer, SpiffeId};
 use tower::ServiceExt as _;
 
 use crate::app::App;
-use crate::fault::Fault;
 use crate::{api, clock};
 
 const SEED: &str = "/api/v1/sites/home/seed";
@@ -20,7 +18,7 @@ const SEED: &str = "/api/v1/sites/home/seed";
 #[tokio::test]
 async fn a_certificate_that_has_ended_is_refused_on_a_connection_that_goes_on() {
     let dir = tempfile::tempdir().expect("a folder");
-    let app = started(dir.path()).await;
+    let app = App::with_home(dir.path()).await;
     let now = clock::unix(clock::wall());
     for (not_after, status) in [(now + 600, 200), (now - 1, 401)] {
         let peer = Peer { not_after: Some(not_after), ..peer(&app, "own") };
@@ -31,7 +29,7 @@ async fn a_certificate_that_has_ended_is_refused_on_a_connection_that_goes_on() 
 #[tokio::test]
 async fn a_connection_is_asked_to_end_after_an_hour() {
     let dir = tempfile::tempdir().expect("a folder");
-    let app = started(dir.path()).await;
+    let app = App::with_home(dir.path()).await;
     let peer = peer(&app, "own");
     assert_eq!(call(&app, peer.clone(), "/healthz").await.headers().get("connection"), None);
     tokio::time::pause();
@@ -43,7 +41,7 @@ async fn a_connection_is_asked_to_end_after_an_hour() {
 #[tokio::test]
 async fn a_key_that_did_not_join_speaks_for_no_site_that_has_one() {
     let dir = tempfile::tempdir().expect("a folder");
-    let app = started(dir.path()).await;
+    let app = App::with_home(dir.path()).await;
     assert_eq!(call(&app, peer(&app, "other"), SEED).await.status(), 200, "none is known");
     let home: SiteName = "home".parse().expect("a name");
     app.keys.add(&home, &Digest::of(b"own").to_string(), 0);
@@ -52,20 +50,6 @@ async fn a_key_that_did_not_join_speaks_for_no_site_that_has_one() {
     for path in [SEED, "/api/v1/sites/home/hints", refs] {
         assert_eq!(call(&app, peer(&app, "other"), path).await.status(), 403, "{path}");
     }
-}
-
-async fn started(dir: &std::path::Path) -> App {
-    let listen = "127.0.0.1:0".parse().expect("an address");
-    let central = crate::start(crate::Config::new(dir.join("central"), listen)).await;
-    let app = central.expect("it starts").app();
-    let home: SiteName = "home".parse().expect("a name");
-    let added = app.brain.write(|fleet| {
-        fleet.site_add(&home);
-        fleet.join(&home, clock::wall(), false).map_err(|it| Fault::refused(it.to_string()))?;
-        Ok::<_, Fault>(((), Write::default()))
-    });
-    added.await.expect("a site");
-    app
 }
 
 /// An orchestrator of the site `home` with this key.

@@ -79,3 +79,125 @@ async fn clear(
         })
         .await
 }
+
+#[cfg(test)]
+mod tests {
+    use colony_core::fleet::Fleet;
+    use colony_core::time::Wall;
+    use colony_git::{Batch, Edit, Written};
+    use colony_store::EventFilter;
+    use colony_testkit::{blob, commit_id};
+
+    use super::*;
+    use crate::app::App;
+
+    #[test]
+    fn record_stands_while_git_holds_its_blob_and_before_it_is_written() {
+        let (git, since) = (commit_id(1), Wall(0));
+        let (wished, found) = (Some(blob("wished")), Some(blob("found")));
+        let committed = |blob| Target::Committed { git: git.clone(), blob, since };
+        for (target, expected) in [
+            (committed(wished.clone()), Some(&wished)),
+            (committed(None), Some(&None)),
+            (
+                Target::Conflict {
+                    expected: wished.clone(),
+                    found: found.clone(),
+                    diff: String::new(),
+                    since,
+                },
+                Some(&found),
+            ),
+            (
+                Target::Refused { expected: wished.clone(), reason: String::new(), since },
+                Some(&wished),
+            ),
+            (Target::Planned { since }, None),
+            (Target::Accepted { git: git.clone(), blob: wished.clone(), since }, None),
+        ] {
+            assert_eq!(held_while_it_stands(&target), expected, "{target:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn only_a_wish_that_another_author_overruled_is_cleared_and_with_an_event() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let app = App::with_home(dir.path()).await;
+        let wished = wish(&app, &[("edited", "a"), ("kept", "a")]).await;
+        let gone: DeploymentName = "gone".parse().expect("a name");
+        let head = wished.head.clone().expect("a commit");
+        change(&app, |fleet| fleet.target_committed(&home(), &gone, head, None, Wall(0))).await;
+        let before = wished.done[0].1.clone();
+        let found = write(&app, &[("edited", "b", before.clone())]).await.done[0].1.clone();
+
+        let_go(&app.brain, &app.repo).await.expect("Git answers");
+
+        assert_eq!(targets(&app), "gone kept", "the deletion is still wanted");
+        let filter = EventFilter { kind: Some("overruled".to_owned()), ..EventFilter::default() };
+        let events = app.brain.store().events(&filter, 0, 10).await.expect("events");
+        let [event] = events.as_slice() else { panic!("{events:?}") };
+        assert_eq!((event.actor.as_str(), event.deployment.as_deref()), ("git", Some("edited")));
+        let path = "deployments/home/edited.yaml";
+        let body = serde_json::json!({"path": path, "wished": before, "found": found});
+        assert_eq!(event.body, body);
+    }
+
+    #[tokio::test]
+    async fn wish_that_was_planned_again_since_it_was_compared_stays() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let app = App::with_home(dir.path()).await;
+        let name: DeploymentName = "hello".parse().expect("a name");
+        let wished = wish(&app, &[("hello", "a")]).await.done[0].1.clone();
+        change(&app, |fleet| fleet.target_planned(&home(), &name, Wall(1))).await;
+
+        clear(&app.brain, &home(), &name, (wished, None)).await.expect("stored");
+
+        assert_eq!(targets(&app), "hello");
+    }
+
+    /// Writes files and records them as wishes of CO.
+    async fn wish(app: &App, files: &[(&str, &str)]) -> Written {
+        let files: Vec<_> = files.iter().map(|(name, text)| (*name, *text, None)).collect();
+        let written = write(app, &files).await;
+        let head = written.head.clone().expect("a commit");
+        for (file, done) in files.iter().zip(&written.done) {
+            let (name, blob) = (file.0.parse().expect("a name"), done.1.clone());
+            let head = head.clone();
+            change(app, |fleet| fleet.target_committed(&home(), &name, head, blob, Wall(0))).await;
+        }
+        written
+    }
+
+    async fn write(app: &App, files: &[(&str, &str, Option<BlobId>)]) -> Written {
+        let edits = files.iter().map(|(name, text, expected)| Edit {
+            path: path(&home(), &name.parse().expect("a name")),
+            expected: expected.clone(),
+            text: Some((*text).to_owned()),
+        });
+        let (message, author) = ("a change".to_owned(), "ana".to_owned());
+        let (trailers, edits) = (Vec::new(), edits.collect());
+        let batch = Batch { message, trailers, author, at_unix: 0, edits };
+        app.repo.call("commit", move |git| git.write(&batch)).await.expect("a commit")
+    }
+
+    async fn change<E: Into<anyhow::Error>>(
+        app: &App,
+        act: impl FnOnce(&mut Fleet) -> Result<(), E>,
+    ) {
+        let changed = app.brain.write(|fleet| {
+            act(fleet).map_err(Into::into)?;
+            Ok::<_, anyhow::Error>(((), Write::default()))
+        });
+        changed.await.expect("stored");
+    }
+
+    fn targets(app: &App) -> String {
+        let fleet = app.brain.snapshot();
+        let targets = fleet.site(&home()).into_iter().flat_map(|it| it.targets.keys());
+        targets.map(DeploymentName::as_str).collect::<Vec<_>>().join(" ")
+    }
+
+    fn home() -> SiteName {
+        "home".parse().expect("a name")
+    }
+}

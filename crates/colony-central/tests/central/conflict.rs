@@ -1,5 +1,6 @@
 //! Git is written by people too: who is quicker wins, and nothing is lost.
 
+use colony_api::request::SiteAdd;
 use colony_api::view::Outcome;
 
 use crate::git_http::{clone, git};
@@ -74,6 +75,26 @@ async fn a_file_that_changed_behind_a_plan_is_left_alone_and_the_diff_is_shown()
     hub.deploy("1.1").await;
     lo.follow().await;
     hub.check(&hub.end().await, Outcome::Installed, "INSTALLED 1.1");
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn wish_for_a_site_that_is_away_ends_when_somebody_else_writes_the_file() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let add = SiteAdd { name: "mars".to_owned(), ..SiteAdd::default() };
+    hub.client.site_add(&add).await.expect("a site");
+    hub.deploy("1.0").await;
+    let committed = hub.event("committed", 0).await;
+    let work = clone(&hub, dir.path()).await;
+    std::fs::write(work.join("deployments/mars/hello.yaml"), "# mine\n").expect("an edit");
+    git(&work, &["commit", "-qam", "by hand"]).await;
+    git(&work, &["push", "-q"]).await;
+
+    let overruled = hub.event("overruled", committed.position).await;
+
+    let about = (overruled.site.as_deref(), overruled.deployment.as_deref());
+    assert_eq!(about, (Some("mars"), Some("hello")));
     hub.stop().await;
 }
 

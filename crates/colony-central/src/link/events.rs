@@ -131,3 +131,81 @@ fn refused(refusal: &BatchRefusal) -> Fault {
 fn diverged(said: &str) -> Fault {
     Kind::Diverged.problem(format!("{said}; the site's orchestrator has to join again")).into()
 }
+
+#[cfg(test)]
+mod tests {
+    use colony_core::event::{Body, Event};
+    use colony_core::fleet::RECENT_LIMIT;
+    use colony_core::state::State as PlacementState;
+    use colony_core::why::AnswerUpdate;
+    use colony_store::EventFilter;
+    use colony_testkit::{App as Application, Plant};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn site_is_asked_for_all_its_answers_when_some_are_missing() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let app = App::with_home(dir.path()).await;
+        for (number, complete, missing) in
+            [(1, false, true), (1, true, false), (2, false, false), (4, false, true)]
+        {
+            let changed = Default::default();
+            let answers = Some(AnswerUpdate { session: 1, number, complete, changed });
+            let batch = EventBatch { incarnation: 0, events: Vec::new(), answers };
+            let answer = send(&app, batch).await.expect("stored");
+            assert_eq!(answer.answers_incomplete, missing, "{number} {complete}");
+        }
+    }
+
+    #[tokio::test]
+    async fn events_that_are_no_longer_remembered_are_compared_with_the_stored_ones() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (app, mut plant) = (App::with_home(dir.path()).await, Plant::new());
+        (0..=RECENT_LIMIT).for_each(|it| plant.join(&format!("n{it}")));
+        let mut events = plant.events;
+        push(&app, &events).await.expect("stored");
+
+        push(&app, &events[..1]).await.expect("it is the stored one");
+        events[0].at.0 += 1;
+        let refused = push(&app, &events[..1]).await.expect_err("it differs");
+
+        let said = format!("{refused:?}");
+        assert!(said.contains("event 1 differs from what was stored before"), "{said}");
+    }
+
+    #[tokio::test]
+    async fn transition_that_no_rule_allows_is_on_record() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (app, mut plant) = (App::with_home(dir.path()).await, Plant::new());
+        plant.join("a");
+        plant.deploy(&Application::new("hello", "1.0.0"));
+        plant.converge();
+        let mut events = plant.events;
+        let last = events.iter().rposition(|it| matches!(it.body, Body::StateTransition(_)));
+        events.truncate(last.expect("something moved") + 1);
+        let Some(Body::StateTransition(it)) = events.last_mut().map(|it| &mut it.body) else {
+            unreachable!()
+        };
+        it.to = PlacementState::RollingBack;
+
+        push(&app, &events).await.expect("it is stored all the same");
+
+        let filter = EventFilter { kind: Some("flagged".to_owned()), ..EventFilter::default() };
+        let stored = app.brain.store().events(&filter, 0, 10).await.expect("events");
+        let said: Vec<_> =
+            stored.iter().map(|it| (it.actor.as_str(), it.node.as_deref())).collect();
+        assert_eq!(said, [("colony", Some("a"))]);
+        assert!(stored[0].body.to_string().contains("which no rule allows"), "{:?}", stored[0]);
+    }
+
+    async fn push(app: &App, events: &[Event]) -> Result<BatchAnswer, Fault> {
+        send(app, EventBatch { incarnation: 0, events: events.to_vec(), answers: None }).await
+    }
+
+    async fn send(app: &App, batch: EventBatch) -> Result<BatchAnswer, Fault> {
+        let site = "home".parse().expect("a name");
+        let local = Local { site, incarnation: Some(0), key: None };
+        take(State(app.clone()), local, JsonBody(batch)).await.map(|it| it.0)
+    }
+}

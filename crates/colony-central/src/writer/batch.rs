@@ -68,6 +68,27 @@ mod tests {
         check("a b a", 2, "2 changes\n\n- change a\n- change b");
     }
 
+    #[test]
+    fn commit_has_the_name_of_its_only_author() {
+        let by = |actor: &str, path| Change { actor: actor.to_owned(), ..change(path) };
+        for (changes, expected) in [
+            (vec![by("ana", "a")], "ana"),
+            (vec![by("ana", "a"), by("ana", "b")], "ana"),
+            (vec![by("ana", "a"), by("bob", "b")], "colony"),
+        ] {
+            assert_eq!(build(&changes, 0).author, expected);
+        }
+    }
+
+    #[test]
+    fn edits_that_git_would_never_take_are_refused() {
+        let edits = |paths: &str| paths.split(' ').flat_map(|it| change(it).edits).collect();
+        let refused = |edits: Vec<ChangeEdit>| must_be_writable(edits.iter()).is_err();
+        assert!(!refused(edits("a b")));
+        assert!(refused(edits("a a")), "a path comes twice");
+        assert!(refused(edits("a ../b")), "a path leaves the repository");
+    }
+
     #[track_caller]
     fn check(paths: &str, taken: usize, expected: &str) {
         let changes = take(paths.split(' ').map(change).collect());

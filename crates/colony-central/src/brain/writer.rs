@@ -59,14 +59,17 @@ fn refuse(shared: &Shared, members: Vec<Staged>, error: Error, sites: BTreeSet<S
     let doubtful = if error.is_refusal() { BTreeSet::new() } else { sites };
     let problem = said(&error);
     let discarded = shared.stage.lock().discard(&shared.snapshot(), doubtful);
-    let others = members.len() + discarded.len() - 1;
-    if others > 0 {
+    let mut failed = members.into_iter().chain(discarded);
+    if let Some(first) = failed.next() {
+        drop(first.end.send(Err(error)));
+    }
+    let others: Vec<Staged> = failed.collect();
+    if !others.is_empty() {
+        let others = others.len();
         tracing::warn!(others, "commit failed; reverted to the last stored state: {problem}");
     }
-    let mut first = Some(error);
-    for member in members.into_iter().chain(discarded) {
-        let error = first.take().unwrap_or_else(|| Error::Uncommitted { problem: problem.clone() });
-        drop(member.end.send(Err(error)));
+    for member in others {
+        drop(member.end.send(Err(Error::Uncommitted { problem: problem.clone() })));
     }
 }
 

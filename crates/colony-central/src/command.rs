@@ -80,15 +80,73 @@ impl Given {
     /// The sites that have not confirmed their order after a moment; those in
     /// `away` are not waited for.
     pub(crate) async fn unconfirmed(&self, app: &App, away: &[SiteName]) -> Vec<SiteName> {
-        let open = || {
-            let fleet = app.brain.snapshot();
-            let done = |site: &SiteName| fleet.site(site).map_or(0, |it| it.head.commands_done);
-            let open = self.numbers.iter().filter(|it| !away.contains(&it.0) && done(&it.0) < it.1);
-            open.map(|it| it.0.clone()).collect::<Vec<_>>()
-        };
+        let open = || self.unconfirmed_in(&app.brain.snapshot(), away);
         let mut head = app.brain.head();
         let confirmed = async { while !open().is_empty() && head.changed().await.is_ok() {} };
         let _ = tokio::time::timeout(CONFIRMED_WITHIN, confirmed).await;
         open()
+    }
+
+    fn unconfirmed_in(&self, fleet: &Fleet, away: &[SiteName]) -> Vec<SiteName> {
+        let done = |site: &SiteName| fleet.site(site).map_or(0, |it| it.head.commands_done);
+        let open = self.numbers.iter().filter(|it| !away.contains(&it.0) && done(&it.0) < it.1);
+        open.map(|it| it.0.clone()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    use axum::extract::State;
+    use colony_api::site::EventBatch;
+    use colony_core::site::Input;
+    use colony_testkit::Plant;
+
+    use super::*;
+    use crate::auth::Local;
+    use crate::extract::JsonBody;
+    use crate::link;
+
+    #[test]
+    fn site_that_is_there_has_confirmed_its_order_with_its_number() {
+        let (mut fleet, mut plant) = (Fleet::new(), Plant::new());
+        let site = plant.site.name().clone();
+        fleet.site_add(&site);
+        fleet.join(&site, Wall(0), false).expect("it joins");
+        let command = fleet.command(&site, Action::ReleaseRemoval, "ana", Wall(u64::MAX));
+        let command = command.expect("an order");
+        let numbers = vec![(site.clone(), command.number.expect("a number"))];
+        let given = Given { event: String::new(), numbers };
+        let all = [site.clone()];
+        assert_eq!(given.unconfirmed_in(&fleet, &[]), all);
+        assert_eq!(given.unconfirmed_in(&fleet, &all), [], "it is away");
+
+        let _ = plant.step(Input::Command(command));
+        let _ = fleet.apply(&site, &plant.events, Wall(0)).expect("its log");
+        assert_eq!(given.unconfirmed_in(&fleet, &[]), []);
+        assert_eq!(given.unconfirmed_in(&fleet, &all), []);
+    }
+
+    #[tokio::test]
+    async fn answer_to_an_order_waits_until_the_site_confirms_it() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (app, mut plant) = (App::with_home(dir.path()).await, Plant::new());
+        let site = plant.site.name().clone();
+        let orders = [(site.clone(), Action::ReleaseRemoval)];
+        let given = give(&app, &Operator::admin(), &orders, None).await.expect("an order");
+
+        let mut answer = pin!(given.unconfirmed(&app, &[]));
+        let polled = answer.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(polled.is_pending(), "{polled:?}");
+        let command = app.brain.snapshot().commands_open(&site)[0].clone();
+        let _ = plant.step(Input::Command(command));
+        let local = Local { site, incarnation: Some(0), key: None };
+        let batch = EventBatch { incarnation: 0, events: plant.events, answers: None };
+        let taken = link::events::take(State(app.clone()), local, JsonBody(batch)).await;
+        assert!(taken.is_ok(), "{taken:?}");
+
+        assert_eq!(answer.await, []);
     }
 }

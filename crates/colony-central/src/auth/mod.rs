@@ -183,4 +183,14 @@ mod tests {
         let over = Some(clock::wall().before(Duration::from_secs(1)));
         Operator { expires: over, ..forever }.expired().await;
     }
+
+    #[test]
+    fn only_a_token_for_one_site_names_its_site() {
+        for (sites, expected) in
+            [(vec![], None), (vec!["home"], Some("home")), (vec!["home", "mars"], None)]
+        {
+            let sites = sites.into_iter().map(str::to_owned).collect();
+            assert_eq!(Operator { sites, ..Operator::admin() }.only_site(), expected);
+        }
+    }
 }

@@ -41,9 +41,14 @@ pub(super) fn write(file: &Path, aside: &Path, files: &[(&str, Content)]) -> any
     }
     tar.into_inner()?.sync_all()?;
     std::fs::rename(aside, file)?;
-    let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
-    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
+    File::open(folder_of(file))?.sync_all()?;
     Ok(())
+}
+
+/// The folder that holds a file, also if the file is named without one.
+fn folder_of(file: &Path) -> &Path {
+    let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
 }
 
 fn put(tar: &mut Builder<File>, name: &str, content: &Content) -> anyhow::Result<()> {
@@ -169,6 +174,23 @@ mod tests {
         for cut in (0..end).step_by(128) {
             let told = told(&whole[..cut]);
             assert!(told.contains("cut off"), "cut at {cut}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_backup_may_end_with_the_last_byte_of_its_last_file() {
+        let mut files = whole();
+        files.last_mut().expect("files").1 = "x".repeat(512);
+        let bytes = packed(&files);
+        let end = bytes.len() - 1024;
+        assert!(told(&bytes[..end]).ends_with("admin.token"), "{}", told(&bytes[..end]));
+        assert!(told(&bytes[..end - 1]).starts_with("it is cut off: of the 512 bytes"));
+    }
+
+    #[test]
+    fn a_file_that_is_named_without_a_folder_is_in_the_current_one() {
+        for (file, folder) in [("backup.tar", "."), ("a/backup.tar", "a"), ("/backup.tar", "/")] {
+            assert_eq!(folder_of(Path::new(file)), Path::new(folder));
         }
     }
 

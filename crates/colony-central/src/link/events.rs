@@ -50,6 +50,7 @@ pub(crate) async fn take(
         if stored != Some(hash) {
             return Err(diverged(&format!("event {seq} differs from what was stored before")));
         }
+        return Ok(Json(BatchAnswer { next_seq, answers_incomplete }));
     }
     colony_fail::hit(colony_fail::Point::CentralBatchStored);
     due.iter().for_each(|it| app.forces.done(&it.0));
@@ -86,13 +87,18 @@ fn apply(
     names.note(fleet.site(site), &batch.events);
     let mut events = batch_events(&applied.fresh, &applied.hashes, &names);
     events.extend(applied.effects.iter().filter_map(|it| flagged(it, now)));
+    // Old events that are still to be compared bring nothing with them.
+    let proven = applied.unproven.is_none();
     let answers = match &batch.answers {
-        Some(it) => fleet.answers_apply(site, it).map_err(|it| Fault::not_found(it.to_string()))?,
+        Some(it) if proven => {
+            fleet.answers_apply(site, it).map_err(|it| Fault::not_found(it.to_string()))?
+        }
+        Some(_) => AnswersTaken::Incomplete,
         None => AnswersTaken::Stored,
     };
     let rows = rows_of(fleet, applied.changed.keys());
     let mut write = Write { rows, ..Write::default() };
-    for ((site, id), by) in due {
+    for ((site, id), by) in due.iter().filter(|_| proven) {
         let action = Action::Force { deployment: id.clone(), node: None };
         events.push(Order { site, action: &action, deployment: None }.give(fleet, by, now)?);
         write.notes.push(force::note(&(site.clone(), id.clone()), None));
@@ -168,10 +174,16 @@ mod tests {
 
         push(&app, &events[..1]).await.expect("it is the stored one");
         events[0].at.0 += 1;
-        let refused = push(&app, &events[..1]).await.expect_err("it differs");
+        let changed = Default::default();
+        let answers = Some(AnswerUpdate { session: 1, number: 7, complete: true, changed });
+        let batch = EventBatch { incarnation: 0, events: events[..1].to_vec(), answers };
+        let refused = send(&app, batch).await.expect_err("it differs");
 
         let said = format!("{refused:?}");
         assert!(said.contains("event 1 differs from what was stored before"), "{said}");
+        let answers =
+            app.brain.read().await.expect("a fleet").site(&home()).map(|it| it.head.answers);
+        assert_eq!(answers, Some(None), "nothing of a refused batch is taken");
     }
 
     #[tokio::test]
@@ -199,13 +211,16 @@ mod tests {
         assert!(stored[0].body.to_string().contains("which no rule allows"), "{:?}", stored[0]);
     }
 
+    fn home() -> SiteName {
+        "home".parse().expect("a name")
+    }
+
     async fn push(app: &App, events: &[Event]) -> Result<BatchAnswer, Fault> {
         send(app, EventBatch { incarnation: 0, events: events.to_vec(), answers: None }).await
     }
 
     async fn send(app: &App, batch: EventBatch) -> Result<BatchAnswer, Fault> {
-        let site = "home".parse().expect("a name");
-        let local = Local { site, incarnation: Some(0), key: None };
+        let local = Local { site: home(), incarnation: Some(0), key: None };
         take(State(app.clone()), local, JsonBody(batch)).await.map(|it| it.0)
     }
 }

@@ -29,22 +29,26 @@ pub struct Watch {
     blobs: AtomicU64,
 }
 
-/// The texts of files by their ids, out of the copy in `dir`: those that it has
-/// and that are text of a usual size.
-pub fn files(dir: &Path, ids: &[BlobId]) -> Result<BTreeMap<BlobId, String>, Error> {
+/// What `read` makes of files, by their ids, out of the copy in `dir`: of those
+/// that it has and that are text of a usual size.
+pub fn files<T>(
+    dir: &Path,
+    ids: &[BlobId],
+    read: impl Fn(&str) -> Option<T>,
+) -> Result<BTreeMap<BlobId, T>, Error> {
     let repo = repo::local(&repo::open(dir)?);
-    let mut texts = BTreeMap::new();
+    let mut found = BTreeMap::new();
     for id in ids {
         let Some(object) = repo::object_id(id.as_str()) else { continue };
         if repo::size_of(&repo, object)?.is_none() {
             continue;
         }
         let bytes = repo::blob_read(&repo, object)?.ok();
-        if let Some(text) = bytes.and_then(|it| String::from_utf8(it).ok()) {
-            texts.insert(id.clone(), text);
+        if let Some(it) = bytes.and_then(|it| read(std::str::from_utf8(&it).ok()?)) {
+            found.insert(id.clone(), it);
         }
     }
-    Ok(texts)
+    Ok(found)
 }
 
 /// What reading has cost since the copy was opened.

@@ -56,8 +56,11 @@ impl Orders {
         let marked = self.mark_retired(node, true).await?;
         colony_fail::hit(colony_fail::Point::LocalNodeRetired);
         let done = self.brain.step(Input::Command(command)).await;
-        if marked && matches!(done, Err(Denied::Refused(_))) {
-            self.mark_retired(node, false).await?;
+        match &done {
+            // A certificate that was issued meanwhile has taken the mark away.
+            Ok(()) => drop(self.mark_retired(node, true).await?),
+            Err(Denied::Refused(_)) if marked => drop(self.mark_retired(node, false).await?),
+            Err(_) => {}
         }
         colony_fail::hit(colony_fail::Point::LocalOrderDone);
         done

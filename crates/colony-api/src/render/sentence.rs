@@ -47,10 +47,10 @@ fn progress(view: &DeploymentView) -> String {
 
 fn states(view: &DeploymentView) -> String {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    let heard = |it: &(&DeploymentSite, &PlacementView)| {
-        it.1.deferred.is_none() && it.0.silent_since.is_none()
+    let known = |it: &(&DeploymentSite, &PlacementView)| {
+        it.1.deferred.is_none() && silent_and_behind(it.0).is_none()
     };
-    for (_, it) in placements(view).filter(heard) {
+    for (_, it) in placements(view).filter(known) {
         *counts.entry(it.state.to_string()).or_default() += 1;
     }
     let counts: Vec<String> =
@@ -62,7 +62,7 @@ fn states(view: &DeploymentView) -> String {
 fn deferred(view: &DeploymentView, now: Wall) -> String {
     let (mut waiting, mut many) = (Vec::new(), 0);
     for site in &view.sites {
-        if let Some(since) = site.silent_since {
+        if let Some(since) = silent_and_behind(site) {
             waiting.push(format!("site {} offline {}", site.site, Spoken(now.since(since))));
             many += site.placements.len().max(1);
             continue;
@@ -79,6 +79,12 @@ fn deferred(view: &DeploymentView, now: Wall) -> String {
     let states = Some(states(view)).filter(|it| !it.is_empty()).map(|it| format!("{it}, "));
     let states = states.unwrap_or_default();
     format!("{states}deferred {many} ({}); catches up on return", listed(waiting, ", "))
+}
+
+/// Since when a site is silent that has something to catch up with.
+fn silent_and_behind(site: &DeploymentSite) -> Option<Wall> {
+    let nodes = site.placements.len() as u64;
+    site.silent_since.filter(|_| nodes == 0 || site.installed < nodes)
 }
 
 /// `plant-b/b2 offline 3 h`; of a removal also that it is one.
@@ -185,7 +191,7 @@ fn deleted(view: &DeploymentView) -> String {
     let unconfirmed: u64 = view.sites.iter().filter_map(|it| it.unconfirmed).sum();
     let count = usize::try_from(count).unwrap_or(usize::MAX);
     match (count, unconfirmed) {
-        (0, _) => "DELETED; it was on no node".to_owned(),
+        (0, _) => "DELETED; no node had it any more".to_owned(),
         (_, 0) => format!("DELETED from {}", nodes(count)),
         (_, some) => format!("DELETED from {}, of these {some} unconfirmed", nodes(count)),
     }
@@ -238,6 +244,11 @@ mod tests {
         let silent = json!({"silentSince": NOW.0 - 300_000, "placements": nodes});
         let expected = "deferred 3 (site plant offline 5 min); catches up on return";
         check("deferred", json!([silent]), expected);
+        let nodes = ["b1", "b2", "b3"].map(|it| json!({"node": it, "state": "INSTALLED"}));
+        let current = json!({"silentSince": NOW.0 - 300_000, "placements": nodes, "installed": 3});
+        let b2 = json!({"node": "c1", "state": "INSTALLED", "deferred": {"reason": "offline 3 h"}});
+        let expected = "INSTALLED 3, deferred 1 (plant/c1 offline 3 h); catches up on return";
+        check("deferred", json!([current, {"placements": [b2]}]), expected);
         let unjoined = json!({"status": "ROLLED_BACK"});
         let expected = "deferred 1 (site plant ROLLED BACK); catches up on return";
         check("deferred", json!([unjoined]), expected);

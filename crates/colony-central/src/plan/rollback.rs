@@ -145,7 +145,7 @@ async fn order(app: &App, name: &DeploymentName, survey: &Survey) -> Result<Plan
         let release = format!("colony quarantine release {name} --site {site}");
         render::warn(
             &mut plan.view,
-            &format!("site `{site}` refuses {bad} afterwards, until `{release}`"),
+            &format!("site `{site}` will refuse {bad} until you run `{release}`"),
         );
         plan.commands.push((site, Action::Rollback { deployment }));
     }

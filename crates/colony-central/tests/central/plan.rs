@@ -137,7 +137,7 @@ async fn way_back_has_a_diff() {
     assert!(plan.has_changes() && plan.files[0].diff.contains("\n-"), "{:?}", plan.files);
     assert_eq!(plan.version.as_deref(), Some("1.0"));
     let said =
-        "site `home` refuses 1.1 afterwards, until `colony quarantine release hello --site home`";
+        "site `home` will refuse 1.1 until you run `colony quarantine release hello --site home`";
     assert!(plan.findings.iter().any(|it| it.problem == said), "{:?}", plan.findings);
     hub.stop().await;
 }

@@ -138,7 +138,7 @@ impl super::pen::Pen<'_> {
 
     fn forget_files(&mut self) {
         for path in std::mem::take(&mut self.view.files).into_keys() {
-            self.mark(|site| RowKey::File(site, path));
+            self.file_accepted(&path);
         }
     }
 

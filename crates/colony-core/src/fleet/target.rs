@@ -154,9 +154,15 @@ impl Pen<'_> {
     /// The site no longer refuses a file: a removal of it may have reached its end.
     pub(super) fn target_file_accepted(&mut self, path: &str) {
         let Ok(name) = deployment_name(self.site, path) else { return };
-        let target = self.view.targets.get(&name);
-        if matches!(target, Some(Target::Committed { blob: None, .. })) && self.is_nowhere(&name) {
+        let Some(Target::Committed { git, blob: None, since }) = self.view.targets.get(&name)
+        else {
+            return;
+        };
+        let (git, since) = (git.clone(), *since);
+        if self.is_nowhere(&name) {
             self.drop_target(&name);
+        } else if self.is_there(&name, None) {
+            self.set_target(&name, Target::Accepted { git, blob: None, since });
         }
     }
 

@@ -70,7 +70,9 @@ impl<'a> SitePlanner<'a> {
     pub(super) fn removed(&self, it: &DeploymentView, placement: &PlacementView) -> PlanTarget {
         let reason = wait::hold(&self.snapshot.view, Some(it)).map(|it| waits(&it));
         let target = self.target(Some(&placement.id.node), PlanAction::Remove, None);
-        let reason = target.reason.or(reason);
+        // A hold keeps a removal up, also a forced one.
+        let now = target.action == PlanAction::Remove;
+        let reason = if now { reason.or(target.reason) } else { target.reason };
         PlanTarget { from_version: self.version(placement), reason, ..target }
     }
 
@@ -104,7 +106,7 @@ impl<'a> SitePlanner<'a> {
         match (offline(node), forced.then(|| offline(None)).flatten()) {
             (Some(reason), site) if !forced || site.is_some() => target.deferred(action, reason),
             (Some(reason), _) => {
-                let reason = format!("forced: {reason}, and nobody confirms that it stops there");
+                let reason = format!("forced: {reason}; its removal stays unconfirmed");
                 PlanTarget { reason: Some(reason), ..target }
             }
             (None, _) => target,

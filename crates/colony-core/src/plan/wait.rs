@@ -5,7 +5,7 @@ use crate::event::HoldScope;
 use crate::fleet::{DeploymentView, SiteView};
 use crate::id::NodeName;
 use crate::plan::SiteSnapshot;
-use crate::site::Hold;
+use crate::site::{Hold, TooEarly};
 use crate::time::{Spoken, Wall};
 
 /// Why nothing can happen at a node now, if so.
@@ -46,15 +46,14 @@ pub(super) fn start(
     let known = deployment.filter(|it| it.accepted.workload == workload);
     // The site takes another workload when it sees the commit.
     let taken = known.map_or(now, |it| it.since);
-    let delayed = document.settings.delayed_until(taken, now).unwrap_or(now);
-    match site.settings.opens(now) {
-        Some(opens) if opens >= delayed => {
+    match site.settings.too_early(&document.settings, taken, now) {
+        Some(TooEarly::Window { opens }) => {
             return Some(format!("the maintenance window opens in {}", Spoken(opens.since(now))));
         }
-        Some(_) | None if delayed > now => {
-            return Some(format!("its delay ends in {}", Spoken(delayed.since(now))));
+        Some(TooEarly::Delay { until }) => {
+            return Some(format!("its delay ends in {}", Spoken(until.since(now))));
         }
-        Some(_) | None => {}
+        None => {}
     }
     // Another workload starts a rollout of its own, without pause or stop.
     let deployment = known?;

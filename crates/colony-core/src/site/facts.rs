@@ -5,7 +5,7 @@ use crate::document::{OnFailure, Strategy, Unavailable};
 use crate::event::HoldScope;
 use crate::site::moving::By;
 use crate::site::want::Want;
-use crate::site::{Deployment, Placement, Site};
+use crate::site::{Deployment, Placement, Site, TooEarly};
 use crate::state::{Op, State};
 use crate::time::{Now, Wall};
 use crate::transition::{Facts, Guard, Reason, Trigger};
@@ -222,10 +222,14 @@ impl PlacementFacts<'_> {
 
 /// What the clock alone keeps from starting, until the latest of its times.
 pub(super) fn too_early(site: &Site, deployment: &Deployment, now: Wall) -> Option<Reason> {
-    let window = site.settings.opens(now).map(|opens| Reason::WindowClosed { opens });
-    let until = deployment.policy().and_then(|it| it.settings.delayed_until(deployment.since, now));
-    let delayed = until.map(|until| Reason::Delayed { until });
-    window.into_iter().chain(delayed).max_by_key(Reason::until)
+    let early = match deployment.policy() {
+        Some(it) => site.settings.too_early(&it.settings, deployment.since, now)?,
+        None => TooEarly::Window { opens: site.settings.opens(now)? },
+    };
+    Some(match early {
+        TooEarly::Window { opens } => Reason::WindowClosed { opens },
+        TooEarly::Delay { until } => Reason::Delayed { until },
+    })
 }
 
 /// How many nodes may be down at once; `None` if any number may.

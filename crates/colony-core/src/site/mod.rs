@@ -52,7 +52,7 @@ pub use placement::{Offer, Placement, RunningLost};
 pub use rollout::Rollout;
 pub use row::Row;
 pub use seed::{Seed, SeedDeployment, SeedNode, SeedPlacement};
-pub use settings::{Hold, SiteSettings, Timing, Window};
+pub use settings::{Hold, SiteSettings, Timing, TooEarly, Window};
 
 use crate::event::{HoldScope, Incarnation, Log};
 use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName, PlacementId, SiteName};

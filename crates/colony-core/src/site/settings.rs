@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use colony_margo::yaml::{self, Cursor, Limits};
 use colony_margo::{Finding, Findings};
 
+use crate::document::Settings;
 use crate::time::Wall;
 
 /// How long things may take; configuration of the LO, not of Git.
@@ -83,6 +84,18 @@ impl SiteSettings {
         }
     }
 
+    /// What the clock alone keeps from starting what the site took at `since`:
+    /// of window and delay the one that ends last.
+    pub fn too_early(&self, settings: &Settings, since: Wall, now: Wall) -> Option<TooEarly> {
+        let opens = self.opens(now);
+        match (opens, settings.delayed_until(since, now)) {
+            (Some(opens), until) if until.is_none_or(|it| it < opens) => {
+                Some(TooEarly::Window { opens })
+            }
+            (_, until) => until.map(|until| TooEarly::Delay { until }),
+        }
+    }
+
     /// `None` while a window is open, else when the next one opens.
     pub fn opens(&self, now: Wall) -> Option<Wall> {
         if self.windows.is_empty() {
@@ -93,6 +106,13 @@ impl SiteSettings {
         let wait = waits.min().unwrap_or(0);
         (wait > 0).then(|| Wall((minute + wait).saturating_mul(MINUTE)))
     }
+}
+
+/// Until when the clock alone keeps something from starting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TooEarly {
+    Window { opens: Wall },
+    Delay { until: Wall },
 }
 
 impl Window {

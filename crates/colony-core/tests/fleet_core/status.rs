@@ -122,6 +122,36 @@ fn removal_of_a_file_that_the_site_never_could_use_comes_to_its_end() {
 }
 
 #[test]
+fn removal_of_a_bad_file_ends_with_the_last_placement_or_the_next_orchestrator() {
+    let (mut central, mut plant) = start();
+    plant.join("a");
+    plant.deploy(&app("1.0.0"));
+    plant.converge();
+    plant.silence("a");
+    plant.pass(20);
+    plant.undeploy("hello");
+    let path = "deployments/home/hello.yaml";
+    plant.commit(vec![File::read(&home(), path, &blob("bad"), b"not a deployment")]);
+    central.sync(&plant);
+    commit(&mut central, None);
+    check(&central, "PENDING");
+
+    let mut next = central.fleet.clone();
+    next.join(&home(), plant.now.wall, true).expect("it is replaced");
+    let standing = next.site(&home()).expect("home exists").standing(&name("hello"));
+    assert_eq!(standing.to_string(), "DELETING");
+
+    plant.commit(vec![File::gone(path)]);
+    central.sync(&plant);
+    check(&central, "DELETING");
+    plant.wake("a");
+    plant.converge();
+    central.sync(&plant);
+    check(&central, "GONE");
+    assert_eq!(central.fleet.deployment_names().count(), 0);
+}
+
+#[test]
 fn installed_with_another_revision_is_not_done() {
     let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
     plant.command(Action::Hold { scope: HoldScope::Site, note: String::new() }).expect("held");

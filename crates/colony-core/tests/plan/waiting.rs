@@ -70,8 +70,16 @@ fn forced_removal_waits_for_no_node() {
     let removal = |world: &World| texts(&world.plan_text(None).targets);
     assert_eq!(removal(&world), "a remove 1>-, b deferred remove 1>- (offline 20 s)");
     world.force = true;
-    let reason = "forced: offline 20 s, and nobody confirms that it stops there";
+    let reason = "forced: offline 20 s; its removal stays unconfirmed";
     assert_eq!(removal(&world), format!("a remove 1>-, b remove 1>- ({reason})"));
+    let mut held = World::installed("a", "");
+    held.force = true;
+    let hold = Action::Hold { scope: HoldScope::Site, note: String::new() };
+    held.plant.command(hold).expect("held");
+    held.plant.silence("a");
+    held.plant.pass(20);
+    held.sync();
+    assert_eq!(removal(&held), "a remove 1>- (will wait: ana holds the site)");
     let later = world.plant.now.wall.after(std::time::Duration::from_secs(7200));
     world.plant.now.wall = later;
     let away = "the site has been offline for 2 h";

@@ -67,8 +67,7 @@ async fn page(desk: &Desk, query: &EventQuery) -> Result<EventPage, Problem> {
             let limit = query.limit.unwrap_or(PAGE).clamp(1, LARGEST);
             let read = desk.read(after + 1, limit).await?;
             let next = read.last().map_or(after, |it| it.seq);
-            let views = desk.views(read).await?.into_iter();
-            (views.filter(|it| matches(it, query)).collect(), next)
+            (desk.views(read, query).await?, next)
         }
     };
     Ok(EventPage {
@@ -91,8 +90,7 @@ async fn last_events(
         let from = to.saturating_sub(u64::from(LARGEST)).max(1);
         let mut read = desk.read(from, LARGEST).await?;
         read.retain(|it| it.seq < to);
-        let views = desk.views(read).await?.into_iter();
-        let matching = views.filter(|it| matches(it, query)).rev();
+        let matching = desk.views(read, query).await?.into_iter().rev();
         for view in matching.take(limit as usize - found.len()) {
             found.push_front(view);
         }
@@ -107,26 +105,39 @@ impl Desk {
         read.map_err(|it| problem::internal("read the events", &it))
     }
 
-    async fn views(&self, events: Vec<Event>) -> Result<Vec<EventView>, Problem> {
+    /// Those of the events that the query wants.
+    async fn views(
+        &self,
+        events: Vec<Event>,
+        query: &EventQuery,
+    ) -> Result<Vec<EventView>, Problem> {
         self.find_names(&events).await?;
-        let (views, missing) = self.render(&events).await?;
+        let (views, missing) = self.render(&events, query).await?;
         if missing.is_empty() {
             return Ok(views);
         }
         self.versions.read(missing).await;
-        Ok(self.render(&events).await?.0)
+        Ok(self.render(&events, query).await?.0)
     }
 
     /// The events in sentences, and the files whose version would be wanted for them.
     async fn render(
         &self,
         events: &[Event],
+        query: &EventQuery,
     ) -> Result<(Vec<EventView>, BTreeSet<BlobId>), Problem> {
         let all = |site: &Site, _| {
             let (former, versions) = (&*self.names, &*self.versions);
-            let names = SiteNames { site, former, versions, missing: RefCell::default() };
-            let views: Vec<EventView> = events.iter().map(|it| view(&names, it)).collect();
-            (views, names.missing.into_inner())
+            let (mut views, mut missing) = (Vec::new(), BTreeSet::new());
+            for event in events {
+                let names = SiteNames { site, former, versions, missing: RefCell::default() };
+                let view = view(&names, event);
+                if matches(&view, query) {
+                    views.push(view);
+                    missing.append(&mut names.missing.into_inner());
+                }
+            }
+            (views, missing)
         };
         self.brain.read(all).await.map_err(problem::denied)
     }
@@ -214,8 +225,7 @@ impl Follow {
             self.wait().await?;
             let events = self.desk.read(self.next, PAGE).await.ok()?;
             self.next = events.last().map_or(self.next, |it| it.seq + 1);
-            let views = self.desk.views(events).await.ok()?;
-            self.ready.extend(views.into_iter().filter(|it| matches(it, &self.query)));
+            self.ready.extend(self.desk.views(events, &self.query).await.ok()?);
         }
     }
 

@@ -35,11 +35,11 @@ impl Names for SiteNames<'_> {
         if let Some(document) = self.site.deployment(id).and_then(|it| it.document(revision)) {
             return Some(FileFacts::of(&document.spec).version);
         }
-        let Some(known) = self.versions.known(&revision.blob) else {
+        let known = self.versions.known(&revision.blob).map(|it| it.version.clone());
+        if known.is_none() {
             self.missing.borrow_mut().insert(revision.blob.clone());
-            return None;
-        };
-        known.map(|it| it.version.clone())
+        }
+        known
     }
 }
 

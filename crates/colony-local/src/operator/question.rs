@@ -87,7 +87,7 @@ impl Desk {
         named.retain(|it| !snapshot.versions.contains_key(it));
         self.versions.read(named.clone()).await;
         for blob in named {
-            if let Some(facts) = self.versions.known(&blob).flatten() {
+            if let Some(facts) = self.versions.known(&blob) {
                 snapshot.versions.insert(blob, facts);
             }
         }

@@ -15,12 +15,11 @@ use colony_core::id::BlobId;
 /// again and again.
 const LIMIT: usize = 1_000;
 
-/// What files of the past say, as far as somebody asked.
+/// What files of the past say, as far as somebody asked and the clone has them.
 #[derive(Debug)]
 pub(crate) struct FormerVersions {
     clone: PathBuf,
-    /// `None`: the clone has no such deployment.
-    known: Mutex<BTreeMap<BlobId, Option<Arc<FileFacts>>>>,
+    known: Mutex<BTreeMap<BlobId, Arc<FileFacts>>>,
 }
 
 impl FormerVersions {
@@ -28,37 +27,31 @@ impl FormerVersions {
         FormerVersions { clone, known: Mutex::default() }
     }
 
-    /// What is known of a file; `None` as long as nobody has read it.
-    pub(super) fn known(&self, blob: &BlobId) -> Option<Option<Arc<FileFacts>>> {
+    /// `None` as long as nobody has read the file.
+    pub(super) fn known(&self, blob: &BlobId) -> Option<Arc<FileFacts>> {
         self.known.lock().get(blob).cloned()
     }
 
-    /// Reads those files that nobody has read yet.
-    pub(super) async fn read(&self, blobs: BTreeSet<BlobId>) {
-        let missing: Vec<BlobId> = {
-            let known = self.known.lock();
-            blobs.into_iter().filter(|it| !known.contains_key(it)).take(LIMIT).collect()
-        };
+    /// Reads those files that nobody has read yet. One that the clone does not
+    /// have may come with the next fetch.
+    pub(super) async fn read(&self, mut blobs: BTreeSet<BlobId>) {
+        blobs.retain(|it| self.known(it).is_none());
+        let missing: Vec<BlobId> = blobs.into_iter().take(LIMIT).collect();
         if missing.is_empty() {
             return;
         }
-        let (clone, wanted) = (self.clone.clone(), missing.clone());
-        let read = tokio::task::spawn_blocking(move || colony_git::files(&clone, &wanted)).await;
-        let texts = match read {
-            Ok(Ok(texts)) => texts,
-            Ok(Err(error)) => {
-                debug!(error = %error, "could not read files of the past");
-                BTreeMap::new()
+        let clone = self.clone.clone();
+        let read = move || colony_git::files(&clone, &missing, FileFacts::read);
+        match tokio::task::spawn_blocking(read).await {
+            Ok(Ok(found)) => {
+                let mut known = self.known.lock();
+                if known.len() + found.len() > LIMIT {
+                    known.clear();
+                }
+                known.extend(found.into_iter().map(|(blob, facts)| (blob, Arc::new(facts))));
             }
-            Err(_) => BTreeMap::new(),
-        };
-        let mut known = self.known.lock();
-        if known.len() + missing.len() > LIMIT {
-            known.clear();
+            Ok(Err(error)) => debug!(error = %error, "could not read files of the past"),
+            Err(error) => debug!(error = %error, "could not read files of the past"),
         }
-        known.extend(missing.into_iter().map(|blob| {
-            let facts = texts.get(&blob).and_then(|it| FileFacts::read(it)).map(Arc::new);
-            (blob, facts)
-        }));
     }
 }

@@ -64,7 +64,7 @@ pub(crate) enum QuarantineCommand {
         #[arg(long)]
         site: Option<String>,
     },
-    /// Let every version of a deployment that is refused be tried again
+    /// Allow all quarantined versions of a deployment to be tried again
     Release {
         deployment: String,
         /// Sites by comma [default: wherever it is refused]

@@ -61,6 +61,27 @@ async fn state_that_comes_back_is_told_again() {
 }
 
 #[tokio::test]
+async fn two_placements_on_one_node_are_told_once_each() {
+    let placed = |states: &[&str]| -> Vec<Value> {
+        states.iter().map(|it| sample::placement("laptop", it, "1.0")).collect()
+    };
+    let both = json!(placed(&["DELETING", "PENDING"]));
+    let both = sample::hello("in-progress", "1.0", json!([sample::site("home", "DELETING", both)]));
+    let done = json!(placed(&["INSTALLED"]));
+    let done = sample::hello("installed", "1.0", json!([sample::site("home", "INSTALLED", done)]));
+    check(
+        "deploy hello --watch",
+        &[both.clone(), both.clone(), both, done],
+        "hello  home/laptop  DELETING 1.0  commit 3f2a1c9\n\
+         hello  home/laptop  PENDING 1.0  commit 3f2a1c9\n\
+         hello  home/laptop  INSTALLED 1.0  commit 3f2a1c9\n\
+         exit 0",
+        "hello 1.0: create 1\n",
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn watching_looks_by_itself_while_images_are_fetched() {
     let pulling = |progress: &str| {
         let placement = sample::placement("laptop", "INSTALLING", "1.0");

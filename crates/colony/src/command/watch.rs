@@ -64,7 +64,7 @@ impl Watch<'_> {
     ) -> anyhow::Result<()> {
         let mut events = client.event_follow(query, after).await?;
         loop {
-            screen.look(client, self.name, out).await?;
+            screen.look(client, self, out).await?;
             if screen.is_end() {
                 return Ok(());
             }
@@ -136,14 +136,20 @@ struct Screen {
     gone: bool,
     live: Live,
     /// By what a line is about: what was told of it last.
-    printed: BTreeMap<String, String>,
+    printed: BTreeMap<String, Vec<String>>,
 }
 
 impl Screen {
-    async fn look(&mut self, client: &Client, name: &str, out: &mut Out) -> anyhow::Result<()> {
-        match client.deployment_show(name).await {
+    async fn look(
+        &mut self,
+        client: &Client,
+        watch: &Watch<'_>,
+        out: &mut Out,
+    ) -> anyhow::Result<()> {
+        let expected = self.view.is_some() || watch.goal == Goal::Absent;
+        match client.deployment_show(watch.name).await {
             Ok(view) => self.view = Some(out.clean(&view)?),
-            Err(error) if error.is_not_found() && self.view.is_some() => self.gone = true,
+            Err(error) if error.is_not_found() && expected => self.gone = true,
             Err(error) => return Err(error.into()),
         }
         self.draw(out)
@@ -180,30 +186,40 @@ impl Screen {
             return out.draw(&self.live.frame(&lines, &look));
         }
         // Ages and amounts move all the time: a line is told again when its news are others.
+        let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (_, line) in &lines {
+            all.entry(about(line)).or_default().push(news(line));
+        }
         for (_, line) in lines {
-            let news = news(&line);
-            if self.printed.insert(about(&line), news.clone()) != Some(news) {
+            let about = about(&line);
+            if self.printed.get(&about) != all.get(&about) {
                 tell(out, &line)?;
             }
         }
+        self.printed.append(&mut all);
         Ok(())
     }
 
     fn finish(self, name: &str, goal: Goal, out: &mut Out) -> anyhow::Result<u8> {
-        let outcome = self.outcome();
-        let Some(view) = &self.view else { return Ok(end::exit_code(outcome, goal)) };
-        if !out.is_for_people() {
-            out.show(view, deployment::show)?;
-            return Ok(end::exit_code(outcome, goal));
+        let code = end::exit_code(self.outcome(), goal);
+        match self.view {
+            Some(mut view) if !out.is_for_people() => {
+                if self.gone {
+                    view.outcome = Outcome::Deleted;
+                    view.sentence = "DELETED".to_owned();
+                    view.sites.clear();
+                }
+                out.show(&view, deployment::show)?;
+            }
+            _ if self.gone => out.data(&format!("{name} DELETED"))?,
+            Some(view) => {
+                let end = end::end(&view, goal);
+                out.data(&end.says.join("\n"))?;
+                out.note(&end.hints.join("\n"))?;
+            }
+            None => {}
         }
-        let end = end::end(view, goal);
-        if self.gone {
-            out.data(&format!("{name} DELETED"))?;
-        } else {
-            out.data(&end.says.join("\n"))?;
-        }
-        out.note(&end.hints.join("\n"))?;
-        Ok(end::exit_code(outcome, goal))
+        Ok(code)
     }
 }
 

@@ -49,7 +49,7 @@ fn placement_line(
     let state = format!("{}{version}", placement.state);
     let mut parts = vec![view.name.to_string(), format!("{}/{}", site.site, placement.node), state];
     parts.extend(placement.commit.as_ref().map(|it| format!("commit {}", it.short())));
-    parts.extend(silence(site, look).or_else(|| note(placement, look)));
+    parts.extend(remark(site, placement, look));
     parts.join("  ")
 }
 
@@ -71,6 +71,13 @@ fn bare_line(view: &DeploymentView, site: &DeploymentSite, look: &Look) -> Strin
 /// What is shown of a silent site is what it said last.
 fn silence(site: &DeploymentSite, look: &Look) -> Option<String> {
     site.silent_since.map(|it| format!("site not heard for {}", look.lasting(it)))
+}
+
+/// What is to be said of a placement, and that it is what the site said last.
+fn remark(site: &DeploymentSite, placement: &PlacementView, look: &Look) -> Option<String> {
+    let parts: Vec<String> =
+        [note(placement, look), silence(site, look)].into_iter().flatten().collect();
+    if parts.is_empty() { None } else { Some(parts.join("; ")) }
 }
 
 /// What is to be said of a placement besides its state.
@@ -205,7 +212,7 @@ fn show_rows(site: &DeploymentSite, look: &Look) -> Vec<[String; 9]> {
             or_dash(it.version.as_deref()),
             short(it.commit.as_ref()),
             look.ago(it.since),
-            or_dash(silence(site, look).or_else(|| note(it, look)).as_deref()),
+            or_dash(remark(site, it, look).as_deref()),
             if site.silent_since.is_some() { "unknown" } else { presence(it.presence) }.to_owned(),
             it.attempt.to_string(),
             or_dash(it.last_good.as_deref()),

@@ -58,9 +58,13 @@ fn is_alone(view: &DeploymentView) -> bool {
 }
 
 fn rolled_back(end: &mut End, view: &DeploymentView, site: &DeploymentSite) {
-    let from = site.rolled_back.as_ref().and_then(|it| it.from.as_ref());
-    let bad = site.quarantine.iter().find(|it| from.is_some() && it.version.as_ref() == from);
-    let refused = bad.or(site.quarantine.first()).or(site.rejected.first());
+    let refused = match &site.rolled_back {
+        Some(back) => {
+            let bad = site.quarantine.iter().find(|it| it.version == back.from);
+            bad.or(site.quarantine.first())
+        }
+        None => site.rejected.first(),
+    };
     let Some(refused) = refused else { return };
     let (name, site) = (&view.name, &site.site);
     if let Some(node) = &refused.node {

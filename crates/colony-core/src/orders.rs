@@ -5,11 +5,15 @@
 //! the site may still refuse. Left out on purpose: the guards of a placement
 //! (the transition table), which a retry has to pass as well.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
+use colony_margo::Digest;
+
+use crate::attempt::{Revision, Revisions};
 use crate::event::HoldScope;
 use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName, SiteName};
-use crate::site::Action;
+use crate::site::{Action, Quarantine};
 use crate::state::State;
 use crate::transition::{self, Facts, Guard, Reason, Trigger, transition};
 
@@ -88,6 +92,20 @@ enum OrderReason {
     NoHistoryHeld(GitRevision),
     NoWayBack,
     NothingLeaving(Option<NodeName>),
+}
+
+/// The revision a site goes back to from the one in Git: its last good one, or
+/// what the first of its nodes that remembers one ran before. Never one that is
+/// quarantined: the site would run nothing then.
+pub fn way_back<'a>(
+    wanted: Digest,
+    good: Option<&'a Revision>,
+    quarantine: &BTreeMap<Digest, Quarantine>,
+    nodes: impl IntoIterator<Item = &'a Revisions>,
+) -> Option<&'a Revision> {
+    let earlier = nodes.into_iter().filter_map(Revisions::way_back);
+    let usable = |it: &&Revision| it.workload != wanted && !quarantine.contains_key(&it.workload);
+    good.into_iter().chain(earlier).find(usable)
 }
 
 /// Whether the site can execute `action`.
@@ -279,7 +297,10 @@ impl fmt::Display for Refusal {
                 commit.short()
             ),
             OrderReason::NoWayBack => {
-                write!(f, "no earlier revision of {name} is known at {site}")
+                write!(
+                    f,
+                    "no earlier revision of {name} is known at {site} that is not quarantined"
+                )
             }
             OrderReason::NothingLeaving(node) => {
                 write!(f, "nothing of {name} is being removed {}", place(node))

@@ -177,7 +177,11 @@ fn nobody_is_woken_for_a_try_that_was_made_by_hand() {
 #[test]
 fn the_first_revision_is_not_rolled_back_to_nothing() {
     let mut plant = installed("a");
-    refuses(&mut plant, rollback(), "no earlier revision of hello is known at home");
+    refuses(
+        &mut plant,
+        rollback(),
+        "no earlier revision of hello is known at home that is not quarantined",
+    );
     plant.pass(1);
     check(&plant, "a INSTALLED 1");
 }

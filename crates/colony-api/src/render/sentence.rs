@@ -25,8 +25,12 @@ pub(super) fn deployment(view: &DeploymentView, now: Wall) -> String {
 
 fn installed(view: &DeploymentView) -> String {
     let version = view.version.as_deref().map(|it| format!(" {it}")).unwrap_or_default();
-    let commit = view.sites.iter().find_map(|it| it.commit.as_ref());
-    let commit = commit.map(|it| format!(", commit {}", it.short())).unwrap_or_default();
+    let mut commits: Vec<_> = view.sites.iter().filter_map(|it| it.commit.as_ref()).collect();
+    commits.dedup();
+    let commit = match commits.as_slice() {
+        [one] => format!(", commit {}", one.short()),
+        _ => String::new(),
+    };
     let broken = view.sites.iter().find_map(|it| it.findings.first());
     let broken = broken.map(|it| format!("; the file in Git cannot be used: {it}"));
     let broken = broken.unwrap_or_default();

@@ -59,9 +59,9 @@ pub struct PlanView {
 }
 
 impl PlanView {
-    /// Whether applying it would write anything.
+    /// Whether applying it would write something, or order something that runs otherwise.
     pub fn has_changes(&self) -> bool {
-        !self.files.is_empty()
+        !self.files.is_empty() || self.touches_running()
     }
 
     pub fn count(&self, action: PlanAction) -> usize {

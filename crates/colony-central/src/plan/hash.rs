@@ -18,6 +18,11 @@ pub(super) fn hash(plan: &Plan, handle: &DeploymentName) -> String {
             next.file.text.as_deref().map_or_else(String::new, |it| content(it, next.fresh));
         text = format!("{text}{} {blob} {}\n", next.file.site, Digest::of(content.as_bytes()));
     }
+    // An order to go back writes nothing here: the change that follows it names it.
+    let follows = plan.view.files.iter().filter(|_| plan.next.is_empty());
+    for file in follows {
+        text = format!("{text}{} {}\n", file.path, Digest::of(file.diff.as_bytes()));
+    }
     let commands: BTreeSet<String> =
         plan.commands.iter().map(|(site, it)| format!("{site} {it:?}\n")).collect();
     text.extend(commands);

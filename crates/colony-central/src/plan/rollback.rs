@@ -131,6 +131,9 @@ async fn order(app: &App, name: &DeploymentName, survey: &Survey) -> Result<Plan
     }
     let mut plan = Plan::new(view(name, &application(&survey.places)), String::new());
     plan.view.targets = back.targets;
+    for refusal in &back.refusals {
+        render::warn(&mut plan.view, &format!("left out: {refusal}"));
+    }
     let blobs: BTreeSet<BlobId> = back.orders.iter().map(|it| it.2.blob.clone()).collect();
     let texts = app.repo.texts(blobs).await?;
     for (site, deployment, good) in back.orders {

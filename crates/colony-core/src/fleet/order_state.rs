@@ -1,9 +1,10 @@
 //! A site as its reports describe it, for the rules of orders.
 
+use crate::attempt::Revision;
 use crate::event::{HoldScope, StepStanding};
 use crate::fleet::{DeploymentView, SiteView};
 use crate::id::{DeploymentId, GitRevision, NodeName, SiteName};
-use crate::orders::{DeploymentState, OrderState, StepState};
+use crate::orders::{DeploymentState, OrderState, StepState, way_back};
 use crate::site::{Action, Command};
 
 /// A site with its name. Orders that the site has not acknowledged count as
@@ -23,7 +24,6 @@ impl OrderState for ReportedSite<'_> {
         let deployment = self.view.deployments.get(id)?;
         let good = deployment.good.as_ref().map(|it| it.workload);
         let placements = || self.view.placements_of(id);
-        let earlier = || placements().any(|it| it.revisions.way_back().is_some());
         Some(DeploymentState {
             name: deployment.name.clone(),
             withdrawn: deployment.withdrawn,
@@ -32,7 +32,7 @@ impl OrderState for ReportedSite<'_> {
             releasable: !deployment.quarantine.is_empty()
                 || !deployment.rejected.is_empty()
                 || deployment.stopped.is_some(),
-            has_way_back: good.is_some_and(|it| it != deployment.accepted.workload) || earlier(),
+            has_way_back: self.view.way_back(deployment).is_some(),
             paused_by: self.paused_by(deployment),
             step: step(deployment),
             placements: placements().map(|it| (it.id.node.clone(), it.state)).collect(),
@@ -60,6 +60,15 @@ impl OrderState for ReportedSite<'_> {
 
     fn held_history(&self) -> Option<&GitRevision> {
         self.view.holds.history.as_ref().map(|it| &it.commit)
+    }
+}
+
+impl SiteView {
+    /// The revision the site would go back to.
+    pub fn way_back<'a>(&'a self, deployment: &'a DeploymentView) -> Option<&'a Revision> {
+        let (wanted, good) = (deployment.accepted.workload, deployment.good.as_ref());
+        let nodes = self.placements_of(&deployment.id).map(|it| &it.revisions);
+        way_back(wanted, good, &deployment.quarantine, nodes)
     }
 }
 

@@ -56,7 +56,7 @@ impl SiteView {
             None => Standing::Waiting,
             Some(State::Installed) => {
                 let shares = || all().map(|it| self.share(it));
-                if shares().any(|it| it == Share::Updating) {
+                if shares().any(|it| matches!(it, Share::Updating | Share::Deferred)) {
                     Standing::Waiting
                 } else if shares().any(|it| it == Share::RolledBack) {
                     Standing::RolledBack

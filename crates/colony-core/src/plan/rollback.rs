@@ -3,7 +3,7 @@
 use super::site::SitePlanner;
 use super::{PlanAction, PlanTarget, Request, Snapshot};
 use crate::attempt::Revision;
-use crate::fleet::{DeploymentView, ReportedSite, SiteView};
+use crate::fleet::{DeploymentView, ReportedSite};
 use crate::id::{DeploymentId, DeploymentName, SiteName};
 use crate::orders::{self, Refusal};
 use crate::plan::NextFile;
@@ -36,20 +36,12 @@ pub fn plan_rollback(
             plan.refusals.push(refusal);
             continue;
         }
-        let Some(good) = good(&known.view, deployment) else { continue };
+        let Some(good) = known.view.way_back(deployment) else { continue };
         let targets = targets(name, site, deployment, good, snapshot);
         plan.targets.extend(targets);
         plan.orders.push((site.clone(), deployment.id.clone(), good.clone()));
     }
     plan
-}
-
-/// What the site goes back to: the last good revision, or that of its first node
-/// that has an earlier one.
-fn good<'a>(view: &'a SiteView, deployment: &'a DeploymentView) -> Option<&'a Revision> {
-    let bad = deployment.accepted.workload;
-    let good = deployment.good.as_ref().filter(|it| it.workload != bad);
-    good.or_else(|| view.placements_of(&deployment.id).find_map(|it| it.revisions.way_back()))
 }
 
 fn targets(

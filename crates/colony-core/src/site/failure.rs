@@ -9,6 +9,7 @@ use crate::code::{Class, Code};
 use crate::document::{OnFailure, WirePhase};
 use crate::event::{Actor, Body};
 use crate::id::{DeploymentId, NodeName, PlacementId};
+use crate::orders::way_back;
 use crate::site::deployment::{Rejected, Stopped};
 use crate::site::facts::budget;
 use crate::site::rollout::Rollout;
@@ -154,12 +155,10 @@ impl Turn<'_> {
     }
 
     /// What a node ran before `bad`: a site that was taken over remembers no more.
-    fn earlier(&self, id: &DeploymentId, bad: &Revision) -> Option<Revision> {
-        let refused = &self.site.deployments.get(id)?.quarantine;
-        let usable =
-            |it: &Revision| it.workload != bad.workload && !refused.contains_key(&it.workload);
-        let mut known = self.nodes_of(id).into_iter().filter_map(|node| self.way_back(id, &node));
-        known.find(usable)
+    pub(super) fn earlier(&self, id: &DeploymentId, bad: &Revision) -> Option<Revision> {
+        let deployment = self.site.deployments.get(id)?;
+        let revisions = self.site.placements_of(deployment).map(|it| &it.revisions);
+        way_back(bad.workload, None, &deployment.quarantine, revisions).cloned()
     }
 
     fn reject(&mut self, id: &PlacementId, bad: Revision, failure: Failure) {

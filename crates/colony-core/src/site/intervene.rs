@@ -5,6 +5,7 @@ use crate::attempt::Failure;
 use crate::code::Code;
 use crate::event::{Actor, Body};
 use crate::id::{DeploymentId, NodeName, PlacementId};
+use crate::orders::way_back;
 use crate::site::Placement;
 use crate::site::command::{Done, no_node, unknown};
 use crate::site::moving::By;
@@ -74,9 +75,10 @@ impl Turn<'_> {
     pub(super) fn roll_back(&mut self, by: &str, id: &DeploymentId) -> Done {
         let deployment = self.site.deployments.get(id).ok_or_else(|| unknown(id))?;
         let bad = deployment.wanted.clone();
-        let good = deployment.good.as_ref().filter(|it| it.workload != bad.workload);
-        let earlier = self.nodes_of(id).into_iter().find_map(|node| self.way_back(id, &node));
-        let good = good.cloned().or(earlier);
+        let revisions = self.site.placements_of(deployment).map(|it| &it.revisions);
+        let good =
+            way_back(bad.workload, deployment.good.as_ref(), &deployment.quarantine, revisions);
+        let good = good.cloned();
         if let Some(deployment) = self.site.deployments.get_mut(id) {
             deployment.good = good;
         }
@@ -84,15 +86,6 @@ impl Turn<'_> {
         let failure = Failure::new(Code::RolledBack, format!("by {by}"));
         self.quarantine_by(actor, id, bad, None, failure);
         Ok(())
-    }
-
-    pub(super) fn way_back(
-        &self,
-        id: &DeploymentId,
-        node: &NodeName,
-    ) -> Option<crate::attempt::Revision> {
-        let id = PlacementId { deployment: id.clone(), node: node.clone() };
-        self.site.placements.get(&id)?.revisions.way_back().cloned()
     }
 
     pub(super) fn force(&mut self, by: &str, id: &DeploymentId, node: Option<&NodeName>) -> Done {

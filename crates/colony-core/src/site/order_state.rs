@@ -2,7 +2,7 @@
 
 use crate::event::HoldScope;
 use crate::id::{DeploymentId, GitRevision, NodeName, PlacementId, SiteName};
-use crate::orders::{DeploymentState, OrderState, StepState};
+use crate::orders::{DeploymentState, OrderState, StepState, way_back};
 use crate::site::{Deployment, Placement, Site};
 
 impl OrderState for Site {
@@ -14,7 +14,12 @@ impl OrderState for Site {
         let deployment = self.deployments.get(id)?;
         let good = deployment.good.as_ref().map(|it| it.workload);
         let placements: Vec<&Placement> = self.placements_of(deployment).collect();
-        let earlier = || placements.iter().any(|it| it.revisions.way_back().is_some());
+        let back = way_back(
+            deployment.wanted.workload,
+            deployment.good.as_ref(),
+            &deployment.quarantine,
+            placements.iter().map(|it| &it.revisions),
+        );
         Some(DeploymentState {
             name: deployment.name.clone(),
             withdrawn: deployment.withdrawn,
@@ -23,7 +28,7 @@ impl OrderState for Site {
             releasable: !deployment.quarantine.is_empty()
                 || !deployment.rejected.is_empty()
                 || deployment.is_stopped(),
-            has_way_back: good.is_some_and(|it| it != deployment.wanted.workload) || earlier(),
+            has_way_back: back.is_some(),
             paused_by: deployment.rollout.paused.as_ref().map(|it| it.by.clone()),
             step: StepState {
                 is_last: deployment.is_open(),
@@ -52,7 +57,10 @@ impl OrderState for Site {
 }
 
 impl Site {
-    fn placements_of(&self, deployment: &Deployment) -> impl Iterator<Item = &Placement> {
+    pub(super) fn placements_of(
+        &self,
+        deployment: &Deployment,
+    ) -> impl Iterator<Item = &Placement> {
         self.nodes_of(&deployment.id).filter_map(|node| {
             let id = PlacementId { deployment: deployment.id.clone(), node: node.clone() };
             self.placements.get(&id)

@@ -40,7 +40,7 @@ impl Turn<'_> {
     pub(super) fn abort(&mut self, by: &str, id: &DeploymentId, note: &str) -> Done {
         let deployment = self.site.deployments.get(id).ok_or_else(|| unknown(id))?;
         let bad = deployment.wanted.clone();
-        let earlier = self.nodes_of(id).into_iter().find_map(|node| self.way_back(id, &node));
+        let earlier = self.earlier(id, &bad);
         if let Some(deployment) = self.site.deployments.get_mut(id) {
             deployment.good = deployment.good.take().or(earlier);
             deployment.rollout.paused = None;

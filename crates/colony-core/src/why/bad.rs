@@ -38,6 +38,7 @@ pub(super) fn quarantined(deployment: &Deployment, entry: &Quarantine) -> Cause 
         failure: entry.failure.clone(),
         since: entry.since,
         runs: good.map(|it| version(deployment, it)),
+        in_git: deployment.wanted().workload == entry.revision.workload,
     })
 }
 

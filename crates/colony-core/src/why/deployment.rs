@@ -34,10 +34,14 @@ fn unknown(site: &Site, name: &DeploymentName) -> Vec<Why> {
 }
 
 fn known(site: &Site, deployment: &Deployment, now: Now) -> Vec<Why> {
-    let own = own_causes(site, deployment);
+    let placements = placements(site, deployment, now);
+    let mut own = own_causes(site, deployment);
+    // Where something waits for the hold, that is told node by node.
+    let waits = |hold: &Cause| placements.iter().any(|it| it.cause == *hold);
+    own.retain(|it| !(is_hold(it) && waits(it)));
     let mut all: Vec<Why> = own.into_iter().filter_map(|it| answer(deployment, it)).collect();
     let told: Vec<Cause> = all.iter().map(|it| it.cause.clone()).collect();
-    for why in placements(site, deployment, now) {
+    for why in placements {
         if !told.contains(&why.cause) {
             group(&mut all, why);
         }
@@ -45,9 +49,14 @@ fn known(site: &Site, deployment: &Deployment, now: Now) -> Vec<Why> {
     all
 }
 
+fn is_hold(cause: &Cause) -> bool {
+    matches!(cause, Cause::Site(SiteCause::HoldDeployment { .. }))
+}
+
 fn answer(deployment: &Deployment, cause: Cause) -> Option<Why> {
     let subject = Subject::Deployment { deployment: deployment.name.clone() };
-    let why = Why::new(subject, vec![cause], "it is placed")?;
+    let then = if is_hold(&cause) { "the next change starts" } else { "it is placed" };
+    let why = Why::new(subject, vec![cause], then)?;
     // Nodes come and go, and replicas change, without a new revision.
     let is_short = matches!(why.cause, Cause::Fit(FitCause::TooFewFit { .. }));
     let since = why.since.or_else(|| (!is_short).then(|| deployment.since()));

@@ -204,7 +204,7 @@ fn offline_nodes_are_deferred() {
     plant.deploy(&app("2.0.0"));
     plant.converge();
     central.sync(&plant);
-    check(&central, "INSTALLED");
+    check(&central, "WAITING");
     assert_eq!((central.count(Share::Installed), central.count(Share::Deferred)), (1, 1));
 
     plant.command(Action::Hold { scope: HoldScope::Site, note: String::new() }).expect("held");

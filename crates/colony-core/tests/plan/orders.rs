@@ -103,6 +103,25 @@ fn site_executes_what_the_rule_allows() {
 }
 
 #[test]
+fn nothing_goes_back_to_a_version_that_is_quarantined() {
+    let mut world = World::installed("a b", "");
+    world.deploy(&app("2.0.0", ""));
+    world.converge();
+    let rollback = Action::Rollback { deployment: deployment_id("hello") };
+    world.plant.command(rollback.clone()).expect("back to 1.0.0");
+    world.converge();
+    world.deploy(&app("1.0.0", ""));
+    world.converge();
+    assert_eq!(world.plant.states(), "hello@a INSTALLED 1.0.0, hello@b INSTALLED 1.0.0");
+    let said = "no earlier revision of hello is known at home that is not quarantined";
+    let refused = world.plant.command(rollback.clone()).expect_err("2.0.0 is refused here");
+    assert_eq!(refused, said);
+    let view = world.fleet.site(&home()).expect("a site");
+    let reported = ReportedSite { name: &home(), view };
+    assert_eq!(check(&rollback, &reported).expect_err("refused").to_string(), said);
+}
+
+#[test]
 fn hold_of_a_deployment_that_is_gone_is_released() {
     let (_, world) = SITUATIONS.iter().find(|it| it.0 == "on hold and gone").expect("listed");
     let mut world = world();

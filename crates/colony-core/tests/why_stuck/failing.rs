@@ -189,7 +189,7 @@ fn rollout_is_stopped_though_the_failure_is_another_one() {
 #[test]
 fn version_that_was_rolled_back_is_named_after_git_was_reverted() {
     let mut plant = reverted();
-    assert_snapshot!(hello_whole(&plant), @"hello: 2.0.0 was quarantined at this site 0 s ago: on node a, the image or archive does not exist (image-missing in web: it went wrong). Next: 1.0.0 stays until another version is committed or 2.0.0 is released. To do (operator): deploy a corrected version, or release 2.0.0.");
+    assert_snapshot!(hello_whole(&plant), @"hello: 2.0.0 was quarantined at this site 0 s ago: on node a, the image or archive does not exist (image-missing in web: it went wrong). Next: 1.0.0 stays until another version is deployed. To do (operator): deploy a corrected version; 2.0.0 can be deployed again once it is released.");
     plant.deploy(&hello("3.0.0"));
     plant.converge();
     assert_eq!(hello_whole(&plant), "");

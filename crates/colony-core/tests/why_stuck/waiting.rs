@@ -145,6 +145,15 @@ fn staged_version_waits_to_take_over() {
 }
 
 #[test]
+fn hold_of_a_deployment_says_what_waits_for_it() {
+    let mut plant = installed("a");
+    hold(&mut plant, HoldScope::Deployment(deployment_id("hello")), "");
+    assert_snapshot!(hello_whole(&plant), @"hello: ana put the deployment on hold 0 s ago. Next: the next change starts when the hold is released. To do (site engineer): release the hold.");
+    plant.deploy(&hello("2.0.0"));
+    assert_snapshot!(hello_whole(&plant), @"hello on a runs 1.0.0 and has waited 0 s to update to 2.0.0 (INSTALLED for 0 s): ana put the deployment on hold 0 s ago. Next: it is updated to 2.0.0 when the hold is released. To do (site engineer): release the hold.");
+}
+
+#[test]
 fn soak_before_a_promotion_says_who_goes_on() {
     let mut plant = installed("a");
     let manual = "strategy: {type: blue-green, soak: 5m, promote: manual}";

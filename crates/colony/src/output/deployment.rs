@@ -240,7 +240,7 @@ fn rollout(it: &RolloutView, look: &Look) -> String {
     };
     let standing = match (&it.paused, it.standing.as_str(), it.until) {
         (Some(hold), _, _) => format!("paused by {} {}", hold.by, look.ago(hold.since)),
-        (None, "soaking", Some(until)) => format!("soaking, the next opens {}", look.until(until)),
+        (None, "soaking", Some(until)) => format!("soaking, which ends {}", look.until(until)),
         (None, "awaits-promotion", _) => "waits to be promoted".to_owned(),
         (None, other, _) => other.to_owned(),
     };
@@ -263,12 +263,9 @@ fn site_remarks(site: &DeploymentSite, look: &Look) -> String {
         text += &format!("{name}: {}\n", rollout(it, look));
     }
     if let Some(it) = &site.hold {
-        text += &format!(
-            "{name}: held by {} {}: {}\n",
-            it.by,
-            look.ago(it.since),
-            or_dash(Some(&it.note))
-        );
+        let what = if it.deployment.is_some() { "held" } else { "the whole site is held" };
+        let note = if it.note.is_empty() { String::new() } else { format!(": {}", it.note) };
+        text += &format!("{name}: {what} by {} {}{note}\n", it.by, look.ago(it.since));
     }
     if let Some(it) = &site.conflict {
         text += &format!(

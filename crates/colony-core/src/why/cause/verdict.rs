@@ -22,6 +22,9 @@ causes! {
         failure: Failure,
         since: Wall,
         runs: Option<String>,
+        /// Git still holds it.
+        #[serde(default)]
+        in_git: bool,
     }
     RejectedHere = "rejected-here" {
         version: String,
@@ -47,7 +50,7 @@ impl VerdictCause {
                 .since(*since)
                 .gate()
             }
-            VerdictCause::Quarantined { version, node, failure, since, runs, .. } => {
+            VerdictCause::Quarantined { version, node, failure, since, runs, in_git, .. } => {
                 let (when, failed) = (ago(*since, now), told(failure));
                 Explanation::new(
                     match node {
@@ -56,9 +59,20 @@ impl VerdictCause {
                         ),
                         None => format!("{version} was rolled back by an operator {when}"),
                     },
-                    stays("nothing runs", version, runs.as_deref()),
+                    match in_git {
+                        true => stays("nothing runs", version, runs.as_deref()),
+                        false => stays_until_deployed(runs.as_deref()),
+                    },
                 )
-                .act(Owner::Operator, release(version))
+                .act(
+                    Owner::Operator,
+                    match in_git {
+                        true => release(version),
+                        false => format!(
+                            "deploy a corrected version; {version} can be deployed again once it is released"
+                        ),
+                    },
+                )
                 .since(*since)
             }
             VerdictCause::RejectedHere { version, node, failure, runs, .. } => Explanation::new(
@@ -91,6 +105,11 @@ pub(super) fn retry(failure: &Failure) -> String {
 
 fn release(version: &str) -> String {
     format!("deploy a corrected version, or release {version}")
+}
+
+fn stays_until_deployed(runs: Option<&str>) -> String {
+    let what = runs.map_or("nothing runs".to_owned(), |it| format!("{it} stays"));
+    format!("{what} until another version is deployed")
 }
 
 fn stays(nothing: &str, version: &str, runs: Option<&str>) -> String {

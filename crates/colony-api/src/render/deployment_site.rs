@@ -111,7 +111,7 @@ impl DeploymentSiteBuilder<'_> {
             state: it.state,
             since: it.since,
             version: runs.and_then(version),
-            last_good: it.revisions.last_good.as_ref().and_then(|it| version(&it.blob)),
+            last_good: it.revisions.way_back().and_then(|it| version(&it.blob)),
             commit: runs.and_then(|it| brought_by(it, deployment, target)),
             attempt: it.attempt,
             presence: node.map_or(Presence::Offline, |it| it.presence),

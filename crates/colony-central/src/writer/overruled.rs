@@ -86,7 +86,7 @@ mod tests {
     use colony_core::time::Wall;
     use colony_git::{Batch, Edit, Written};
     use colony_store::EventFilter;
-    use colony_testkit::{blob, commit_id};
+    use colony_testkit::{App as Application, Plant, blob, commit_id};
 
     use super::*;
     use crate::app::App;
@@ -126,6 +126,9 @@ mod tests {
         let wished = wish(&app, &[("edited", "a"), ("kept", "a")]).await;
         let gone: DeploymentName = "gone".parse().expect("a name");
         let head = wished.head.clone().expect("a commit");
+        let mut plant = Plant::new();
+        plant.deploy(&Application::new("gone", "1.0.0"));
+        change(&app, |fleet| fleet.apply(&home(), &plant.events, Wall(0)).map(drop)).await;
         change(&app, |fleet| fleet.target_committed(&home(), &gone, head, None, Wall(0))).await;
         let before = wished.done[0].1.clone();
         let found = write(&app, &[("edited", "b", before.clone())]).await.done[0].1.clone();

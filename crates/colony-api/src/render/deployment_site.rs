@@ -4,7 +4,6 @@ use colony_core::event::{HoldScope, Presence};
 use colony_core::fleet::{self, DeploymentView, Outcome, Share, SiteView, Target};
 use colony_core::id::{BlobId, DeploymentName, GitRevision, NodeName, SiteName};
 use colony_core::site::{Quarantine, Rejected, deployment_path};
-use colony_core::state::State;
 use colony_core::time::{Spoken, Wall};
 use colony_margo::Digest;
 
@@ -54,7 +53,7 @@ impl DeploymentSiteBuilder<'_> {
             hold: deployment.and_then(|it| self.hold(it)),
             conflict: target.and_then(conflict),
             findings: self.view.files.get(&path).map(|it| it.findings.clone()).unwrap_or_default(),
-            installed: self.installed(target),
+            installed: self.view.installed(self.name),
             deleted: None,
             unconfirmed: None,
             why: Vec::new(),
@@ -75,25 +74,6 @@ impl DeploymentSiteBuilder<'_> {
         }
         let accepted = deployment.map(|it| &it.accepted.blob);
         self.context.version(target.and_then(target_blob).or(accepted)?)
-    }
-
-    /// How many nodes run what Git wants here: nobody as long as the site has not
-    /// taken it.
-    fn installed(&self, target: Option<&Target>) -> u64 {
-        if let Some(Target::Planned { .. } | Target::Committed { .. }) = target {
-            return 0;
-        }
-        let wanted = self.view.deployments_named(self.name).filter(|it| !it.withdrawn);
-        let runs = |it: &DeploymentView| {
-            let workload = Some(it.accepted.workload);
-            let placements = self.view.placements_of(&it.id);
-            let has = |it: &&fleet::PlacementView| {
-                let runs = it.revisions.target.as_ref().map(|it| it.workload);
-                it.state == State::Installed && runs == workload
-            };
-            placements.filter(has).count() as u64
-        };
-        wanted.map(runs).sum()
     }
 
     fn placement(

@@ -104,7 +104,7 @@ async fn a_failed_commit_leaves_the_stored_state_and_refuses_what_is_staged_on_i
     let cause = first.await.expect_err("the database is closed");
     let expected = format!("commit failed; reverted to the last stored state: {cause:#}");
     for error in [second.await, apart.await].map(|it| it.expect_err("the database is closed")) {
-        assert_eq!(error.to_string(), expected, "each is told the whole cause");
+        assert_eq!(error.to_string(), expected, "every change gets the whole cause");
     }
     assert_eq!(*brain.snapshot(), *before);
     let again = world.reopen().await;

@@ -1,6 +1,7 @@
 //! What a placement counts as in the outcome of its deployment.
 
-use crate::fleet::{PlacementView, SiteView};
+use crate::fleet::{DeploymentView, PlacementView, SiteView, Target};
+use crate::id::DeploymentName;
 use crate::site::is_ours;
 use crate::state::State;
 
@@ -24,6 +25,22 @@ pub enum Share {
 }
 
 impl SiteView {
+    /// How many nodes run what Git wants of a deployment here: none before the
+    /// site has taken it.
+    pub fn installed(&self, name: &DeploymentName) -> u64 {
+        if let Some(Target::Planned { .. } | Target::Committed { .. }) = self.targets.get(name) {
+            return 0;
+        }
+        let wanted = self.deployments_named(name).filter(|it| !it.withdrawn);
+        let has = |deployment: &DeploymentView, placement: &PlacementView| {
+            let runs = placement.revisions.target.as_ref().map(|it| it.workload);
+            placement.state == State::Installed && runs == Some(deployment.accepted.workload)
+        };
+        let count =
+            |it: &DeploymentView| self.placements_of(&it.id).filter(|at| has(it, at)).count();
+        wanted.map(|it| count(it) as u64).sum()
+    }
+
     /// What a placement counts as.
     pub fn share(&self, placement: &PlacementView) -> Share {
         let away = !self.is_online(&placement.id.node);

@@ -36,7 +36,7 @@ fn unknown(site: &Site, name: &DeploymentName) -> Vec<Why> {
 fn known(site: &Site, deployment: &Deployment, now: Now) -> Vec<Why> {
     let placements = placements(site, deployment, now);
     let mut own = own_causes(site, deployment);
-    // Where something waits for the hold, that is told node by node.
+    // Where nodes wait for the hold, their own answers say more.
     let waits = |hold: &Cause| placements.iter().any(|it| it.cause == *hold);
     own.retain(|it| !(is_hold(it) && waits(it)));
     let mut all: Vec<Why> = own.into_iter().filter_map(|it| answer(deployment, it)).collect();

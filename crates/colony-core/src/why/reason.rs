@@ -13,7 +13,7 @@ use crate::why::{
 };
 
 impl Case<'_> {
-    /// Steps of the rollout open when somebody promotes them.
+    /// An operator opens each step of the rollout.
     fn is_manual(&self) -> bool {
         self.deployment.gate().is_some_and(|it| it.promote == Promote::Manual)
     }

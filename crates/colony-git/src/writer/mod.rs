@@ -124,7 +124,7 @@ impl Deployments {
     }
 
     /// A file's text; `None` if the repository never had the file, or if the file
-    /// is too large or not UTF-8. Such a file is no error of the repository.
+    /// is too large or not UTF-8. The repository itself is fine then.
     pub fn text(&self, blob: &BlobId) -> Result<Option<String>, Error> {
         let repo = self.repo();
         let Some(id) = repo::object_id(blob.as_str()) else { return Ok(None) };

@@ -77,7 +77,7 @@ async fn what_the_disk_refuses_never_happened() {
     let read = brain.read(|site, _| site.members().count()).await;
     assert_eq!(read, Err(Denied::Unavailable), "nobody sees what is not stored");
     let again = brain.step(Input::Joined("b".parse().expect("a name"))).await;
-    assert_eq!(again, Err(Denied::Unavailable), "whoever asks meanwhile is told so");
+    assert_eq!(again, Err(Denied::Unavailable), "requests meanwhile are refused");
     writer.stop().await;
     let (brain, writer) = open(&dir).await;
     assert_eq!(records(&brain).await, before);

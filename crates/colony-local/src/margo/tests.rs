@@ -21,6 +21,15 @@ use crate::orders::Orders;
 
 const DOMAIN: &str = "site-home.example";
 
+/// A site that node `b` has joined, with its token and its key.
+async fn joined() -> (TestSite, String, PrivateKey) {
+    let site = TestSite::open().await;
+    let key = PrivateKey::generate().expect("a key");
+    let token = site.token(TokenKind::Node, "t1", "home");
+    assert_eq!(site.join(&token, &key).await, "joined as b");
+    (site, token, key)
+}
+
 #[tokio::test]
 async fn only_nodes_of_this_site_and_its_own_domain_are_clients() {
     let site = TestSite::open().await;
@@ -60,10 +69,7 @@ async fn join_that_was_cut_short_is_completed_by_its_repetition() {
 
 #[tokio::test]
 async fn repeated_join_of_a_node_that_is_there_is_not_another_join() {
-    let site = TestSite::open().await;
-    let key = PrivateKey::generate().expect("a key");
-    let token = site.token(TokenKind::Node, "t1", "home");
-    assert_eq!(site.join(&token, &key).await, "joined as b");
+    let (site, token, key) = joined().await;
     let events = *site.brain.wakes().head().borrow();
 
     assert_eq!(site.join(&token, &key).await, "joined as b");
@@ -73,10 +79,7 @@ async fn repeated_join_of_a_node_that_is_there_is_not_another_join() {
 
 #[tokio::test]
 async fn retired_node_does_not_come_back_with_its_spent_token() {
-    let site = TestSite::open().await;
-    let key = PrivateKey::generate().expect("a key");
-    let token = site.token(TokenKind::Node, "t1", "home");
-    assert_eq!(site.join(&token, &key).await, "joined as b");
+    let (site, token, key) = joined().await;
     let orders = Orders::new(site.brain.clone(), site.writer.store.clone());
     let action = Action::Retire { node: node("b") };
     let retire = Command { number: None, by: "ana".to_owned(), expires: None, action };
@@ -90,10 +93,7 @@ async fn retired_node_does_not_come_back_with_its_spent_token() {
 
 #[tokio::test]
 async fn refused_retirement_leaves_the_identity_as_it_was() {
-    let site = TestSite::open().await;
-    let key = PrivateKey::generate().expect("a key");
-    let token = site.token(TokenKind::Node, "t1", "home");
-    assert_eq!(site.join(&token, &key).await, "joined as b");
+    let (site, token, key) = joined().await;
     let orders = Orders::new(site.brain.clone(), site.writer.store.clone());
     let action = Action::Retire { node: node("b") };
     let retire = Command { number: None, by: "ana".to_owned(), expires: Some(Wall(1)), action };

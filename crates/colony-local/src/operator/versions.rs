@@ -15,7 +15,7 @@ use colony_core::id::BlobId;
 /// again and again.
 const LIMIT: usize = 1_000;
 
-/// What files of the past say, as far as somebody asked and the clone has them.
+/// The facts of former files: a cache of what requests have read from the clone.
 #[derive(Debug)]
 pub(crate) struct FormerVersions {
     clone: PathBuf,
@@ -27,12 +27,12 @@ impl FormerVersions {
         FormerVersions { clone, known: Mutex::default() }
     }
 
-    /// `None` as long as nobody has read the file.
+    /// The facts of a file that is in the cache.
     pub(super) fn known(&self, blob: &BlobId) -> Option<Arc<FileFacts>> {
         self.known.lock().get(blob).cloned()
     }
 
-    /// Reads those files that nobody has read yet. One that the clone does not
+    /// Reads the files that are not in the cache. A file that the clone does not
     /// have may come with the next fetch.
     pub(super) async fn read(&self, mut blobs: BTreeSet<BlobId>) {
         blobs.retain(|it| self.known(it).is_none());

@@ -54,8 +54,8 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// Turns whatever is refused before a handler sees it (a method that a path does
-/// not have, a path that is no text) into a problem.
+/// Turns a refusal from before the handler (a wrong method, a path that is not
+/// UTF-8) into a problem.
 pub async fn problems_only(request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     let kind = response.headers().get(header::CONTENT_TYPE);

@@ -16,15 +16,21 @@ use colony_api::view::DeploymentView;
 use crate::cli::{Format, Global};
 use crate::output::{Out, sample};
 
+/// `hello` with placements in these states, all on one node.
+fn on_laptop(outcome: &str, states: &[&str]) -> DeploymentView {
+    let placements: Vec<Value> =
+        states.iter().map(|it| sample::placement("laptop", it, "1.0")).collect();
+    sample::hello(outcome, "1.0", json!([sample::site("home", states[0], json!(placements))]))
+}
+
 #[tokio::test]
 async fn watching_tells_each_change_once_and_ends_with_the_code() {
-    let home = |state: &str| {
-        let placements = json!([sample::placement("laptop", state, "1.0")]);
-        sample::hello("in-progress", "1.0", json!([sample::site("home", state, placements)]))
-    };
-    let done = json!([sample::placement("laptop", "INSTALLED", "1.0")]);
-    let done = sample::hello("installed", "1.0", json!([sample::site("home", "INSTALLED", done)]));
-    let stages = [home("PENDING"), home("INSTALLING"), home("INSTALLING"), done];
+    let stages = [
+        on_laptop("in-progress", &["PENDING"]),
+        on_laptop("in-progress", &["INSTALLING"]),
+        on_laptop("in-progress", &["INSTALLING"]),
+        on_laptop("installed", &["INSTALLED"]),
+    ];
     check(
         "deploy hello --watch",
         &stages,
@@ -39,14 +45,10 @@ async fn watching_tells_each_change_once_and_ends_with_the_code() {
 
 #[tokio::test]
 async fn state_that_comes_back_is_told_again() {
-    let home = |outcome: &str, state: &str| {
-        let placements = json!([sample::placement("laptop", state, "1.0")]);
-        sample::hello(outcome, "1.0", json!([sample::site("home", state, placements)]))
-    };
     let stages = [
-        home("in-progress", "INSTALLED"),
-        home("in-progress", "UPDATING"),
-        home("installed", "INSTALLED"),
+        on_laptop("in-progress", &["INSTALLED"]),
+        on_laptop("in-progress", &["UPDATING"]),
+        on_laptop("installed", &["INSTALLED"]),
     ];
     check(
         "deploy hello --watch",
@@ -62,13 +64,8 @@ async fn state_that_comes_back_is_told_again() {
 
 #[tokio::test]
 async fn two_placements_on_one_node_are_told_once_each() {
-    let placed = |states: &[&str]| -> Vec<Value> {
-        states.iter().map(|it| sample::placement("laptop", it, "1.0")).collect()
-    };
-    let both = json!(placed(&["DELETING", "PENDING"]));
-    let both = sample::hello("in-progress", "1.0", json!([sample::site("home", "DELETING", both)]));
-    let done = json!(placed(&["INSTALLED"]));
-    let done = sample::hello("installed", "1.0", json!([sample::site("home", "INSTALLED", done)]));
+    let both = on_laptop("in-progress", &["DELETING", "PENDING"]);
+    let done = on_laptop("installed", &["INSTALLED"]);
     check(
         "deploy hello --watch",
         &[both.clone(), both.clone(), both, done],

@@ -135,7 +135,7 @@ struct Screen {
     view: Option<DeploymentView>,
     gone: bool,
     live: Live,
-    /// By what a line is about: what was told of it last.
+    /// The last lines about each place, without their ages.
     printed: BTreeMap<String, Vec<String>>,
 }
 

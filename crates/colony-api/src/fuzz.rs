@@ -1,13 +1,13 @@
-//! Doors to private readers, for the fuzzers alone.
+//! Public access to private parsers, for the fuzzers alone.
 
 use crate::client::sse::{Message, Reader};
 
 /// One message of a stream: its event, its id, its data.
-pub type Told = (Option<String>, Option<String>, String);
+pub type MessageParts = (Option<String>, Option<String>, String);
 
-/// The messages of a stream that comes in these pieces; `None` if one is too
+/// The messages of a stream that arrives in these pieces; `None` if one is too
 /// large.
-pub fn stream<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Option<Vec<Told>> {
+pub fn stream<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Option<Vec<MessageParts>> {
     let mut reader = Reader::default();
     let mut told = Vec::new();
     for piece in pieces {

@@ -1,12 +1,12 @@
 //! The operator API of colony: wire types, and a thin client for them.
 //!
-//! `request` is what people ask for, `view` what they are shown, `site` what a
-//! local orchestrator and the central one say to each other. Both orchestrators
-//! serve the same views, the local one on a Unix socket and of its own site.
-//! `render` makes the views of a fleet's projection, and `server` answers
-//! questions with them, for both orchestrators alike. Left out on purpose: what
-//! an order does (the roles know) and how an answer is printed (the command
-//! line does).
+//! `request` holds the requests of operators, `view` the responses to them,
+//! `site` the protocol between a local orchestrator and the central one. Both
+//! orchestrators serve the same views, the local one on a Unix socket and for
+//! its own site. `render` builds the views from a fleet's projection, and
+//! `server` serves them for both orchestrators. Left out on purpose: the effect
+//! of an order (up to the roles) and how a response is printed (up to the
+//! command line).
 
 #![expect(clippy::result_large_err, reason = "a problem is an answer, made once for each request")]
 
@@ -24,4 +24,4 @@ pub mod site;
 pub mod view;
 
 pub use client::{Client, EventStream, Server, Signal};
-pub use colony_margo::Problem;
+pub use colony_core::margo::Problem;

@@ -1,29 +1,29 @@
-//! Problem types of colony's own, beside those Margo registers.
+//! Problem types of colony, in addition to those that Margo registers.
 //!
 //! A type is a URI that is compared and never fetched.
 
 use serde::{Deserialize, Serialize};
 
-use colony_margo::Problem;
+use colony_core::margo::Problem;
 
 const BASE: &str = "https://colony.dev/problems/";
 
-/// The kinds a client treats differently.
+/// The kinds of problems that a client treats differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// There is no such thing; the detail says what there is.
+    /// The resource does not exist; the detail lists those that do.
     NotFound,
-    /// What was asked is understood and makes no sense here.
+    /// The request is valid but cannot be executed in this state.
     Refused,
     /// The plan changed since its hash was shown.
     PlanChanged,
     /// A later LO of this site has joined.
     Fenced,
-    /// The events of this LO are not those that were stored.
+    /// The events of this LO differ from the stored ones.
     Diverged,
     /// A join token was used before.
     TokenUsed,
-    /// The site was heard a moment ago; joining needs `replace`.
+    /// The site's orchestrator was heard recently; joining needs `replace`.
     SiteAlive,
 }
 
@@ -60,12 +60,12 @@ impl Kind {
     }
 }
 
-/// The answer to an LO that was replaced.
+/// The response to an LO that was replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fenced {
     #[serde(flatten)]
     pub problem: Problem,
-    /// The incarnation that speaks for the site.
+    /// The current incarnation of the site.
     pub current: u32,
 }
 

@@ -104,7 +104,7 @@ pub struct RegistryAdd {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Lint {
-    /// The name findings are told with.
+    /// The file name that findings are reported with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The content of a `margo.yaml`.
@@ -115,7 +115,7 @@ pub struct Lint {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Hold {
-    /// Why, for whoever asks.
+    /// The reason, for operators who ask.
     #[serde(default)]
     pub note: String,
     /// Of a deployment: the sites meant; empty: all where it is.
@@ -139,7 +139,7 @@ pub struct Release {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ReleaseWhat {
-    /// Somebody's hold.
+    /// A hold that an operator set.
     #[default]
     Hold,
     /// A commit that removes too much at once.
@@ -152,7 +152,7 @@ pub enum ReleaseWhat {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Steer {
-    /// Of a pause or an abort: why, for whoever asks.
+    /// Of a pause or an abort: the reason, for operators who ask.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
     /// Empty: every site where it is being rolled out.
@@ -276,7 +276,7 @@ pub struct DeleteQuery {
     /// Sites by comma; absent: all where it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sites: Option<String>,
-    /// Also where nobody can confirm the removal.
+    /// Also where no node can confirm the removal.
     #[serde(default)]
     pub force: bool,
     #[serde(default)]

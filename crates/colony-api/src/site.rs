@@ -1,7 +1,8 @@
-//! What a local orchestrator (LO) and the central one (CO) say to each other.
+//! The protocol between a local orchestrator (LO) and the central one (CO).
 //!
-//! The LO opens every connection and shows its client certificate; the header
-//! `Colony-Incarnation` says which LO of the site it is.
+//! The LO opens every connection and presents its client certificate. The
+//! header `Colony-Incarnation` names the incarnation the LO believes to have;
+//! central decides by the key of the certificate.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -107,7 +108,7 @@ impl std::fmt::Display for PullHealth {
     }
 }
 
-/// `GET /api/v1/sites/{site}/hints`: what the LO already has, as query.
+/// `GET /api/v1/sites/{site}/hints`: the state of the LO, as query.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HintsQuery {
     /// The commit the LO is at.
@@ -116,7 +117,7 @@ pub struct HintsQuery {
     /// The highest number of a command it has executed.
     #[serde(default)]
     pub command: u64,
-    /// The last log request it has taken.
+    /// The last log request it has received.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logs: Option<String>,
 }
@@ -137,7 +138,7 @@ pub struct Hints {
     pub logs: Vec<SiteLogRequest>,
 }
 
-/// Somebody wants to read logs of a node.
+/// An operator's request for logs of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SiteLogRequest {
@@ -191,7 +192,7 @@ pub struct SiteJoinRequest {
     pub replace: bool,
 }
 
-/// A token lets its holder in: it is not printed.
+/// A token grants access, so it is not printed.
 impl std::fmt::Debug for SiteJoinRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SiteJoinRequest").field("replace", &self.replace).finish_non_exhaustive()

@@ -14,7 +14,7 @@ use serde_json::json;
 use colony_api::client::Error;
 use colony_api::request::{DeleteQuery, EventQuery};
 use colony_api::{Client, Server, Signal, problem};
-use colony_margo::problem::FieldError;
+use colony_core::margo::problem::FieldError;
 use colony_wfm::{Authority, ClientAuth, Credentials, PrivateKey, SpiffeId, TlsListener};
 
 #[tokio::test]

@@ -7,21 +7,12 @@
 //! engines and calls this.
 
 mod clock;
-mod deploy;
 mod engine;
 mod fleet;
-mod maps;
-mod memory;
-mod pretend;
+mod measurement;
 mod probe;
-mod process;
-mod push;
-mod ready;
-mod sites;
 mod story;
 mod table;
-mod trace;
-mod update;
 
 use std::path::PathBuf;
 
@@ -29,6 +20,7 @@ use anyhow::Context;
 
 use engine::Engine;
 use fleet::{Fleet, Setup};
+use measurement::{deploy, memory, push, ready, sites, trace, update};
 use story::Story;
 use table::Table;
 

@@ -1,4 +1,4 @@
-//! How long nobody answers while something changes.
+//! How long a port does not answer while something changes.
 //!
 //! A prober asks the published port all the time and follows it: `hello`
 //! leaves the port to the engine, so it is another one afterwards. The gap is
@@ -17,8 +17,8 @@ use crate::fleet::wait;
 
 /// Between two questions of the prober.
 const PAUSE: Duration = Duration::from_millis(2);
-/// What nobody listens at any more may swallow a question; a gap is known to
-/// within this.
+/// A port without a listener may swallow a request; a gap is known to within
+/// this.
 const ANSWER: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -47,7 +47,8 @@ pub(crate) async fn gap<T>(
         }
     };
     let both = async { tokio::try_join!(probing, change) };
-    let ((last, first), told) = timeout(PATIENCE, both).await.context("no answer any more")??;
+    let ((last, first), told) =
+        timeout(PATIENCE, both).await.context("the port no longer answers")??;
     Ok((first - last, told))
 }
 

@@ -21,12 +21,12 @@ pub(crate) struct Times {
     pub(crate) accepted: Instant,
     pub(crate) seen: Instant,
     /// When it was accepted and seen, and when Git had it, as the logs tell time.
-    pub(crate) wall: Wall,
+    pub(crate) wall: WallTimes,
 }
 
 /// Microseconds since 1970.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Wall {
+pub(crate) struct WallTimes {
     pub(crate) sent: i64,
     pub(crate) accepted: i64,
     pub(crate) committed: i64,
@@ -72,7 +72,7 @@ impl Story {
     }
 
     async fn ask(&mut self, name: &str, request: DeployRequest) -> anyhow::Result<Times> {
-        let mut wall = Wall { sent: clock::wall(), ..Wall::default() };
+        let mut wall = WallTimes { sent: clock::wall(), ..WallTimes::default() };
         let sent = clock::now();
         let answer = self.client.deploy(&request).await.context("could not deploy")?;
         let accepted = clock::now();

@@ -1,7 +1,7 @@
 //! Checking a log: the hash of every event, against SHA-256 alone.
 
 use colony_core::event::{Event, Log, verify};
-use colony_margo::{Digest, canonical};
+use colony_core::margo::{Digest, canonical};
 
 use crate::Scale;
 use crate::clock::repeated;

@@ -70,7 +70,7 @@ pub(crate) fn file(index: usize, version: &str) -> File {
 
 /// The report that `id` is installed, as its node would send it.
 pub(crate) fn installed(site: &Site, id: &PlacementId) -> Input {
-    let adopted = site.member(&id.node).map_or(1, |it| it.version());
+    let adopted = site.site_node(&id.node).map_or(1, |it| it.version());
     let status = status(&id.deployment, "installed", adopted, 1_000_000);
     Input::Status { node: id.node.clone(), status: Box::new(status) }
 }

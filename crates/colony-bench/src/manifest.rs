@@ -1,9 +1,9 @@
-//! What one poll may cost: the manifest of a node, built anew.
+//! What one poll may cost: the manifest of a node, built from scratch.
 
 use std::io::Write;
 
+use colony_core::margo::Digest;
 use colony_core::site::NodeManifest;
-use colony_margo::Digest;
 use colony_testkit::App;
 use flate2::Compression;
 use flate2::write::GzEncoder;

@@ -1,7 +1,7 @@
 //! Choosing nodes: every deployment against every node.
 
+use colony_core::margo::{Capabilities, DeviceConstraints};
 use colony_core::site::{Commit, Content, File, Input, Site};
-use colony_margo::{Capabilities, DeviceConstraints};
 use colony_testkit::commit_id;
 
 use crate::Scale;
@@ -54,7 +54,7 @@ fn commit(site: &Site, files: Vec<File>, number: u64) -> Input {
 }
 
 fn evaluate_all(files: &[File], site: &Site) -> usize {
-    let nodes: Vec<&Capabilities> = site.members().filter_map(|it| it.capabilities()).collect();
+    let nodes: Vec<&Capabilities> = site.site_nodes().filter_map(|it| it.capabilities()).collect();
     let fits = |it: &DeviceConstraints| nodes.iter().filter(|n| it.evaluate(n).is_ok()).count();
     files.iter().filter_map(constraints).map(fits).sum()
 }

@@ -3,7 +3,7 @@
 use colony_core::event::verify;
 use colony_core::fleet::{BATCH_LIMIT, Fleet};
 use colony_core::id::SiteName;
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 
 use crate::Scale;
 use crate::chain::log;
@@ -17,9 +17,9 @@ pub(crate) fn run(scale: &Scale) -> Table {
     let applied = repeated(scale.rounds, || {
         let mut fleet = Fleet::new();
         fleet.site_add(&home);
-        fleet.join(&home, Wall(0), false).expect("nobody was there");
+        fleet.join(&home, Timestamp(0), false).expect("no orchestrator was there");
         for batch in events.chunks(BATCH_LIMIT) {
-            let _ = fleet.apply(&home, batch, Wall(0)).expect("the log continues");
+            let _ = fleet.apply(&home, batch, Timestamp(0)).expect("the log continues");
         }
         fleet
     });

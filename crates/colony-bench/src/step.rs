@@ -29,7 +29,7 @@ const INPUTS: [(&str, Measure); 6] = [
     ("commit that changes one deployment", commit),
 ];
 
-/// The site grows, the deployment that is meant does not.
+/// The site grows, the selected deployment does not.
 pub(crate) fn fleet(scale: &Scale) -> Table {
     let mut table = table("Site core: one step in a site of N placements", &scale.placements);
     let pair = |it: &usize| Pair { busy: under_way(*it), calm: settled(*it) };
@@ -41,7 +41,7 @@ pub(crate) fn fleet(scale: &Scale) -> Table {
     table
 }
 
-/// The deployment that is meant grows.
+/// The selected deployment grows.
 pub(crate) fn wide(scale: &Scale) -> Table {
     let mut table = table("Site core: one step in a deployment of N placements", &scale.wide);
     let times: Vec<Duration> = scale.wide.iter().map(|it| rolling(*it)).collect();
@@ -87,7 +87,7 @@ fn reports(plant: &Plant, samples: usize) -> Vec<Input> {
 fn heartbeat(pair: &Pair, samples: usize) -> Duration {
     let site = &pair.calm.site;
     let inputs = spread(site, samples).into_iter().map(|it| {
-        let version = site.member(&it.node).map_or(1, |it| it.version());
+        let version = site.site_node(&it.node).map_or(1, |it| it.version());
         Input::Heard { node: it.node, have: Some(Have { version, etag: None }) }
     });
     steps(&pair.calm, inputs.collect(), |_, _| {})

@@ -1,8 +1,8 @@
 //! The application that comes with colony: `hello`, in three versions.
 //!
-//! The first two are well; 1.2-bad answers every request with 500, so that its
-//! health check never passes. Everything a registry would serve of them is in
-//! the binary: `packages` are the Margo descriptions for the catalog,
+//! The first two are healthy; 1.2-bad answers every request with 500, so that
+//! its health check never passes. The binary contains everything a registry
+//! would serve of them: `packages` are the Margo descriptions for the catalog,
 //! `manifest` and `blob` answer like a read-only OCI registry for the reserved
 //! host `colony.builtin`. Nothing has to be downloaded to try colony.
 

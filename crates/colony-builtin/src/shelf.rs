@@ -1,4 +1,4 @@
-//! What the read-only registry holds of one release.
+//! The content of the read-only registry for one release.
 
 use serde_json::{Value, json};
 
@@ -114,7 +114,7 @@ fn described(media_type: &str, bytes: &[u8]) -> Value {
     json!({ "mediaType": media_type, "digest": Digest::of(bytes), "size": bytes.len() })
 }
 
-/// As Margo and OCI call what this was built for.
+/// The Margo and OCI name of the architecture of this build.
 fn architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",

@@ -1,4 +1,4 @@
-//! What every handler and task shares.
+//! The state that all handlers and tasks share.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use colony_api::site::{GitAccess, LogAnswer, NodesReport, SiteLogRequest};
 use colony_core::id::SiteName;
-use colony_core::time::Wall;
-use colony_task::Signal;
+use colony_core::time::Timestamp;
+use colony_process::Signal;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -18,15 +18,16 @@ use crate::auth::Keys;
 use crate::brain::Brain;
 use crate::catalog::Registries;
 use crate::clock;
+use crate::command::force::PendingForcedDeletions;
+use crate::command::relay::Relay;
 use crate::fault::Fault;
-use crate::force::Forces;
+use crate::health::metrics::Metrics;
 use crate::identity::Identity;
 use crate::link::authority::Authorities;
-use crate::metrics::Metrics;
-use crate::relay::Relay;
 use crate::repo::Repo;
 
-/// A request of a site is only noted if the last one is this old.
+/// A sign of life of a site is only recorded if the last one is at least this
+/// old.
 const HEARD: Duration = Duration::from_secs(5);
 
 /// Cheap to clone.
@@ -46,17 +47,17 @@ pub(crate) struct Shared {
     pub metrics: Arc<Metrics>,
     pub relay: Relay<SiteLogRequest, LogAnswer>,
     pub reports: Reports,
-    pub forces: Forces,
+    pub forces: PendingForcedDeletions,
     /// Wakes the Git writer.
     pub writer: Signal,
     /// Held by the Git writer while it writes changes.
     pub writing: Arc<tokio::sync::Mutex<()>>,
     pub registries: Arc<Registries>,
-    /// Where others reach this role, the first for people.
+    /// The URLs of this role; the first one is shown to people.
     pub urls: Vec<String>,
     pub git: GitAccess,
     pub data: PathBuf,
-    /// Long answers end with it.
+    /// Cancelled at shutdown: ends streams and long polls.
     pub stop: CancellationToken,
     /// One plan is made and queued at a time, so that the next one sees it.
     pub planning: tokio::sync::Mutex<()>,
@@ -67,17 +68,18 @@ impl App {
         App(Arc::new(shared))
     }
 
-    /// Where people find this role.
+    /// The URL that is shown to people.
     pub(crate) fn url(&self) -> &str {
         self.urls.first().map_or("", String::as_str)
     }
 
-    /// Notes that a site was heard, now and then; waits for nothing.
+    /// Records a sign of life of a site, unless the last one is recent; does
+    /// not wait for the store.
     pub(crate) async fn heard(
         &self,
         site: &SiteName,
-        last: Option<Wall>,
-        now: Wall,
+        last: Option<Timestamp>,
+        now: Timestamp,
     ) -> Result<(), Fault> {
         if last.is_some_and(|it| now.since(it) < HEARD && it <= now) {
             return Ok(());
@@ -89,7 +91,8 @@ impl App {
 
 #[cfg(test)]
 impl App {
-    /// A role that serves nothing yet, with the site `home`, whose orchestrator has joined.
+    /// A role that does not serve yet, with the site `home`, where an
+    /// orchestrator has joined.
     pub(crate) async fn with_home(dir: &std::path::Path) -> App {
         let listen = "127.0.0.1:0".parse().expect("an address");
         let central = crate::start(crate::Config::new(dir.join("central"), listen)).await;
@@ -113,30 +116,32 @@ impl Deref for App {
     }
 }
 
-/// The health that sites relayed last, with the time it came.
+/// The last health report of each site, with its time of arrival.
 #[derive(Debug)]
 pub(crate) struct Reports {
-    reports: Mutex<BTreeMap<SiteName, (Wall, Arc<NodesReport>)>>,
+    reports: Mutex<BTreeMap<SiteName, (Timestamp, Arc<NodesReport>)>>,
     generation: AtomicU64,
 }
 
 impl Reports {
-    /// Begins to count at the time, so that no two processes count alike.
+    /// The generation starts at the current time, so that it differs between
+    /// processes.
     pub(crate) fn new() -> Reports {
         Reports { reports: Mutex::default(), generation: AtomicU64::new(clock::wall().0) }
     }
 
-    pub(crate) fn get(&self, site: &SiteName) -> Option<(Wall, Arc<NodesReport>)> {
+    pub(crate) fn get(&self, site: &SiteName) -> Option<(Timestamp, Arc<NodesReport>)> {
         self.reports.lock().get(site).cloned()
     }
 
-    /// Counts the reports of this process.
+    /// Grows with every report.
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Ordering::Relaxed)
     }
 
-    /// Takes a report; `true` if it differs in something that is kept.
-    pub(crate) fn put(&self, site: &SiteName, at: Wall, report: NodesReport) -> bool {
+    /// Stores a report in memory; `true` if a part of it differs that is
+    /// persisted.
+    pub(crate) fn put(&self, site: &SiteName, at: Timestamp, report: NodesReport) -> bool {
         let mut reports = self.reports.lock();
         let kept = |it: &NodesReport| ageless(lasting(it.clone()));
         let same = reports.get(site).is_some_and(|it| kept(&it.1) == kept(&report));
@@ -146,7 +151,8 @@ impl Reports {
     }
 }
 
-/// What of a report outlives this process: not what nodes say of the moment.
+/// The part of a report that is persisted, without the momentary state of
+/// nodes.
 pub(crate) fn lasting(mut report: NodesReport) -> NodesReport {
     for node in &mut report.nodes {
         (node.ready, node.reasons, node.progress) = (None, Vec::new(), Vec::new());

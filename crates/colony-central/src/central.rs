@@ -1,4 +1,4 @@
-//! Starts the role, and runs it until it is told to stop.
+//! Starts the role, and runs it until it is stopped.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -9,37 +9,37 @@ use anyhow::Context;
 use colony_core::event::CentralEvent;
 use colony_git::Deployments;
 use colony_git::serve::Server;
+use colony_process::{Access, RoleFolder, Signal, Tasks};
 use colony_store::{CentralStore, Claim, OperatorToken, Write};
-use colony_task::{Access, RoleFolder, Signal, Tasks};
 use colony_wfm::{ClientAuth, Peer, Reloader, TlsListener, file, tls};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::{App, Shared};
 use crate::brain::{Brain, own_event};
 use crate::catalog::Registries;
+use crate::command::force::PendingForcedDeletions;
+use crate::command::relay::Relay;
 use crate::config::Config;
-use crate::force::Forces;
+use crate::health::metrics::Metrics;
 use crate::identity::Identity;
 use crate::link::authority::Authorities;
 use crate::link::{join, nodes};
-use crate::metrics::Metrics;
-use crate::relay::Relay;
 use crate::writer::Writer;
 use crate::{api, auth, catalog, clock, place};
 
-/// How often a hosted branch is looked at besides wake-ups.
+/// How often a hosted branch is checked in addition to wake-ups.
 const HOSTED_PERIOD: Duration = Duration::from_secs(60);
-/// How often it is asked whether the certificate still serves: it does not if
-/// somebody has set the clock since it was made.
+/// How often the certificate is checked: it may have become invalid because the
+/// clock was set since it was made.
 const KEEP_PERIOD: Duration = Duration::from_secs(30);
-/// In how many of these the repository is tidied up once.
+/// The repository is tidied up once in so many of these periods.
 const TIDY: u64 = 120;
-/// How long the process before this one has to give the database back.
+/// How long the previous process has to release the database.
 const CLAIM: Duration = Duration::from_secs(5);
 /// How long open requests get to end.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// A role that is open and serves when it is run.
+/// A role that is open and ready to be run.
 #[derive(Debug)]
 pub struct Central {
     app: App,
@@ -49,7 +49,7 @@ pub struct Central {
     held: Held,
 }
 
-/// What one process at a time has: its folder and its database.
+/// Held by one process at a time: its folder and its database.
 #[derive(Debug)]
 struct Held {
     _claim: Claim,
@@ -89,7 +89,7 @@ pub async fn start(config: Config) -> anyhow::Result<Central> {
         metrics: Arc::new(Metrics::new()),
         relay: Relay::default(),
         reports: nodes::restore(&store).await?,
-        forces: Forces::restore(&store).await?,
+        forces: PendingForcedDeletions::restore(&store).await?,
         writer: Signal::default(),
         git: place::git_access(&config, &urls),
         urls,
@@ -102,7 +102,7 @@ pub async fn start(config: Config) -> anyhow::Result<Central> {
 }
 
 impl Central {
-    /// Where people find it.
+    /// The URL that is shown to people.
     pub fn url(&self) -> String {
         self.app.url().to_owned()
     }
@@ -116,7 +116,7 @@ impl Central {
         token_path(&self.app.data)
     }
 
-    /// The root that clients trust this role by.
+    /// The root certificate by which clients trust this role.
     pub fn ca_path(&self) -> PathBuf {
         self.app.identity.ca_path()
     }
@@ -141,14 +141,14 @@ impl Central {
         tasks.spawn("housekeeping", keep(app.clone(), reloader, ended));
         let answer = tasks.join().await;
         app.brain.close().await;
-        // Whatever is left of this process writes nothing any more.
+        // No part of this process writes from here on.
         drop(held);
         answer
     }
 }
 
-/// Ends the role when another process has claimed the database: what this one
-/// has in memory is not what is stored any more.
+/// Ends the role when another process has claimed the database: the state in
+/// memory no longer is the stored one.
 async fn fenced(app: App, stop: CancellationToken) -> anyhow::Result<()> {
     tokio::select! {
         () = stop.cancelled() => Ok(()),
@@ -160,7 +160,8 @@ async fn serve(app: App, listener: TlsListener, stop: CancellationToken) -> anyh
     let router = api::router(app.clone());
     let ending = async {
         stop.cancelled().await;
-        // Streams and long polls end here; nobody waits for them.
+        // Ends streams and long polls, so that the shutdown does not wait for
+        // them.
         app.stop.cancel();
     };
     colony_wfm::serve(listener, router, Peer::of, ending, GRACE).await;
@@ -176,7 +177,7 @@ async fn write(app: App, period: Duration, stop: CancellationToken) -> anyhow::R
         seen: None,
         writing: app.writing.clone(),
     };
-    colony_task::run(writer, app.writer.clone(), stop).await;
+    colony_process::run(writer, app.writer.clone(), stop).await;
     Ok(())
 }
 
@@ -189,7 +190,8 @@ async fn listen(app: App, stop: CancellationToken) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Now and then: a fresh certificate if the old one does not serve, a tidy repository.
+/// Periodically renews the certificate if it is no longer valid, and tidies the
+/// repository up.
 async fn keep(app: App, port: Reloader, stop: CancellationToken) -> anyhow::Result<()> {
     let mut served = String::new();
     for turn in 1.. {
@@ -218,7 +220,7 @@ fn renew(app: &App, port: &Reloader, served: &mut String) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// The first start makes the first operator.
+/// Makes the token of the first operator at the first start.
 async fn admin_token(data: &Path, store: &CentralStore) -> anyhow::Result<()> {
     let path = token_path(data);
     let known = store.token_list().await?.iter().any(|it| it.name == auth::ADMIN);
@@ -244,7 +246,7 @@ async fn admin_token(data: &Path, store: &CentralStore) -> anyhow::Result<()> {
         ..Write::default()
     };
     store.commit(write).await.context("could not keep the first token")?;
-    colony_fail::hit(colony_fail::Point::CentralAdminStored);
+    colony_process::fail::hit(colony_process::fail::Point::CentralAdminStored);
     Ok(file::write_secret(&path, &format!("{token}\n"))?)
 }
 

@@ -1,17 +1,17 @@
-//! Why a request is not answered as asked: the one place where errors become
-//! status codes. What a client cannot act on is logged here.
+//! Why a request is refused or fails: the one place where errors become status
+//! codes. Errors that a client cannot act on are logged here.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use colony_api::problem::{Fenced, Kind};
 use colony_core::event::Incarnation;
-use colony_margo::problem::{FieldError, MEDIA_TYPE, Problem, ProblemType, TryLater};
+use colony_core::margo::problem::{FieldError, MEDIA_TYPE, Problem, ProblemType, TryLater};
 
 /// A problem on its way to a client.
 #[derive(Debug)]
 pub(crate) struct Fault {
     problem: Box<Problem>,
-    /// Of a fenced orchestrator: who replaced it.
+    /// For a fenced orchestrator: the incarnation that replaced it.
     current: Option<Incarnation>,
 }
 
@@ -95,7 +95,7 @@ impl From<colony_store::Error> for Fault {
 
 impl From<colony_git::Error> for Fault {
     fn from(error: colony_git::Error) -> Fault {
-        let error = crate::repo::said(&error);
+        let error = crate::repo::error_text(&error);
         tracing::warn!("Git failed a request: {error}");
         Fault::later(format!("the deployments repository does not answer: {error}"), 5)
     }
@@ -124,7 +124,7 @@ impl IntoResponse for Fault {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(after));
         }
         if status == StatusCode::UNAUTHORIZED {
-            // Git sends a password only where it is asked for one.
+            // Git sends a password only after a challenge.
             let ask = HeaderValue::from_static("Basic realm=\"colony\", Bearer");
             headers.insert(header::WWW_AUTHENTICATE, ask);
         }

@@ -1,4 +1,4 @@
-//! Doors to private readers, for the fuzzers alone.
+//! Public access to private parsers, for the fuzzers alone.
 
 use std::cmp::Ordering;
 
@@ -15,12 +15,12 @@ pub fn backup(bytes: &[u8]) -> Result<Unpacked, String> {
     crate::backup::unpacked(bytes).map_err(|it| format!("{it:#}"))
 }
 
-/// The body of a request; else what its sender is told.
+/// The body of a request, or the error that its sender gets.
 pub fn body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     colony_wfm::server::read_object(bytes)
 }
 
-/// The token a request shows.
+/// The token of a request.
 pub fn token(headers: &HeaderMap) -> Option<String> {
     auth::presented(headers)
 }
@@ -30,12 +30,12 @@ pub fn compare(a: &str, b: &str) -> Ordering {
     version::compare(a, b)
 }
 
-/// The version that is taken when none is named.
+/// The version that is used when none is named.
 pub fn newest<'a>(versions: &[&'a str]) -> Option<&'a str> {
     version::newest(versions.iter().copied())
 }
 
-/// Whether people get a version only when they ask for it.
+/// Whether a version is only used on request.
 pub fn is_prerelease(text: &str) -> bool {
     version::is_prerelease(text)
 }

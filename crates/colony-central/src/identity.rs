@@ -1,9 +1,10 @@
-//! Who this role is: the fleet's authority, its own certificate, its tokens.
+//! The identity of this role: the fleet's authority, its own certificate, its
+//! tokens.
 //!
-//! Everything is made at the first start and kept in the data directory:
-//! `ca/` the authority, `server/` the certificate of the port, `token.key` what
-//! signs join tokens. The certificate is made again when it nears its end or
-//! when the addresses others reach us by have changed.
+//! Everything is made at the first start and kept in the data directory: `ca/`
+//! holds the authority, `server/` the certificate of the port, `token.key` the
+//! key that signs join tokens. The certificate is made again when it nears its
+//! end or when the addresses of this role have changed.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -26,7 +27,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Reads what is kept in `data`, or makes it.
+    /// Reads the identity from `data`, or makes it.
     pub(crate) fn open(data: &Path, hosts: Vec<String>, now: i64) -> anyhow::Result<Identity> {
         let authority = open_authority(&data.join("ca"), now)?;
         let signer = match TokenSigner::load(data).context("could not read the token key")? {
@@ -44,7 +45,7 @@ impl Identity {
         self.data.join("ca").join("ca.pem")
     }
 
-    /// The certificate of the port; the one on disk while it serves.
+    /// The certificate of the port; the stored one as long as it can be used.
     pub(crate) fn server(&self, now: i64) -> anyhow::Result<Credentials> {
         let dir = self.data.join("server");
         let kept = Credentials::load(&dir).context("could not read the server's certificate")?;
@@ -59,7 +60,7 @@ impl Identity {
         let made = self.make_server(now)?;
         std::fs::create_dir_all(&dir).context("could not make the server's folder")?;
         made.save(&dir).context("could not keep the server's certificate")?;
-        colony_fail::hit(colony_fail::Point::CentralServerHalfStored);
+        colony_process::fail::hit(colony_process::fail::Point::CentralServerHalfStored);
         file::write_secret(&dir.join("hosts"), &wanted)?;
         Ok(made)
     }
@@ -88,7 +89,7 @@ impl Identity {
     }
 }
 
-/// Past half of its life.
+/// Past half of its lifetime, or not valid yet.
 fn is_due(kept: &Credentials, now: i64) -> bool {
     kept.validity().map_or(true, |(from, to)| now >= from + (to - from) / 2 || now < from)
 }
@@ -102,13 +103,13 @@ fn open_authority(dir: &Path, now: i64) -> anyhow::Result<Authority> {
     let authority = Authority::create(&domain, now).context("could not make the authority")?;
     std::fs::create_dir_all(dir).context("could not make the authority's folder")?;
     authority.save(dir).context("could not keep the fleet's authority")?;
-    colony_fail::hit(colony_fail::Point::CentralAuthorityMade);
+    colony_process::fail::hit(colony_process::fail::Point::CentralAuthorityMade);
     Ok(authority)
 }
 
 fn make_signer(data: &Path) -> anyhow::Result<TokenSigner> {
     let signer = TokenSigner::generate().context("could not make the token key")?;
     signer.save(data).context("could not keep the token key")?;
-    colony_fail::hit(colony_fail::Point::CentralTokenKeyMade);
+    colony_process::fail::hit(colony_process::fail::Point::CentralTokenKeyMade);
     Ok(signer)
 }

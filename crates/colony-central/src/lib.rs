@@ -1,10 +1,11 @@
-//! The central orchestrator (CO): catalog, plans, Git, and what every site said.
+//! The central orchestrator (CO): catalog, plans, Git, and the reported state
+//! of every site.
 //!
-//! A thin shell around `colony_core::fleet`: it persists what the core decides
-//! in one transaction, and only then answers, writes to Git or wakes somebody.
-//! `start` opens everything and returns a handle; `Central::run` serves until
-//! it is told to stop and joins every task. Left out on purpose: placement and
-//! strategy inside a site, which are its local orchestrator's.
+//! A thin shell around `colony_core::fleet`: it persists the decisions of the
+//! core in one transaction, and only then replies, writes to Git or wakes
+//! tasks. `start` opens everything and returns a handle; `Central::run` serves
+//! until it is stopped and joins every task. Left out on purpose: placement and
+//! strategy inside a site, which belong to its local orchestrator.
 
 mod api;
 mod app;
@@ -16,18 +17,14 @@ mod central;
 mod clock;
 mod command;
 mod config;
-mod extract;
 mod fault;
-mod force;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 mod health;
 mod identity;
 mod link;
-mod metrics;
 mod place;
 mod plan;
-mod relay;
 mod repo;
 mod view;
 mod writer;
@@ -37,7 +34,7 @@ pub use central::{Central, start};
 pub use colony_git::{Auth, FetchLimits, Secret};
 pub use config::{Config, GitConfig};
 
-/// The OpenAPI document of what this role serves, as JSON for people.
+/// The OpenAPI document of this role, as indented JSON.
 pub fn openapi() -> String {
     let text = serde_json::to_string_pretty(&api::document());
     text.map_or_else(|_| String::new(), |it| it + "\n")

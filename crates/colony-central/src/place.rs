@@ -1,4 +1,4 @@
-//! Where this role is, and where its repository is.
+//! The addresses of this role and of its repository.
 
 use std::net::SocketAddr;
 
@@ -10,7 +10,7 @@ use colony_wfm::{host_of, login};
 use crate::config::Config;
 use crate::repo::Repo;
 
-/// Opens the repository: hosted here, or a copy of somebody else's.
+/// Opens the repository: hosted here, or a copy of an external one.
 pub(crate) async fn open_repo(config: &Config) -> anyhow::Result<Repo> {
     let (dir, git, limits) = (config.data.clone(), config.git.clone(), config.fetch);
     let open = move || match git {
@@ -26,14 +26,14 @@ pub(crate) async fn open_repo(config: &Config) -> anyhow::Result<Repo> {
     };
     let repo = tokio::task::spawn_blocking(open).await?;
     let repo = repo.context("could not open the deployments repository")?;
-    // A server that is down is no reason not to start: readiness says so.
+    // An unreachable server must not prevent the start: readiness reports it.
     if let Err(error) = repo.refresh().await {
         tracing::warn!("could not read the deployments repository: {error}");
     }
     Ok(repo)
 }
 
-/// Refuses a password in the address: sites and everybody with a token see it.
+/// Refuses a password in the address: sites and all operators see the address.
 pub(crate) fn check_git(config: &Config) -> anyhow::Result<()> {
     let Some(git) = &config.git else { return Ok(()) };
     if login::password(&git.url).is_some() {
@@ -46,8 +46,8 @@ pub(crate) fn check_git(config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The address as it leaves this process. The user of an HTTP address may be a
-/// token; that of SSH is part of the address.
+/// The address as it is shown outside this process. The user of an HTTP address
+/// may be a token; the user of SSH is part of the address.
 fn public_url(url: &str) -> String {
     match url.split_once("://") {
         Some(("http" | "https", _)) => login::without_login(url),
@@ -55,7 +55,7 @@ fn public_url(url: &str) -> String {
     }
 }
 
-/// How sites get at the repository.
+/// How sites access the repository.
 pub(crate) fn git_access(config: &Config, urls: &[String]) -> GitAccess {
     let own = urls.first().map_or("", String::as_str);
     match &config.git {
@@ -77,7 +77,7 @@ pub(crate) fn git_access(config: &Config, urls: &[String]) -> GitAccess {
     }
 }
 
-/// The URLs others use; of our own port if nobody said.
+/// The URLs of this role; made from its own port if none are configured.
 pub(crate) fn urls(config: &Config, addr: SocketAddr) -> Vec<String> {
     if !config.advertise.is_empty() {
         return config.advertise.iter().map(|it| it.trim_end_matches('/').to_owned()).collect();

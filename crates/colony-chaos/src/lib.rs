@@ -19,7 +19,7 @@ pub struct Record {
     pub test: String,
     /// What kind of fault, such as `kill -9`.
     pub fault: String,
-    /// To whom: `central`, `local`, `node`, or what else it was done to.
+    /// The target of the fault: `central`, `local`, `node`, or another one.
     pub role: String,
     pub engine: String,
     /// How often it was done.

@@ -35,7 +35,7 @@ impl Sum {
 
     fn row(&self, fault: &str, role: &str) -> String {
         let Sum { tests, faults, acknowledged, lost, restarted, slowest, asked, answered } = self;
-        // Where nobody could be asked, nothing is said.
+        // Where no role could be asked, there is no count.
         let why = match asked {
             0 => "–".to_owned(),
             _ => format!("{answered} of {asked}"),

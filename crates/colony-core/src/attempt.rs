@@ -1,7 +1,8 @@
-//! One try to bring one placement to one revision.
+//! An attempt: one try to bring one placement to one revision.
 //!
-//! Starting an attempt moves the state and its end moves it again; an attempt
-//! whose owner or node was lost is abandoned, not forgotten.
+//! The start and the end of an attempt each change the state of the placement.
+//! If the orchestrator that owns an attempt or the node is lost, the attempt is
+//! kept and marked as abandoned.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,34 +11,36 @@ use colony_margo::Digest;
 use crate::code::Code;
 use crate::id::BlobId;
 use crate::state::Op;
-use crate::time::{Mono, Wall};
+use crate::time::{Monotonic, Timestamp};
 
-/// Which content of a deployment's file is meant.
+/// One version of a deployment's file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Revision {
     /// The exact file in Git.
     pub blob: BlobId,
-    /// What a node would run; files that differ in policy alone share it.
+    /// The digest of what a node would run; files that differ only in policy
+    /// share it.
     pub workload: Digest,
 }
 
-/// A try, under way or ended.
+/// An attempt, in progress or ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// Rising per placement, never used twice: part of what the node is sent.
+    /// Increases per placement and is never reused. It is part of the document
+    /// sent to the node.
     pub number: u32,
     pub op: Op,
     pub revision: Revision,
-    pub started: Wall,
-    /// When it counts as failed if nothing is heard of it.
-    pub deadline: Mono,
+    pub started: Timestamp,
+    /// When the attempt counts as failed if it has not ended.
+    pub deadline: Monotonic,
     pub end: Option<End>,
 }
 
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    pub at: Wall,
+    pub at: Timestamp,
     pub outcome: Outcome,
     pub failure: Option<Failure>,
 }
@@ -71,34 +74,34 @@ impl Failure {
     }
 }
 
-/// How often something was tried, and when it is tried again by itself.
+/// The number of tries so far, and the time of the next automatic one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retry {
     pub tried: u32,
-    /// The tries there are; without it they go on until one succeeds.
+    /// The maximum number of tries; `None` if they continue until one succeeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<u32>,
-    /// Without it nothing is tried until somebody acts.
+    /// When the next automatic try is due; `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<Wall>,
+    pub at: Option<Timestamp>,
 }
 
-/// What a node was told to run, and what it can go back to.
+/// The revision offered to a node, and the one it can roll back to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Revisions {
-    /// Of the current or last attempt: what the node's manifest lists and,
-    /// when INSTALLED, what runs.
+    /// The revision of the current or last attempt: the one that the node's
+    /// manifest lists and, when INSTALLED, the one that runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Revision>,
-    /// What was healthy when another revision took over.
+    /// The revision that was healthy before another one replaced it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_good: Option<Revision>,
 }
 
 impl Revisions {
-    /// The revision to go back to, if that would change anything.
-    pub fn way_back(&self) -> Option<&Revision> {
+    /// The revision to roll back to, unless it is already the target.
+    pub fn rollback_target(&self) -> Option<&Revision> {
         let target = self.target.as_ref().map(|it| it.workload);
         self.last_good.as_ref().filter(|it| Some(it.workload) != target)
     }

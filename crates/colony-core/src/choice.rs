@@ -1,5 +1,5 @@
-//! Which nodes a deployment runs on: the one rule by which a site decides and
-//! by which a plan predicts the decision.
+//! Which nodes a deployment runs on. A site decides by this rule, and a plan
+//! uses it to predict the decision.
 //!
 //! Placements are sticky: a node that has the deployment keeps it as long as
 //! the target and the selector of the file allow it. A node that loses its
@@ -19,21 +19,22 @@ use crate::id::NodeName;
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate<'a> {
     pub name: &'a NodeName,
-    /// Its lease runs.
+    /// The lease of the node has not expired.
     pub online: bool,
     pub cordoned: bool,
     /// `None` before its first report.
     pub capabilities: Option<&'a Capabilities>,
-    /// How many deployments are placed on it, also those that are leaving.
+    /// How many deployments are placed on it, including those being removed.
     pub placed: usize,
-    /// It runs what is wanted of it.
+    /// The node runs the wanted revision.
     pub settled: bool,
 }
 
 /// The nodes of a site, for one deployment.
 ///
-/// A trait instead of a list, because a site asks after every change: one node
-/// costs a look-up, and all nodes are read only where replicas are missing.
+/// A trait and not a list, because a site chooses nodes after every change:
+/// reading one node costs a look-up, and all nodes are read only if the
+/// deployment can get more of them.
 pub trait Candidates {
     fn candidate(&self, node: &NodeName) -> Option<Candidate<'_>>;
 
@@ -41,19 +42,19 @@ pub trait Candidates {
     fn candidates(&self) -> impl Iterator<Item = Candidate<'_>>;
 }
 
-/// The nodes of a deployment, compared with those it has.
+/// The chosen nodes of a deployment, compared with its current nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Choice<'a> {
     pub keep: Vec<&'a NodeName>,
-    /// The best first.
+    /// The best node first.
     pub add: Vec<&'a NodeName>,
     pub remove: Vec<&'a NodeName>,
-    /// Replicas for which there is no node; 0 where every match gets it.
+    /// Replicas without a node; 0 if every matching node gets the deployment.
     pub missing: usize,
 }
 
 impl Choice<'_> {
-    /// The nodes it runs on from here on.
+    /// The nodes that the deployment should run on.
     pub fn nodes(&self) -> BTreeSet<NodeName> {
         self.keep.iter().chain(&self.add).map(|it| (*it).clone()).collect()
     }
@@ -61,8 +62,9 @@ impl Choice<'_> {
 
 /// Chooses the nodes of a deployment that is on `current`.
 ///
-/// Nodes that run what is wanted keep it first, then nodes that are online; new
-/// nodes are taken by (online, fewest deployments, name).
+/// Nodes that run the wanted revision keep the deployment first, then nodes
+/// that are online. Further nodes are ranked by (online, fewest deployments,
+/// name).
 pub fn choose<'a>(
     document: &Document,
     current: &'a BTreeSet<NodeName>,
@@ -93,8 +95,8 @@ fn removals<'a>(current: &'a BTreeSet<NodeName>, keep: &[&NodeName]) -> Vec<&'a 
     current.iter().filter(|it| !keep.contains(it)).collect()
 }
 
-/// Other nodes that may get it, the best first. Whether a node fits is
-/// evaluated only for as many as are taken.
+/// Further nodes that may get the deployment, the best first. The fitness of a
+/// node is evaluated lazily, when the caller takes the next one.
 fn additions<'a>(
     document: &Document,
     current: &BTreeSet<NodeName>,
@@ -125,12 +127,13 @@ pub enum Unfit {
 }
 
 impl Unfit {
-    /// The deployment's file excludes the node, whatever the node is like.
+    /// The target or the selector of the deployment's file excludes the node.
     pub fn is_choice(&self) -> bool {
         matches!(self, Unfit::NotNamed | Unfit::Label { .. })
     }
 
-    /// The reason as a predicate of the node; `None` if the file names another.
+    /// The reason as a predicate of the node; `None` if the file names another
+    /// node.
     pub fn text(&self, capabilities: Option<&Capabilities>) -> Option<String> {
         Some(match self {
             Unfit::NotNamed => return None,
@@ -147,7 +150,7 @@ impl Unfit {
     }
 }
 
-/// Whether a node may get `document`, or what speaks against it first.
+/// Whether a node may get `document`, or the first reason why not.
 pub fn fitness(document: &Document, node: &Candidate<'_>) -> Result<(), Unfit> {
     if let Target::Node(named) = &document.target
         && named != node.name
@@ -177,7 +180,7 @@ fn is_selected(document: &Document, node: &Candidate<'_>) -> bool {
     fitness(document, node).err().is_none_or(|it| !it.is_choice())
 }
 
-/// Whether a device has said that it has all of these labels.
+/// Whether the reported capabilities of a device contain all of these labels.
 pub fn has_labels(capabilities: Option<&Capabilities>, labels: &BTreeMap<String, String>) -> bool {
     let Some(own) = capabilities.map(|it| it.labels()) else { return false };
     labels.iter().all(|(key, wanted)| own.get(key).is_some_and(|it| label_is(it, wanted)))

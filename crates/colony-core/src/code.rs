@@ -1,17 +1,18 @@
-//! Error codes: what went wrong, and whose fault it is.
+//! Error codes: what went wrong, and what has to change before a retry helps.
 //!
 //! The table is published in `docs/error-codes.md`. *Environment* errors are
-//! tried again without limit and never condemn a revision; *revision* errors
-//! spend tries and may roll back; *device* errors say that the two do not go
-//! together, and wait until one of them changes. A code we do not know (another vendor's
-//! device) counts as environment: only what is proven bad is quarantined.
+//! retried without limit and never count against a revision. *Revision* errors
+//! spend tries and may cause a rollback. *Device* errors mean that device and
+//! revision do not fit, and wait until one of them changes. An unknown code (a
+//! device of another vendor) counts as environment, so that only a revision
+//! that is proven bad is quarantined.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Who has to change something before a retry can help.
+/// What has to change before a retry can help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
@@ -27,12 +28,12 @@ macro_rules! codes {
         #[serde(from = "String", into = "String")]
         pub enum Code {
             $(#[doc = $meaning] $variant,)*
-            /// A code of somebody else's, kept as it came.
+            /// A code that is not in the table, kept as reported.
             Foreign(String),
         }
 
         impl Code {
-            /// Every code of ours, in the order of the published table.
+            /// Every code of the table, in the published order.
             pub const ALL: &'static [Code] = &[$(Code::$variant,)*];
 
             pub fn as_str(&self) -> &str {
@@ -49,7 +50,7 @@ macro_rules! codes {
                 }
             }
 
-            /// What it means, as a clause.
+            /// The meaning of the code, as a clause.
             pub fn meaning(&self) -> &'static str {
                 match self {
                     $(Code::$variant => $meaning,)*
@@ -57,7 +58,7 @@ macro_rules! codes {
                 }
             }
 
-            /// What a person can do about it.
+            /// What an operator can do about it.
             pub fn remedy(&self) -> &'static str {
                 match self {
                     $(Code::$variant => $remedy,)*
@@ -76,7 +77,7 @@ codes! {
     EngineUnavailable = "engine-unavailable", Environment, "the container engine does not answer", "start the container engine on the device";
     EngineError = "engine-error", Environment, "the container engine refused for a reason of its own", "read the engine's message";
     PortInUse = "port-in-use", Environment, "a host port is taken by something else", "free the port or change the deployment's port";
-    Interference = "interference", Environment, "a container was stopped or removed from outside", "find out who or what does it: the node starts the container again";
+    Interference = "interference", Environment, "a container was stopped or removed from outside", "find out what does it: the node starts the container again";
     NodeOffline = "node-offline", Environment, "the node went silent during the attempt", "bring the node back";
     ProgressDeadline = "progress-deadline", Environment, "the node did not finish in time", "look at the node's logs";
     NodeShutdown = "node-shutdown", Environment, "the node was stopped during the attempt", "nothing: it is tried again";

@@ -1,8 +1,8 @@
-//! Names and ids that are safe wherever they go, by construction.
+//! Names and ids that need no escaping, by construction.
 //!
-//! A value of these types can stand in a file path, a Git path, a URL segment,
-//! a container label or a Margo device id without escaping: parsing is the
-//! only way to make one.
+//! A value of these types can be used as is in a file path, a Git path, a URL
+//! segment, a container label or a Margo device id, because parsing is the only
+//! way to create one.
 
 use std::fmt;
 use std::str::FromStr;
@@ -86,12 +86,12 @@ text_type!(
     GitRevision, "commit id", check_hex
 );
 text_type!(
-    /// A file's content as Git names it.
+    /// The id that Git gives to the content of a file.
     BlobId, "blob id", check_hex
 );
 
 impl GitRevision {
-    /// The first digits, for people.
+    /// The abbreviated commit id, for display.
     pub fn short(&self) -> &str {
         &self.0[..7]
     }
@@ -133,7 +133,7 @@ fn check_hex(kind: &'static str, text: &str) -> Result<(), NameError> {
     Err(NameError::Hex { kind, text: clip(text) })
 }
 
-/// Keeps an error message short whatever was sent.
+/// Limits how much of the input an error message quotes.
 fn clip(text: &str) -> String {
     text.chars().take(80).collect()
 }

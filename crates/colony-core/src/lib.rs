@@ -1,9 +1,13 @@
-//! The decisions of colony, as pure functions of (state, input, time).
+//! The decision logic of colony, as pure functions of (state, input, time).
 //!
-//! `transition` is the one way a placement changes its state; `site` is the
-//! brain of a local orchestrator, `node` of an execution node, `fleet` of the
-//! central orchestrator's projection. No clock, no I/O, no randomness: the
-//! caller says what it observed, what time it is and which random number to use.
+//! A placement changes its state only through `transition`. `site` is the core
+//! of a local orchestrator, `node` the core of an execution node and `fleet`
+//! the projection of the central orchestrator. The crate has no clock, no I/O
+//! and no randomness: the caller passes observations, the time and a random
+//! number.
+
+/// The Margo documents that the types here are made of.
+pub use colony_margo as margo;
 
 pub mod attempt;
 pub mod choice;

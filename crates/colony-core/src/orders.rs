@@ -1,9 +1,9 @@
-//! Whether a site can execute an order: the one rule by which the site refuses
-//! and by which the central orchestrator refuses early, in the same words.
+//! Whether a site can execute an order. The site refuses orders by these rules,
+//! and the central orchestrator applies them early, with the same messages.
 //!
-//! Central knows a site by its reports, so it may be late: what it accepts here
-//! the site may still refuse. Left out on purpose: the guards of a placement
-//! (the transition table), which a retry has to pass as well.
+//! Central knows a site only by its events, which may be late: the site may
+//! still refuse an order that central accepts here. Left out on purpose: the
+//! guards of the transition table, which a retry has to pass as well.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,11 +17,11 @@ use crate::site::{Action, Quarantine};
 use crate::state::State;
 use crate::transition::{self, Facts, Guard, Reason, Trigger, transition};
 
-/// The longest note of an order, in bytes. It travels with the order, stands in
-/// events and is shown wherever something waits for it.
+/// The maximum length of an order's note, in bytes. The note is sent with the
+/// order, stored in events and shown with everything that waits because of it.
 pub const NOTE_LIMIT: usize = 1_000;
 
-/// What the rules ask about a site.
+/// The state of a site that the rules read.
 pub trait OrderState {
     fn site(&self) -> &SiteName;
     fn deployment(&self, id: &DeploymentId) -> Option<DeploymentState>;
@@ -33,20 +33,21 @@ pub trait OrderState {
     fn held_history(&self) -> Option<&GitRevision>;
 }
 
-/// What the rules ask about a deployment.
+/// The state of a deployment that the rules read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeploymentState {
     pub name: DeploymentName,
-    /// Gone from Git.
+    /// Removed from Git.
     pub withdrawn: bool,
     /// The revision in Git is quarantined.
     pub quarantined: bool,
     /// Every reachable node has run the revision in Git.
     pub converged: bool,
-    /// A revision is quarantined, was given up by a node, or its rollout stopped.
+    /// A revision is quarantined, a node has rejected one, or the rollout
+    /// stopped.
     pub releasable: bool,
-    /// A revision is known to go back to.
-    pub has_way_back: bool,
+    /// A revision to roll back to is known.
+    pub has_rollback_target: bool,
     pub paused_by: Option<String>,
     pub step: StepState,
     pub placements: Vec<(NodeName, State)>,
@@ -58,7 +59,7 @@ pub struct StepState {
     pub is_last: bool,
     /// All nodes of the step run the revision and stay healthy.
     pub is_done: bool,
-    /// Nodes that run it, and nodes of the step, where that is known.
+    /// How many nodes run the revision and how many the step has, if known.
     pub progress: Option<(usize, usize)>,
 }
 
@@ -82,28 +83,35 @@ enum OrderReason {
     NoRollout,
     NoStepLeft,
     StepNotDone(Option<(usize, usize)>),
-    Paused { by: String },
-    AlreadyPaused { by: String },
+    Paused {
+        by: String,
+    },
+    AlreadyPaused {
+        by: String,
+    },
     NotPaused,
     NothingFailed(Option<NodeName>),
     NothingQuarantined,
     NotHeld,
+    /// A second hold would replace the note and the name of the first.
+    AlreadyHeld,
     NoRemovalHeld,
     NoHistoryHeld(GitRevision),
-    NoWayBack,
+    NoRollbackTarget,
     NothingLeaving(Option<NodeName>),
 }
 
-/// The revision a site goes back to from the one in Git: its last good one, or
-/// what the first of its nodes that remembers one ran before. Never one that is
-/// quarantined: the site would run nothing then.
-pub fn way_back<'a>(
+/// The revision to which a site rolls back from the one in Git: its last good
+/// revision, or else the previous revision of the first node that remembers
+/// one. Quarantined revisions are skipped: after a rollback to one the site
+/// would run nothing.
+pub fn rollback_target<'a>(
     wanted: Digest,
     good: Option<&'a Revision>,
     quarantine: &BTreeMap<Digest, Quarantine>,
     nodes: impl IntoIterator<Item = &'a Revisions>,
 ) -> Option<&'a Revision> {
-    let earlier = nodes.into_iter().filter_map(Revisions::way_back);
+    let earlier = nodes.into_iter().filter_map(Revisions::rollback_target);
     let usable = |it: &&Revision| it.workload != wanted && !quarantine.contains_key(&it.workload);
     good.into_iter().chain(earlier).find(usable)
 }
@@ -115,7 +123,7 @@ pub fn check(action: &Action, state: &impl OrderState) -> Result<(), Refusal> {
     let note = action.note().len();
     let checked = match (deployment, &found) {
         _ if note > NOTE_LIMIT => Err(OrderReason::LongNote(note)),
-        // A hold outlives the deployment it is about.
+        // A hold can outlive its deployment.
         (Some(_), None) if is_held_release(action, state) => Ok(()),
         (Some(id), None) => Err(OrderReason::UnknownDeployment(id.clone())),
         (Some(_) | None, found) => check_known(action, found.as_ref(), state),
@@ -131,7 +139,7 @@ fn is_held_release(action: &Action, state: &impl OrderState) -> bool {
     matches!(action, Action::ReleaseHold { scope } if state.is_held(scope))
 }
 
-/// The rules, for an order whose deployment is at the site if it names one.
+/// Applies the rules. If the order names a deployment, it is at the site.
 fn check_known(
     action: &Action,
     found: Option<&DeploymentState>,
@@ -148,8 +156,8 @@ fn check_known(
         Action::Resume { .. } => ensure(it.paused_by.is_some(), OrderReason::NotPaused),
         Action::Abort { .. } => it.check_rollout(),
         Action::Force { node, .. } => it.check_force(node.as_ref()),
-        Action::Hold { .. }
-        | Action::ReleaseRemoval
+        Action::Hold { scope, .. } => ensure(!state.is_held(scope), OrderReason::AlreadyHeld),
+        Action::ReleaseRemoval
         | Action::AcceptHistory { .. }
         | Action::Cordon { .. }
         | Action::Uncordon { .. }
@@ -168,8 +176,8 @@ fn check_site(action: &Action, state: &impl OrderState) -> Result<(), OrderReaso
         Action::Cordon { node } | Action::Uncordon { node } | Action::Retire { node } => {
             ensure(state.has_node(node), OrderReason::UnknownNode(node.clone()))
         }
-        Action::Hold { .. }
-        | Action::ReleaseQuarantine { .. }
+        Action::Hold { scope, .. } => ensure(!state.is_held(scope), OrderReason::AlreadyHeld),
+        Action::ReleaseQuarantine { .. }
         | Action::Retry { .. }
         | Action::Rollback { .. }
         | Action::Promote { .. }
@@ -204,10 +212,10 @@ impl DeploymentState {
         if self.quarantined {
             return Err(OrderReason::AlreadyRolledBack);
         }
-        if self.has_way_back { Ok(()) } else { Err(OrderReason::NoWayBack) }
+        if self.has_rollback_target { Ok(()) } else { Err(OrderReason::NoRollbackTarget) }
     }
 
-    /// A revision is being rolled out.
+    /// Requires a rollout in progress.
     fn check_rollout(&self) -> Result<(), OrderReason> {
         if self.withdrawn {
             return Err(OrderReason::BeingRemoved);
@@ -288,6 +296,12 @@ impl fmt::Display for Refusal {
             OrderReason::NotHeld => {
                 write!(f, "nothing to release: {name} is not on hold at {site}")
             }
+            OrderReason::AlreadyHeld if self.deployment.is_none() => {
+                write!(f, "{site} is already on hold; release it first")
+            }
+            OrderReason::AlreadyHeld => {
+                write!(f, "{name} is already on hold at {site}; release it first")
+            }
             OrderReason::NoRemovalHeld => {
                 write!(f, "nothing to release: no removal is held at {site}")
             }
@@ -296,10 +310,11 @@ impl fmt::Display for Refusal {
                 "nothing to accept: no rewritten history at {} is held at {site}",
                 commit.short()
             ),
-            OrderReason::NoWayBack => {
+            OrderReason::NoRollbackTarget => {
                 write!(
                     f,
-                    "no earlier revision of {name} is known at {site} that is not quarantined"
+                    "{site} keeps no earlier revision of {name} to roll back to; choose a version \
+                     with `--to`"
                 )
             }
             OrderReason::NothingLeaving(node) => {
@@ -309,8 +324,8 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Whether an operator may delete a placement in `state`. A placement that is
-/// already leaving may always go.
+/// Whether an operator may delete a placement in `state`. In DELETING the order
+/// is always accepted.
 pub fn check_delete(state: State, force: bool) -> Result<(), transition::Refusal> {
     if state == State::Deleting {
         return Ok(());
@@ -318,8 +333,9 @@ pub fn check_delete(state: State, force: bool) -> Result<(), transition::Refusal
     transition(Some(state), Trigger::Remove, &DeleteFacts { state, force }).map(|_| ())
 }
 
-/// What is known of a placement apart from its site. A hold delays the removal
-/// at the site, it does not forbid the order.
+/// The facts about a placement that do not depend on its site. Holds are not
+/// checked: a hold delays the removal at the site but does not forbid the
+/// order.
 struct DeleteFacts {
     state: State,
     force: bool,

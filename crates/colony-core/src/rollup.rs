@@ -22,7 +22,7 @@ fn severity(state: State) -> (u8, u8) {
     (rank, state.op().map_or(0, op_rank))
 }
 
-/// Settles ties, so that the answer does not depend on the order.
+/// Breaks ties, so that the result does not depend on the order.
 fn op_rank(op: Op) -> u8 {
     match op {
         Op::Install => 1,

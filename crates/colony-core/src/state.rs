@@ -1,7 +1,7 @@
-//! The states of a placement, and what they are called.
+//! The states of a placement, and their names.
 //!
-//! Which state may follow which is the business of `transition`; this file
-//! only knows their names and their severity.
+//! `transition` defines which state may follow which; this file knows only the
+//! names of the states and the operations they belong to.
 
 use std::fmt;
 use std::str::FromStr;
@@ -30,7 +30,7 @@ impl Op {
         }
     }
 
-    /// The state in which this operation is under way.
+    /// The state in which this operation is in progress.
     pub fn in_flight(self) -> State {
         match self {
             Op::Install => State::Installing,
@@ -41,7 +41,7 @@ impl Op {
     }
 }
 
-/// Where one deployment stands on one node.
+/// The state of one deployment on one node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum State {
@@ -52,14 +52,14 @@ pub enum State {
     Installed,
     /// The operation ended in an error or ran out of time.
     Failed(Op),
-    /// The node was lost while the operation was under way.
+    /// The node was lost while the operation was in progress.
     Unknown(Op),
     Deleting,
     Deleted,
 }
 
 impl State {
-    /// Every state there is, for tables and tests.
+    /// All states, for tables and tests.
     pub fn all() -> impl Iterator<Item = State> {
         let plain = [
             State::Pending,
@@ -75,7 +75,7 @@ impl State {
         plain.into_iter().chain(failed).chain(unknown)
     }
 
-    /// The operation this state belongs to, if it belongs to one.
+    /// The operation this state belongs to, if any.
     pub fn op(self) -> Option<Op> {
         match self {
             State::Installing => Some(Op::Install),
@@ -87,17 +87,17 @@ impl State {
         }
     }
 
-    /// A node is working on it and a deadline runs.
+    /// A node is working on the operation, and a deadline applies.
     pub fn is_in_flight(self) -> bool {
         matches!(self, State::Installing | State::Updating | State::RollingBack)
     }
 
-    /// A removal has begun and is not over.
+    /// A removal has started and is not finished.
     pub fn is_leaving(self) -> bool {
         self.op() == Some(Op::Delete)
     }
 
-    /// Nothing is waited for: no `why` is owed.
+    /// The placement waits for nothing, so `why` has nothing to explain.
     pub fn is_final(self) -> bool {
         matches!(self, State::Installed | State::Deleted)
     }
@@ -132,7 +132,7 @@ impl fmt::Display for State {
     }
 }
 
-/// A text that names no state.
+/// The error for a text that is not the name of a state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a state; expected one such as INSTALLED or FAILED(update)")]
 pub struct StateError(String);

@@ -1,9 +1,9 @@
 //! Time and randomness as arguments.
 //!
-//! Deadlines live on `Mono`, a clock that runs only while its owner runs and
-//! is persisted with the state: what is stored is therefore always *remaining*
-//! time, and a jump of the wall clock moves nothing. `Wall` is for stamps,
-//! maintenance windows and people.
+//! Deadlines use `Monotonic`, a clock that runs only while its process runs and
+//! is persisted with the state. A stored deadline therefore always means
+//! *remaining* time, and a jump of the wall clock does not move it. `Timestamp`
+//! is for event times, maintenance windows and display.
 
 use std::fmt;
 use std::time::Duration;
@@ -14,66 +14,67 @@ use serde::{Deserialize, Serialize};
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
-pub struct Mono(pub u64);
+pub struct Monotonic(pub u64);
 
-impl Mono {
-    pub fn after(self, wait: Duration) -> Mono {
-        Mono(self.0.saturating_add(millis(wait)))
+impl Monotonic {
+    pub fn after(self, wait: Duration) -> Monotonic {
+        Monotonic(self.0.saturating_add(millis(wait)))
     }
 
     /// How long ago `earlier` was; zero if it lies ahead.
-    pub fn since(self, earlier: Mono) -> Duration {
+    pub fn since(self, earlier: Monotonic) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 }
 
-/// Milliseconds since 1970 in UTC, as the machine believes.
+/// Milliseconds since 1970 in UTC, by the wall clock of the machine.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
-pub struct Wall(pub u64);
+pub struct Timestamp(pub u64);
 
-impl Wall {
-    pub fn after(self, wait: Duration) -> Wall {
-        Wall(self.0.saturating_add(millis(wait)))
+impl Timestamp {
+    pub fn after(self, wait: Duration) -> Timestamp {
+        Timestamp(self.0.saturating_add(millis(wait)))
     }
 
-    pub fn before(self, wait: Duration) -> Wall {
-        Wall(self.0.saturating_sub(millis(wait)))
+    pub fn before(self, wait: Duration) -> Timestamp {
+        Timestamp(self.0.saturating_sub(millis(wait)))
     }
 
-    pub fn since(self, earlier: Wall) -> Duration {
+    pub fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 }
 
-/// What a step may know of the world besides its input.
+/// The time and the random number that a step gets besides its input.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Now {
-    pub mono: Mono,
-    pub wall: Wall,
+    pub mono: Monotonic,
+    pub wall: Timestamp,
     /// One random number, drawn by the caller for this step.
     pub entropy: u64,
 }
 
 impl Now {
     /// The wall-clock time at which the monotonic clock will show `due`.
-    pub fn wall_at(&self, due: Mono) -> Wall {
+    pub fn wall_at(&self, due: Monotonic) -> Timestamp {
         self.wall.after(due.since(self.mono))
     }
 
-    /// The same to the second. The two clocks are read one after the other, so
-    /// milliseconds differ each time; a stored answer should not.
-    pub fn wall_second(&self, due: Mono) -> Wall {
-        Wall((self.wall_at(due).0 + 500) / 1_000 * 1_000)
+    /// Like `wall_at`, rounded to the second. The two clocks are read one after
+    /// the other, so the milliseconds differ between calls; a stored value
+    /// should not.
+    pub fn wall_second(&self, due: Monotonic) -> Timestamp {
+        Timestamp((self.wall_at(due).0 + 500) / 1_000 * 1_000)
     }
 }
 
-/// A duration as people say it: `3 h`, `2 min`, `45 s`.
+/// Displays a duration in one unit: `3 h`, `2 min`, `45 s`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spoken(pub Duration);
+pub struct HumanDuration(pub Duration);
 
-impl fmt::Display for Spoken {
+impl fmt::Display for HumanDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.as_secs() {
             it @ 0..=119 => write!(f, "{it} s"),
@@ -103,14 +104,14 @@ mod tests {
 
     #[test]
     fn a_deadline_is_remaining_time_whatever_the_wall_clock_says() {
-        let due = Mono(1_000).after(Duration::from_secs(10));
-        let jumped = Now { mono: Mono(6_000), wall: Wall(99_000_000), entropy: 0 };
-        assert_eq!(jumped.wall_at(due), Wall(99_005_000));
+        let due = Monotonic(1_000).after(Duration::from_secs(10));
+        let jumped = Now { mono: Monotonic(6_000), wall: Timestamp(99_000_000), entropy: 0 };
+        assert_eq!(jumped.wall_at(due), Timestamp(99_005_000));
         assert_eq!(jumped.mono.since(due), Duration::ZERO);
     }
 
     #[track_caller]
     fn check(seconds: u64, expected: &str) {
-        assert_eq!(Spoken(Duration::from_secs(seconds)).to_string(), expected);
+        assert_eq!(HumanDuration(Duration::from_secs(seconds)).to_string(), expected);
     }
 }

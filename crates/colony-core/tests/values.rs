@@ -5,7 +5,7 @@ use std::time::Duration;
 use colony_core::event::Actor;
 use colony_core::id::{BlobId, NodeName};
 use colony_core::site::{Content, File};
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use colony_testkit::{App, Plant, blob, deployment_id};
 
 #[test]
@@ -68,8 +68,8 @@ fn a_site_knows_when_its_last_step_was() {
 
 #[test]
 fn times_before_are_counted_back_to_the_beginning() {
-    assert_eq!(Wall(5_000).before(Duration::from_secs(2)), Wall(3_000));
-    assert_eq!(Wall(5_000).before(Duration::from_secs(9)), Wall(0));
+    assert_eq!(Timestamp(5_000).before(Duration::from_secs(2)), Timestamp(3_000));
+    assert_eq!(Timestamp(5_000).before(Duration::from_secs(9)), Timestamp(0));
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn everything_that_waits_has_a_specific_answer() {
 fn check(plant: &Plant, context: &str) -> BTreeSet<&'static str> {
     let (site, now) = (&plant.site, plant.now);
     let mut all: Vec<Why> = why::site(site, now);
-    all.extend(site.members().filter_map(|it| why::node(site, &it.name)));
+    all.extend(site.site_nodes().filter_map(|it| why::node(site, &it.name)));
     for app in APPS {
         all.extend(why::deployment(site, &Plant::name(app), now));
     }
@@ -97,7 +97,7 @@ fn join(plant: &mut Plant, dice: &mut Dice, node: &str) {
 }
 
 fn wake(plant: &mut Plant, node: &str) {
-    if plant.site.member(&node.parse().expect("a name")).is_some() {
+    if plant.site.site_node(&node.parse().expect("a name")).is_some() {
         plant.wake(node);
     }
 }

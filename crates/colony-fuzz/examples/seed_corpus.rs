@@ -7,10 +7,10 @@ use std::path::Path;
 
 use colony_core::document::WirePhase;
 use colony_core::fleet::Fleet;
+use colony_core::margo::{Digest, ManifestVersion, StateManifest};
 use colony_core::node::{self, Node, Policy};
 use colony_core::site::{Content, RowKey};
-use colony_core::time::{Mono, Now};
-use colony_margo::{Digest, ManifestVersion, StateManifest};
+use colony_core::time::{Monotonic, Now};
 use colony_testkit::{App, Plant, blob, capabilities, deployment_id};
 #[cfg(feature = "adapters")]
 use colony_wfm::{Authority, PrivateKey, SpiffeId};
@@ -59,7 +59,7 @@ fn site_rows(plant: &Plant) -> Vec<colony_core::site::Row> {
     let keys = std::iter::once(RowKey::Meta)
         .chain(site.deployments().map(|it| RowKey::Deployment(it.id.clone())))
         .chain(site.placements().map(|it| RowKey::Placement(it.id.clone())))
-        .chain(site.members().map(|it| RowKey::Member(it.name.clone())));
+        .chain(site.site_nodes().map(|it| RowKey::SiteNode(it.name.clone())));
     keys.filter_map(|it| site.row(&it)).collect()
 }
 
@@ -102,7 +102,7 @@ fn node_rows() -> Vec<node::Row> {
     write("core_manifest", "none.json", &none.to_bytes());
     let mut node = Node::restore("a".parse().expect("a device"), Policy::default(), []);
     let documents = BTreeMap::from([(Digest::of(&wire), wire)]);
-    let now = Now { mono: Mono(5_000), ..Now::default() };
+    let now = Now { mono: Monotonic(5_000), ..Now::default() };
     let _ = node.step(node::Input::Capabilities(Box::new(capabilities("a", "amd64", ""))), now);
     let _ = node.step(node::Input::Manifest { bytes, etag: None, documents }, now);
     let _ = node.step(node::Input::Observed { taken: now.mono, containers: Vec::new() }, now);

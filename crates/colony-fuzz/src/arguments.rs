@@ -34,10 +34,10 @@ impl Arguments {
 
 fn number(word: Option<String>) -> Result<u64, String> {
     let word = word.unwrap_or_default();
-    word.parse().map_err(|_| format!("`{word}` is no number"))
+    word.parse().map_err(|_| format!("`{word}` is not a number"))
 }
 
 fn target(name: &str) -> Result<Target, String> {
     let known = || all().iter().map(|it| it.name).collect::<Vec<_>>().join(", ");
-    find(name).ok_or_else(|| format!("`{name}` is no target; there are {}", known()))
+    find(name).ok_or_else(|| format!("`{name}` is not a target; there are {}", known()))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use colony_margo::{Finding, Json, Severity, canonical, yaml};
+use colony_core::margo::{Finding, Json, Severity, canonical, yaml};
 
 /// Findings are of use: bounded, on one line, and inside the text they are about.
 pub(crate) fn findings(text: &[u8], all: &[Finding]) {
@@ -10,7 +10,7 @@ pub(crate) fn findings(text: &[u8], all: &[Finding]) {
     all.iter().for_each(|it| finding(text, it));
 }
 
-/// Whoever is refused is told why.
+/// A refusal has at least one finding that is an error.
 pub(crate) fn refusal(text: &[u8], all: &[Finding]) {
     assert!(all.iter().any(|it| it.severity == Severity::Error), "refused without an error");
     findings(text, all);

@@ -1,4 +1,5 @@
-//! Every reader of bytes that others wrote, under bytes nobody would write.
+//! Every reader of bytes that others wrote, under bytes that no author would
+//! write.
 //!
 //! A [`Target`] calls one reader and checks what must hold whatever comes: it
 //! does not panic, what it took is printed and read again as the same, what it

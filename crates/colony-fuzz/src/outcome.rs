@@ -5,7 +5,7 @@
 
 use std::fmt::{Display, Write};
 
-use colony_margo::{Finding, Json};
+use colony_core::margo::{Finding, Json};
 
 /// The way an input took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

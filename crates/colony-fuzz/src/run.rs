@@ -47,7 +47,7 @@ pub struct Finding {
     pub what: String,
 }
 
-/// Feeds a target its corpus and then what grows from it. `begin` is told of
+/// Feeds a target its corpus and then what grows from it. `begin` receives
 /// each input before the target sees it.
 pub fn run(
     target: &Target,

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
+use colony_core::margo::Digest;
 use colony_fuzz::{Finding, Ran};
-use colony_margo::Digest;
 
 pub(crate) const HEAD: &str =
     "target                corpus      runs   per second  outcomes  findings";

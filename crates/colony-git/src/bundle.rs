@@ -1,7 +1,7 @@
 //! The hosted repository as one file: git's own bundles.
 //!
-//! A bundle is whole whatever is written meanwhile, for it is made from one
-//! commit and what that reaches.
+//! A bundle is consistent while the repository is written to: it is made from
+//! one commit and all objects that commit reaches.
 
 use std::path::Path;
 
@@ -16,7 +16,8 @@ pub fn save(dir: &Path, file: &Path) -> Result<(), Error> {
     done(command, "save the repository")
 }
 
-/// Makes a repository in `dir`, which is not there, from what `save` wrote.
+/// Creates a repository in `dir`, which must not exist, from a bundle that
+/// `save` wrote.
 pub fn restore(dir: &Path, file: &Path) -> Result<(), Error> {
     repo::ensure(dir, BRANCH, CONFIG)?;
     let mut command = git::command(dir, &[]);
@@ -30,5 +31,5 @@ fn done(command: std::process::Command, doing: &'static str) -> Result<(), Error
     if output.status.success() {
         return Ok(());
     }
-    Err(Error::Git { doing, problem: git::said(&output.stderr) })
+    Err(Error::Git { doing, problem: git::output_text(&output.stderr) })
 }

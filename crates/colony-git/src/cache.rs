@@ -1,7 +1,7 @@
-//! A bare copy of somebody's repository that follows one reference.
+//! A bare copy of a remote repository that follows one reference.
 //!
-//! Everything in it can be fetched again, so what turns out to be damaged is
-//! thrown away at the next fetch.
+//! Everything in it can be fetched again, so a damaged copy is discarded at the
+//! next fetch.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,25 +10,28 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use gix::{ObjectId, Repository, ThreadSafeRepository};
 use parking_lot::{Mutex, RwLock};
 
-use crate::durable::{io, stale_lock_remove};
 use crate::error::Error;
-use crate::limit::FetchLimits;
-use crate::{Remote, fetch, pack, repo};
+use crate::repo::durable::{io, stale_lock_remove};
+use crate::repo::pack;
+use crate::transport::fetch;
+use crate::transport::limit::FetchLimits;
+use crate::{Remote, repo};
 
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n";
 
 #[derive(Debug)]
 pub(crate) struct Cache {
     dir: PathBuf,
-    /// What is followed at the remote: a branch by its full name, or `HEAD`.
+    /// The reference to follow at the remote: a branch by its full name, or
+    /// `HEAD`.
     source: String,
-    /// Where it is, with the connections there.
+    /// The remote and the open connections to it.
     remote: Mutex<(Remote, Arc<fetch::Lines>)>,
     repo: RwLock<ThreadSafeRepository>,
-    /// Fetches since it was opened: each may have brought a pack.
+    /// Fetches since the repository was opened: each may have added a pack.
     fetches: AtomicUsize,
     suspect: AtomicBool,
-    /// What brings packs and what packs them up take turns.
+    /// Fetching and packing exclude each other.
     packing: Mutex<()>,
     limits: FetchLimits,
 }
@@ -54,13 +57,13 @@ impl Cache {
         Ok(cache)
     }
 
-    /// Other limits of every fetch from here on.
+    /// Sets the limits of every later fetch.
     pub(crate) fn limited(self, limits: FetchLimits) -> Cache {
         Cache { limits, ..self }
     }
 
-    /// A process that was killed in a fetch leaves its locks behind, and no fetch
-    /// would ever go past them.
+    /// A process that was killed during a fetch leaves its locks behind, and
+    /// every later fetch would fail on them.
     fn unlock(&self) -> Result<(), Error> {
         let locked = [self.tracking(), "packed-refs".to_owned()];
         locked.iter().try_for_each(|it| stale_lock_remove(&self.dir, it))
@@ -86,20 +89,20 @@ impl Cache {
         *self.remote.lock() = (remote, Arc::default());
     }
 
-    /// Our name of what is followed.
+    /// The local name of the followed reference.
     pub(crate) fn tracking(&self) -> String {
         let short = self.source.strip_prefix("refs/heads/").unwrap_or(&self.source);
         format!("refs/remotes/origin/{short}")
     }
 
-    /// Where the remote stood when it was last asked.
+    /// The head of the remote at the last fetch.
     pub(crate) fn head(&self) -> Result<Option<ObjectId>, Error> {
         let repo = self.repo();
         let head = repo::head(&repo, &self.tracking())?;
         head.map(|it| repo::tree_of(&repo, it).map(|_| it)).transpose()
     }
 
-    /// Asks the remote where it stands, and fetches what is missing.
+    /// Reads the head of the remote and fetches the missing objects.
     pub(crate) fn fetch(&self) -> Result<Option<ObjectId>, Error> {
         let _turn = self.packing.lock();
         if self.suspect.swap(false, Ordering::Relaxed) {
@@ -113,8 +116,8 @@ impl Cache {
         fetch::fetch(&self.repo(), (&remote, &lines), (names.0, &names.1), self.limits)
     }
 
-    /// Packs up if many fetches have brought a pack each. `keep` may be a commit of a history
-    /// that was rewritten since.
+    /// Merges packs if many fetches have added one each. `keep` stays, even if
+    /// it belongs to a history that was rewritten since.
     pub(crate) fn pack_up(&self, keep: Option<ObjectId>) -> Result<(), Error> {
         let _turn = self.packing.lock();
         let Some(head) = self.head()? else { return Ok(()) };
@@ -125,7 +128,8 @@ impl Cache {
         Ok(())
     }
 
-    /// Removes what a process that died left behind; nobody else may write to the copy.
+    /// Removes the files of a process that died. No other process may write to
+    /// the copy.
     pub(crate) fn sweep(&self) -> Result<(), Error> {
         let _turn = self.packing.lock();
         pack::sweep(&self.dir)
@@ -136,7 +140,8 @@ impl Cache {
         pack::footprint(&self.dir)
     }
 
-    /// Passes a result on; a failure to read makes the next fetch start from nothing.
+    /// Passes a result on; a failure to read makes the next fetch start with an
+    /// empty copy.
     pub(crate) fn checked<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
         if let Err(Error::Repository { .. } | Error::Corrupt { .. }) = &result {
             self.suspect.store(true, Ordering::Relaxed);
@@ -153,7 +158,7 @@ impl Cache {
     }
 
     fn renew(&self) -> Result<(), Error> {
-        tracing::warn!(dir = %self.dir.display(), "the copy of the repository is damaged and is fetched anew");
+        tracing::warn!(dir = %self.dir.display(), "the copy of the repository is damaged and is fetched again");
         let mut repo = self.repo.write();
         std::fs::remove_dir_all(&self.dir).map_err(io("remove", &self.dir))?;
         *repo = ensure(&self.dir)?;
@@ -161,7 +166,7 @@ impl Cache {
     }
 }
 
-/// A copy that cannot even be opened is made anew.
+/// Opens the copy; one that cannot be opened is deleted and recreated.
 fn ensure(dir: &Path) -> Result<ThreadSafeRepository, Error> {
     let open = || repo::ensure(dir, "refs/heads/colony-none", CONFIG);
     match open() {

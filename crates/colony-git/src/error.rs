@@ -1,8 +1,8 @@
-//! Why something with Git did not work.
+//! The errors of this crate.
 
 use std::path::PathBuf;
 
-/// Why the repository did not do what was asked.
+/// Why an operation on the repository failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("`{path}` is not a path colony writes: {problem}")]
@@ -15,19 +15,22 @@ pub enum Error {
     TooLarge { what: String, found: u64, limit: u64 },
     #[error("{what}: more than the {limit} allowed")]
     TooMany { what: &'static str, limit: usize },
-    /// The other side cannot be reached, or does not answer as Git does. Worth another try.
+    /// The remote cannot be reached, or does not answer as Git does. Worth a
+    /// retry.
     #[error("could not {doing}: {problem}")]
     Remote { doing: &'static str, problem: String },
-    /// The other side knows us not, or lets us not. Another try needs other credentials.
+    /// The remote does not accept the credentials, or they do not permit the
+    /// operation. A retry needs other credentials.
     #[error("could not {doing}: access was refused: {problem}")]
     Refused { doing: &'static str, problem: String },
-    /// The other side let us in and does not take what was pushed. Another try needs another content.
+    /// The remote accepted the credentials and rejects the pushed content. A
+    /// retry needs other content.
     #[error("could not {doing}: the content was rejected: {problem}")]
     Rejected { doing: &'static str, problem: String },
-    /// The other side sends more, or takes longer, than is allowed.
+    /// The remote sends more, or takes longer, than is allowed.
     #[error("could not {doing}: {problem}")]
     Limit { doing: &'static str, problem: String },
-    /// Others wrote faster than we could. Worth another try.
+    /// Other writers were faster every time. Worth a retry.
     #[error("could not {doing}: others wrote in between, {tries} times in a row")]
     Contended { doing: &'static str, tries: usize },
     #[error("the `git` program is missing; install it with: apt-get install git")]
@@ -52,12 +55,13 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the same call may work later without anybody changing anything.
+    /// Whether the same call may succeed later without any change.
     pub fn is_transient(&self) -> bool {
         matches!(self, Error::Remote { .. } | Error::Contended { .. } | Error::Io { .. })
     }
 
-    /// Whether what was to be written is the reason: the same edits fail again, others may not.
+    /// Whether the content of the edits is the reason: the same edits fail
+    /// again, others may not.
     pub fn is_about_content(&self) -> bool {
         matches!(
             self,
@@ -69,7 +73,7 @@ impl Error {
     }
 }
 
-/// Says what was being done when gix failed.
+/// Adds the failed operation to an error of gix.
 pub(crate) fn doing(doing: &'static str) -> impl Fn(gix::Error) -> Error {
     move |source| Error::Repository { doing, source: Box::new(source) }
 }

@@ -1,11 +1,11 @@
-//! Doors to private readers, for the fuzzers alone.
+//! Access to private parsers, for the fuzzers only.
 
 use crate::error::Error;
-use crate::remote::Remote;
 pub use crate::serve::door::{Packet, answer, lines, request};
 use crate::serve::{self, Service};
+use crate::transport::remote::Remote;
 
-/// Whether a path may be one of the repository.
+/// Whether a path is allowed in the repository.
 pub fn path(text: &str) -> Result<(), Error> {
     crate::path::check(text)
 }
@@ -15,12 +15,12 @@ pub fn branch(text: &str) -> Result<String, Error> {
     crate::path::branch_ref(text)
 }
 
-/// What of a `Git-Protocol` header reaches git's environment.
+/// The part of a `Git-Protocol` header that reaches git's environment.
 pub fn protocol(header: &str) -> Option<&str> {
     serve::clean(header)
 }
 
-/// What stands before git's own answer to a client that asks for this protocol.
+/// The bytes before git's own answer to a client that requests this protocol.
 pub fn preamble(service: Service, protocol: Option<&str>) -> Vec<u8> {
     serve::preamble(service, protocol)
 }

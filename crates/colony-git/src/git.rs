@@ -1,7 +1,7 @@
 //! The `git` program, for what gix cannot do: push, serve, pack up.
 //!
-//! Nothing of our own environment steers it, it asks nobody anything, and it
-//! ends when the network does.
+//! It inherits no Git settings from the environment, never prompts, and ends
+//! when the network does.
 
 mod patience;
 
@@ -16,18 +16,19 @@ pub(crate) use patience::{Patience, run_within};
 
 use crate::Error;
 
-/// Without prompts, and with an end when the line is dead.
+/// No prompts, and an end when the connection is dead.
 pub(crate) const SSH_OPTIONS: [&str; 6] =
     ["-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=15"];
 
-/// A git command in `dir`, with settings that are in no file and on no command line.
+/// A git command in `dir`; the settings are in no file and on no command line.
 pub(crate) fn command(dir: &Path, settings: &[(&str, &str)]) -> Command {
     let mut command = program(settings);
     command.arg("--git-dir").arg(dir);
     command
 }
 
-/// The same in no repository. It leads a group of processes, so that `end` ends its helpers too.
+/// The same without a repository. It leads a process group, so that `end` also
+/// ends its helpers.
 pub(crate) fn program(settings: &[(&str, &str)]) -> Command {
     let mut command = Command::new("git");
     command.stdin(Stdio::null()).process_group(0);
@@ -42,7 +43,8 @@ pub(crate) fn program(settings: &[(&str, &str)]) -> Command {
     command
 }
 
-/// Settings by environment: a command line can be read by everybody on the machine.
+/// Settings are passed in the environment: every user of the machine can read a
+/// command line.
 fn configure(command: &mut Command, settings: &[(&str, &str)]) {
     let ssh = format!("ssh {}", SSH_OPTIONS.join(" "));
     let fixed = [
@@ -52,7 +54,8 @@ fn configure(command: &mut Command, settings: &[(&str, &str)]) {
         ("gc.autoDetach", "false"),
         ("maintenance.autoDetach", "false"),
     ];
-    // The file that everything else trusts by, also the half of us that is not git.
+    // The same authorities that the rest of the process trusts, which honours
+    // `SSL_CERT_FILE`.
     let authorities = std::env::var("SSL_CERT_FILE").unwrap_or_default();
     let trusted = ("http.sslCAInfo", authorities.as_str());
     let trusted = (!authorities.is_empty()).then_some(&trusted);
@@ -69,12 +72,13 @@ pub(crate) fn run(mut command: Command, doing: &'static str) -> Result<Output, E
     command.output().map_err(|it| spawn_error(it, doing))
 }
 
-/// Ends a child, what it has started, and waits for it.
+/// Ends a child and the processes it started, and waits for it.
 pub(crate) fn end(child: &mut Child) {
     if let Ok(Some(_)) = child.try_wait() {
         return;
     }
-    // It may have ended meanwhile, and a child without a group of its own is ended alone.
+    // It may have ended already; a child without its own process group is ended
+    // alone.
     let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
     let _ = child.kill();
     let _ = child.wait();
@@ -87,8 +91,8 @@ pub(crate) fn spawn_error(error: std::io::Error, doing: &'static str) -> Error {
     }
 }
 
-/// The end of what a program said, for an error message.
-pub(crate) fn said(bytes: &[u8]) -> String {
+/// The last part of a program's output, for an error message.
+pub(crate) fn output_text(bytes: &[u8]) -> String {
     const LIMIT: usize = 2048;
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim();
@@ -103,8 +107,8 @@ mod tests {
 
     #[test]
     fn long_complaints_are_cut_at_the_front() {
-        assert_eq!(said(b"  one\n\n two \n"), "one; two");
-        assert!(said("é".repeat(5000).as_bytes()).len() <= 2048);
+        assert_eq!(output_text(b"  one\n\n two \n"), "one; two");
+        assert!(output_text("é".repeat(5000).as_bytes()).len() <= 2048);
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! Paths inside the repository and names of branches, checked before they reach Git.
+//! Checks of repository paths and branch names before they reach Git.
 
 use crate::Error;
 
 const PATH_LIMIT: usize = 512;
 
-/// Refuses what no file of the repository is called.
+/// Refuses a path that no file of the repository can have.
 pub(crate) fn check(path: &str) -> Result<(), Error> {
     match problem(path) {
         Some(problem) => Err(Error::Path { path: path.chars().take(120).collect(), problem }),
@@ -30,7 +30,7 @@ fn segment_problem(segment: &str) -> Option<&'static str> {
     match lower.as_str() {
         "" => Some("a part of it is empty"),
         "." | ".." => Some("a part of it is `.` or `..`"),
-        // Some file systems take `.git.`, `.git ` and `git~1` for `.git`.
+        // Some file systems treat `.git.`, `.git ` and `git~1` as `.git`.
         _ if lower.starts_with(".git") || lower.starts_with("git~") => {
             Some("a part of it belongs to Git")
         }

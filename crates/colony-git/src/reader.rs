@@ -1,8 +1,9 @@
-//! The reader's side: one site's part of the repository, by difference.
+//! The reading side: one site's part of the repository, as differences.
 //!
-//! `Watch` keeps a bare copy and says what changed below `deployments/<site>/`
-//! and in `sites/<site>.yaml` since a commit. What cannot be a deployment's file
-//! becomes findings; whether a change is acted on is the core's decision.
+//! `Watch` keeps a bare copy and returns the changes below
+//! `deployments/<site>/` and in `sites/<site>.yaml` since a commit. A file that
+//! cannot be a deployment becomes a finding; whether a change is acted on is
+//! the core's decision.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,16 +11,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use colony_core::id::{BlobId, GitRevision, SiteName};
+use colony_core::margo::{Finding, Severity};
 use colony_core::site::{Commit, Content, File};
-use colony_margo::{Finding, Severity};
 use gix::{ObjectId, Repository};
 
 use crate::cache::Cache;
 use crate::error::Error;
-use crate::repo::{self, BLOB_LIMIT, Entry, Reached};
-use crate::walk::{self, Change};
+use crate::repo::walk::{self, Change};
+use crate::repo::{self, BLOB_LIMIT, Entry, Reached, origin};
 use crate::writer::parts::is_document;
-use crate::{FetchLimits, Remote, origin, path};
+use crate::{FetchLimits, Remote, path};
 
 /// A bare copy of the repository that follows one branch.
 #[derive(Debug)]
@@ -29,8 +30,8 @@ pub struct Watch {
     blobs: AtomicU64,
 }
 
-/// What `read` makes of files, by their ids, out of the copy in `dir`: of those
-/// that it has and that are text of a usual size.
+/// The results of `read` for files of the copy in `dir`, by id. Missing files,
+/// and files that are too large or not text, are left out.
 pub fn files<T>(
     dir: &Path,
     ids: &[BlobId],
@@ -51,7 +52,7 @@ pub fn files<T>(
     Ok(found)
 }
 
-/// What reading has cost since the copy was opened.
+/// The number of reads since the copy was opened.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Stats {
     /// Folders listed for a difference.
@@ -61,36 +62,39 @@ pub struct Stats {
 }
 
 impl Watch {
-    /// Opens the copy in `dir`, or makes an empty one. Asks nobody yet.
+    /// Opens the copy in `dir`, or creates an empty one. Does not contact the
+    /// remote.
     pub fn open(dir: &Path, remote: Remote, branch: &str) -> Result<Watch, Error> {
         let cache = Cache::open(dir, remote, path::branch_ref(branch)?)?;
         cache.sweep()?;
         Ok(Watch { cache, trees: AtomicU64::new(0), blobs: AtomicU64::new(0) })
     }
 
-    /// Other limits of every fetch from here on.
+    /// Sets the limits of every later fetch.
     pub fn limited(self, limits: FetchLimits) -> Watch {
         Watch { cache: self.cache.limited(limits), ..self }
     }
 
-    /// Another address or other credentials of the same repository.
+    /// Sets another address or other credentials of the same repository.
     pub fn set_remote(&self, remote: Remote) {
         self.cache.set_remote(remote);
     }
 
-    /// Asks the remote, and returns where the branch stands; `None` while it does not exist.
+    /// Fetches the branch and returns its head; `None` while it does not exist.
     pub fn fetch(&self) -> Result<Option<GitRevision>, Error> {
         self.cache.fetch()?.map(repo::revision).transpose()
     }
 
-    /// Where the branch stood when it was last fetched.
+    /// The head of the branch at the last fetch.
     pub fn head(&self) -> Result<Option<GitRevision>, Error> {
         self.cache.checked(self.cache.head())?.map(repo::revision).transpose()
     }
 
-    /// The site's part of the head as a difference to `base`; `None` if they are the same.
+    /// The site's part of the head as a difference to `base`; `None` if head
+    /// and base are the same commit.
     ///
-    /// Without a base, or with one that is not in the history, all files are listed.
+    /// Without a base, or with one that is not in the history, all files are
+    /// listed.
     pub fn commit(
         &self,
         site: &SiteName,
@@ -99,9 +103,11 @@ impl Watch {
         self.cache.checked(self.read(site, base))
     }
 
-    /// Packs the copy up if it has many packs. Asks nobody; worth a call after every fetch.
+    /// Merges packs if there are many. Does not contact the remote; worth a
+    /// call after every fetch.
     ///
-    /// `base` is what the next difference is taken to: it stays, also if the branch left it.
+    /// `base` is the commit the next difference starts from: it stays even if
+    /// it is no longer on the branch.
     pub fn maintain(&self, base: Option<&GitRevision>) -> Result<(), Error> {
         let repo = self.cache.repo();
         let base = base.and_then(|it| known(&repo, it));
@@ -126,7 +132,8 @@ impl Watch {
         }
         let repo = self.cache.repo();
         let known = base.and_then(|it| known(&repo, it));
-        // The copy has the whole history: a base that is not in it is not in the branch.
+        // The copy has the whole history: a base that is missing in it is not
+        // on the branch.
         let rewritten = match known {
             Some(base) => !repo::is_ancestor(&repo, base, head)?,
             None => base.is_some(),
@@ -163,7 +170,7 @@ impl Watch {
 
     fn file(&self, repo: &Repository, site: &SiteName, change: Change) -> Result<File, Error> {
         let Change { path, new } = change;
-        // A note for people beside the deployments is nothing the site reads.
+        // Files that are not YAML are notes for people; the site ignores them.
         let Some(entry) = new.filter(|_| is_document(&path)) else { return Ok(File::gone(&path)) };
         if !entry.mode.is_blob() {
             return Ok(refused(path, "this is a link, not a file".to_owned(), "a regular file"));
@@ -181,7 +188,7 @@ impl Watch {
     }
 }
 
-/// A file together with the commit that brought it.
+/// A file with the commit that last changed it.
 fn brought_by(mut file: File, commit: Option<GitRevision>) -> File {
     if let Content::Deployment(document) = &mut file.content
         && let Some(document) = Arc::get_mut(document)

@@ -1,6 +1,6 @@
-//! Application registries: every `margo.yaml` of a repository or of a plain folder.
+//! Application registries: every `margo.yaml` of a repository or plain folder.
 //!
-//! What a package says is not read here; only where it stands and its text.
+//! Packages are not parsed here: only their paths and texts are read.
 
 mod folder;
 
@@ -10,37 +10,39 @@ use gix::{ObjectId, Repository};
 
 use crate::cache::Cache;
 use crate::error::Error;
-use crate::remote::Kind;
 use crate::repo::{self, BLOB_LIMIT, DEPTH_LIMIT};
+use crate::transport::remote::Kind;
 use crate::{FetchLimits, Remote, path};
 
 const FILE: &str = "margo.yaml";
 const PACKAGES_LIMIT: usize = 10_000;
 const ENTRIES_LIMIT: usize = 500_000;
-/// Of all packages together: one small file may stand in ten thousand folders.
+/// For all packages together: the same small file may be in ten thousand
+/// folders.
 const TEXT_LIMIT: u64 = 64 * 1024 * 1024;
 
 /// The packages of a registry at one revision.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Packages {
-    /// The commit; of a plain folder, a digest of what was read.
+    /// The commit; for a plain folder, a digest of the files.
     pub revision: String,
     pub packages: Vec<PackageFile>,
-    /// Paths of `margo.yaml` files that are too large, or no files.
+    /// Paths of `margo.yaml` entries that are too large, or not regular files.
     pub skipped: Vec<String>,
 }
 
 /// One `margo.yaml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackageFile {
-    /// The folder it stands in; empty for the root.
+    /// Its folder; empty for the root.
     pub path: String,
     pub text: Vec<u8>,
 }
 
-/// Reads a registry: a repository, through a bare copy of it in `dir`, or a plain folder.
+/// Reads a registry: a repository, through a bare copy of it in `dir`, or a
+/// plain folder.
 ///
-/// Without a branch, the one the repository itself calls its head.
+/// Without a branch, the default branch of the repository is read.
 pub fn packages(
     dir: &Path,
     remote: &Remote,
@@ -82,19 +84,19 @@ fn is_repository(path: &Path) -> bool {
 
 fn read(repo: &Repository, head: ObjectId) -> Result<Packages, Error> {
     let packages = Packages { revision: head.to_string(), ..Packages::default() };
-    let mut found = Found { packages, ..Found::default() };
+    let mut found = PackageScan { packages, ..PackageScan::default() };
     found.tree(repo, repo::tree_of(repo, head)?, "", 0)?;
     Ok(found.packages)
 }
 
 #[derive(Default)]
-struct Found {
+struct PackageScan {
     packages: Packages,
     entries: usize,
     bytes: u64,
 }
 
-impl Found {
+impl PackageScan {
     fn tree(
         &mut self,
         repo: &Repository,

@@ -1,9 +1,9 @@
 //! Smart HTTP of the hosted repository, without any HTTP.
 //!
-//! Who may read or write is decided by the caller. What sites ask after every
-//! commit is answered in the process (`second`), and the same question only
-//! once (`kept`); all else by git itself, as a child that lives as long as its
-//! answer is read.
+//! The caller decides about read and write access. The requests that sites send
+//! after every commit are answered in the process (`second`), and equal
+//! requests only once (`kept`). All others are answered by git itself, as a
+//! child that lives until its answer is read or dropped.
 
 #[cfg(feature = "fuzz")]
 pub(crate) mod door;
@@ -25,18 +25,18 @@ use tokio::process::Command;
 pub use gzip::gunzip;
 pub use reply::Reply;
 
-use crate::durable::{Holder, stale_lock_remove};
 use crate::error::Error;
 use crate::git;
+use crate::repo::durable::{LockHolder, stale_lock_remove};
 use crate::writer::hosted::BRANCH;
-use kept::Kept;
+use kept::KeptAnswers;
 
-/// The longest request body taken, after unpacking.
+/// The longest request body that is accepted, after unpacking.
 pub const BODY_LIMIT: usize = 64 * 1024 * 1024;
 
 const DOING: &str = "serve the repository";
 
-/// What a client of Git wants: to read, or to write.
+/// The service a Git client requests: to read, or to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Service {
     UploadPack,
@@ -88,12 +88,12 @@ impl Service {
 #[derive(Debug, Clone)]
 pub struct Server {
     dir: PathBuf,
-    kept: Arc<Kept>,
+    kept: Arc<KeptAnswers>,
 }
 
 impl Server {
     pub fn new(dir: &Path) -> Server {
-        Server { dir: dir.to_owned(), kept: Arc::new(Kept::new(dir)) }
+        Server { dir: dir.to_owned(), kept: Arc::new(KeptAnswers::new(dir)) }
     }
 
     /// The body of the answer to `GET /info/refs?service=…`; `protocol` is the
@@ -111,16 +111,17 @@ impl Server {
         command.arg("--advertise-refs").arg(&self.dir);
         let output = command.output().await.map_err(|it| git::spawn_error(it, DOING))?;
         if !output.status.success() {
-            return Err(Error::Git { doing: DOING, problem: git::said(&output.stderr) });
+            return Err(Error::Git { doing: DOING, problem: git::output_text(&output.stderr) });
         }
         let mut body = preamble(service, protocol);
         body.extend(output.stdout);
         Ok(body)
     }
 
-    /// The answer to `POST /git-…-pack`, read while git makes it. Dropping it ends git.
+    /// The answer to `POST /git-…-pack`, streamed while git produces it.
+    /// Dropping it ends git.
     ///
-    /// A push is done, and durable, when its answer has been read to the end.
+    /// A push is complete and durable when its answer has been read to the end.
     pub async fn exchange(
         &self,
         service: Service,
@@ -155,16 +156,18 @@ impl Server {
     }
 }
 
-/// A push whose git was killed leaves the lock of the branch behind, in which the next one would
-/// run; from here on, it may be ours.
-async fn free_branch(dir: &Path) -> Result<Holder, Error> {
+/// Removes the stale lock of the branch: a push whose git was killed leaves it
+/// behind, and the next push would fail on it. While the returned holder
+/// exists, the lock may belong to this process.
+async fn free_branch(dir: &Path) -> Result<LockHolder, Error> {
     let at = dir.to_owned();
     let removed = tokio::task::spawn_blocking(move || stale_lock_remove(&at, BRANCH)).await;
     removed.map_err(|it| Error::Git { doing: DOING, problem: it.to_string() })??;
-    Ok(Holder::new(dir))
+    Ok(LockHolder::new(dir))
 }
 
-/// The answer to a push that is not given to git, because of what it would unpack to.
+/// The answer to a push that is refused before git sees it, because of the size
+/// of its unpacked objects.
 async fn refused(body: Bytes) -> Result<Option<Vec<u8>>, Error> {
     let look = move || {
         let problem = incoming::problem(&body)?;
@@ -177,7 +180,8 @@ async fn refused(body: Bytes) -> Result<Option<Vec<u8>>, Error> {
 
 const NO_PIPES: &str = "it has no pipes";
 
-/// Only the rules of the hosted repository itself count, and whoever owns the folder.
+/// Only the configuration of the hosted repository applies, and the folder may
+/// belong to any user.
 fn command(dir: &Path, service: Service, protocol: Option<&str>) -> Command {
     let mut command = git::command(dir, &[("safe.directory", "*")]);
     command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
@@ -190,7 +194,8 @@ fn command(dir: &Path, service: Service, protocol: Option<&str>) -> Command {
     command
 }
 
-/// The header is handed to git by its environment: only what a protocol looks like.
+/// The header is passed to git in its environment, so only characters of a
+/// protocol version are allowed.
 pub(crate) fn clean(protocol: &str) -> Option<&str> {
     let known = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'=' | b':' | b'-' | b'.');
     (protocol.len() <= 64 && protocol.bytes().all(known)).then_some(protocol)
@@ -200,9 +205,9 @@ fn is_second(protocol: Option<&str>) -> bool {
     protocol.is_some_and(|it| it.split(':').any(|it| it == "version=2"))
 }
 
-/// What protocol 2 begins with says nothing of the repository, so that no
-/// process has to be started for it: sites ask after every commit. Every git
-/// that speaks the protocol can do all of this.
+/// The capabilities of protocol 2 do not depend on the repository, so no
+/// process is started for them: sites request them after every commit. Every
+/// git that knows the protocol supports all of these.
 pub(crate) fn capabilities() -> Vec<u8> {
     let agent = concat!("agent=git/colony-", env!("CARGO_PKG_VERSION"));
     let lines = ["version 2", agent, "ls-refs", "fetch=shallow"];

@@ -1,19 +1,19 @@
-//! The one place where this role asks what time it is.
+//! The one place where this role reads a clock.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use colony_core::time::{Mono, Now, Wall};
+use colony_core::time::{Monotonic, Now, Timestamp};
 
-/// A monotonic clock that goes on where the last run of the role ended.
+/// A monotonic clock that continues where the last run of the role ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
-    base: Mono,
+    base: Monotonic,
     origin: Instant,
 }
 
 impl Clock {
     #[expect(clippy::disallowed_methods, reason = "the one clock of this role")]
-    pub(crate) fn starting_at(base: Mono) -> Clock {
+    pub(crate) fn starting_at(base: Monotonic) -> Clock {
         Clock { base, origin: Instant::now() }
     }
 
@@ -24,9 +24,9 @@ impl Clock {
     }
 
     #[expect(clippy::disallowed_methods, reason = "the one clock of this role")]
-    pub(crate) fn wall() -> Wall {
+    pub(crate) fn wall() -> Timestamp {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Wall(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+        Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
     }
 
     /// Seconds since 1970, as certificates count.

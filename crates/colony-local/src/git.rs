@@ -1,8 +1,9 @@
 //! Follows the deployments repository: fetch, difference, step.
 //!
-//! Woken by a hint of CO, an operator's word or the seed; otherwise every half
-//! minute, unless the central orchestrator has just said that the site has what
-//! the branch holds for it. Without the remote the site works on from its clone.
+//! Woken by a hint from central, an order or the seed; otherwise it runs every
+//! 30 seconds, unless central has just confirmed that the site is up to date
+//! with the branch. While the remote does not answer, the site works from its
+//! clone.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,18 +15,19 @@ use tracing::{debug, info, warn};
 
 use colony_core::id::{GitRevision, SiteName};
 use colony_core::site::{Commit, Input, Refused, Site};
-use colony_core::time::Mono;
+use colony_core::time::Monotonic;
 use colony_git::{Auth, FetchLimits, Remote, Watch};
-use colony_task::Reconcile;
+use colony_process::Reconcile;
 
 use crate::brain::{Brain, Denied};
 use crate::health::Health;
 
-/// How often Git is asked although nothing says that it moved.
+/// How often Git is fetched without a hint that it changed.
 const PERIOD: Duration = Duration::from_secs(30);
-/// Git is asked so often whatever the central orchestrator says.
+/// Git is fetched at least this often, even if central confirms that nothing
+/// changed.
 const ALWAYS: Duration = Duration::from_secs(600);
-/// How soon again while the remote does not answer.
+/// The retry interval while the remote does not answer.
 const RETRY: Duration = Duration::from_secs(5);
 
 /// Where the deployments are, and where the clone is kept.
@@ -35,12 +37,13 @@ pub(crate) struct Source {
     pub remote: Remote,
     pub branch: String,
     pub limits: FetchLimits,
-    /// Where the site shows its certificate: TLS as of the newest one.
+    /// The TLS configuration with the site's newest certificate, if the remote
+    /// requires one.
     pub tls: Option<watch::Receiver<Arc<rustls::ClientConfig>>>,
 }
 
 impl Source {
-    /// Takes a certificate that was renewed; whether there was one.
+    /// Takes over a renewed certificate; true if there was one.
     fn renew(&mut self) -> bool {
         let Some(tls) = self.tls.as_mut().filter(|it| it.has_changed().unwrap_or(false)) else {
             return false;
@@ -59,7 +62,7 @@ pub(crate) struct Follow {
     source: Source,
     watch: Option<Arc<Watch>>,
     /// When Git answered last.
-    answered: Option<Mono>,
+    answered: Option<Monotonic>,
 }
 
 impl Follow {
@@ -83,14 +86,15 @@ impl Follow {
         Ok(watch)
     }
 
-    /// Whether the central orchestrator vouches for what was fetched last.
+    /// Whether central has recently confirmed that the last fetch is up to
+    /// date.
     fn is_vouched(&self) -> bool {
         let now = self.brain.now().mono;
         let recent = self.answered.is_some_and(|it| now.since(it) < ALWAYS);
         recent && self.health.git_vouched(now)
     }
 
-    /// Whether the remote answered; the clone is used either way.
+    /// Fetches; true if the remote answered. The clone is used either way.
     async fn fetch(&self, watch: &Arc<Watch>) -> anyhow::Result<bool> {
         let (watch, began) = (Arc::clone(watch), self.brain.now().mono);
         match tokio::task::spawn_blocking(move || watch.fetch()).await? {
@@ -106,12 +110,13 @@ impl Follow {
         }
     }
 
-    /// Brings the site to where the clone is.
+    /// Applies the head of the clone to the site.
     async fn take(&self, watch: &Arc<Watch>) -> anyhow::Result<()> {
         let base = self.brain.read(|site, _| site.git().cloned()).await?;
         let refused = self.offer(watch, base).await?;
         if let Some(Refused::OtherBase { .. }) = refused {
-            // The difference was taken to a commit that is no longer in force.
+            // The difference was computed from a commit that is no longer in
+            // force.
             self.offer(watch, None).await?;
         }
         Ok(())
@@ -129,14 +134,14 @@ impl Follow {
         };
         let Some(commit) = commit else { return Ok(None) };
         let read_ms = self.since(began);
-        colony_fail::hit(colony_fail::Point::LocalGitFetched);
+        colony_process::fail::hit(colony_process::fail::Point::LocalGitFetched);
         let (revision, files) = (commit.revision.clone(), commit.files.len());
         match self.brain.step(Input::Commit(commit)).await {
             Ok(()) => {
                 let duration_ms = self.since(began);
                 let revision = revision.short();
                 info!(git.revision = revision, files, read_ms, duration_ms, "took a commit");
-                colony_fail::hit(colony_fail::Point::LocalGitTaken);
+                colony_process::fail::hit(colony_process::fail::Point::LocalGitTaken);
             }
             Err(Denied::Refused(refused)) => {
                 warn!(git.revision = revision.short(), "did not take a commit: {refused}");
@@ -147,7 +152,8 @@ impl Follow {
         Ok(None)
     }
 
-    /// The branch is where the site is: a history that was held is gone again.
+    /// The branch points to the site's commit. If a rewritten history was held,
+    /// it is gone, and the returned commit ends that state.
     async fn put_back(&self) -> anyhow::Result<Option<Commit>> {
         let held = |site: &Site, _| site.held_history().and(site.git()).cloned();
         let revision = self.brain.read(held).await?;
@@ -159,7 +165,7 @@ impl Follow {
         }))
     }
 
-    fn since(&self, began: Mono) -> u64 {
+    fn since(&self, began: Monotonic) -> u64 {
         self.brain.now().mono.0.saturating_sub(began.0)
     }
 
@@ -173,7 +179,8 @@ impl Follow {
         tokio::task::spawn_blocking(read).await?.context("could not read the clone")
     }
 
-    /// Keeps the clone small. Many packs are slower to read, not wrong: no reason to stop.
+    /// Keeps the clone small. A failure is not fatal: many packs are slow to
+    /// read, but correct.
     async fn tidy(&self, watch: &Arc<Watch>) -> anyhow::Result<()> {
         let base = self.brain.read(|site, _| site.git().cloned()).await?;
         let watch = Arc::clone(watch);

@@ -1,7 +1,7 @@
-//! The role's directory: what it was told when it joined, and who it is.
+//! The role's directory: its membership and its identity.
 //!
 //! ```text
-//! site.json      what CO told: site, incarnation, addresses, Git
+//! site.json      the membership: site, incarnation, addresses, Git
 //! fleet/         the client SVID in the fleet's domain, and the key to join with
 //! ca/            the site's own authority
 //! local.db       the site itself        git/  the clone       local.sock
@@ -20,7 +20,7 @@ use colony_wfm::{Authority, Credentials, PrivateKey, file};
 
 use crate::clock::Clock;
 
-/// What a site was told when it joined.
+/// The settings that a site received from central when it joined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Membership {
@@ -28,7 +28,7 @@ pub(crate) struct Membership {
     pub incarnation: Incarnation,
     /// The id of the token it joined with.
     pub token: String,
-    /// Where CO is; the one that answered first comes first.
+    /// The addresses of central; the one that answered first comes first.
     pub central: Vec<String>,
     /// The fleet's trust domain.
     pub domain: String,
@@ -42,7 +42,7 @@ pub(crate) struct Membership {
 pub(crate) struct Home(PathBuf);
 
 impl Home {
-    /// A folder that is there, and this process's own.
+    /// `dir` must exist and be locked by this process.
     pub(crate) fn open(dir: &Path) -> Home {
         Home(dir.to_owned())
     }
@@ -72,7 +72,7 @@ impl Home {
         credentials: &Credentials,
     ) -> anyhow::Result<()> {
         credentials.save(&self.fleet()).context("could not keep the identity of the site")?;
-        colony_fail::hit(colony_fail::Point::LocalJoinHalfStored);
+        colony_process::fail::hit(colony_process::fail::Point::LocalJoinHalfStored);
         let text = serde_json::to_string_pretty(membership)?;
         Ok(file::write_secret(&self.0.join("site.json"), &text)?)
     }
@@ -82,7 +82,7 @@ impl Home {
         found.with_context(|| format!("the identity in {} is missing", self.fleet().display()))
     }
 
-    /// Keeps the next certificate of the same identity.
+    /// Stores the next certificate of the same identity.
     pub(crate) fn renewed(&self, credentials: &Credentials) -> anyhow::Result<()> {
         credentials.save(&self.fleet()).context("could not keep the renewed certificate")
     }
@@ -92,7 +92,7 @@ impl Home {
         PrivateKey::to_join(&self.fleet()).context("could not make or read the key to join with")
     }
 
-    /// The site's own authority, made at its first start.
+    /// The site's own certificate authority, created at its first start.
     pub(crate) fn authority(&self, site: &SiteName) -> anyhow::Result<Authority> {
         let dir = self.0.join("ca");
         if let Some(found) = Authority::load(&dir).context("could not read the site's CA")? {
@@ -102,7 +102,7 @@ impl Home {
         let domain = format!("site-{site}.{}", &random[..8]);
         let made = Authority::create(&domain, Clock::unix()).context("could not make a CA")?;
         made.save(&dir).context("could not keep the site's CA")?;
-        colony_fail::hit(colony_fail::Point::LocalAuthorityMade);
+        colony_process::fail::hit(colony_process::fail::Point::LocalAuthorityMade);
         Ok(made)
     }
 

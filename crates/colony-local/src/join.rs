@@ -1,7 +1,8 @@
-//! Becoming the orchestrator of a site, once: token and CSR for an identity.
+//! Joins the fleet as the orchestrator of a site, once: sends a token and a CSR
+//! and receives an identity.
 //!
-//! What is on disk decides at every later start; no CO is needed for that. A
-//! token other than the one used before joins again, as the next incarnation.
+//! Later starts read the result from disk and do not need central. A token
+//! other than the stored one joins again, as the next incarnation.
 
 use std::time::Duration;
 
@@ -13,8 +14,8 @@ use tracing::{info, warn};
 use colony_api::problem::Kind;
 use colony_api::site::{SiteJoinRequest, SiteJoined};
 use colony_core::id::SiteName;
-use colony_margo::Problem;
-use colony_task::Backoff;
+use colony_core::margo::Problem;
+use colony_process::Backoff;
 use colony_wfm::token::{self, Claims};
 use colony_wfm::{Answer, Credentials, Link, PrivateKey, TokenKind, Trust, tls};
 
@@ -26,7 +27,7 @@ const LIMIT: usize = 256 * 1024;
 const TIMEOUT: Duration = Duration::from_secs(20);
 const ONCE: &str = "each token lets in once, ask for a new one";
 
-/// What was told at the join, of this start or an earlier one.
+/// The membership from this join or an earlier one.
 pub(crate) async fn membership(home: &Home, config: &Config) -> anyhow::Result<Membership> {
     let known = home.membership()?;
     let Some(token) = &config.join else {
@@ -47,7 +48,7 @@ pub(crate) async fn membership(home: &Home, config: &Config) -> anyhow::Result<M
     }
 }
 
-/// Asks until CO answers; what it refuses is not asked again.
+/// Retries until central answers; a refusal is final.
 async fn join(
     home: &Home,
     token: &str,
@@ -58,7 +59,7 @@ async fn join(
         bail!("this token is for a node: start it with `colony node --join`");
     }
     let key = home.join_key()?;
-    colony_fail::hit(colony_fail::Point::LocalJoinKeyStored);
+    colony_process::fail::hit(colony_process::fail::Point::LocalJoinKeyStored);
     let request = SiteJoinRequest {
         token: token.to_owned(),
         csr: key.csr().context("could not make a certificate request")?,
@@ -76,7 +77,8 @@ async fn join(
     }
 }
 
-/// The first answer, and who gave it; an error names every address and why.
+/// The first answer and the address it came from; an error lists every address
+/// with its reason.
 async fn ask(claims: &Claims, body: &Bytes) -> Result<(Answer, String), String> {
     let mut failures = Vec::new();
     for url in &claims.urls {
@@ -106,7 +108,7 @@ fn take(
     if !answer.status.is_success() {
         bail!("the central orchestrator refused to let this site in: {}", refusal(answer));
     }
-    colony_fail::hit(colony_fail::Point::LocalJoinAnswered);
+    colony_process::fail::hit(colony_process::fail::Point::LocalJoinAnswered);
     let joined: SiteJoined = serde_json::from_slice(&answer.body)
         .context("could not read the answer of the central orchestrator")?;
     let site: SiteName = joined.site.parse().context("the site has no usable name")?;
@@ -123,12 +125,12 @@ fn take(
     let (chain_pem, roots_pem) = (joined.chain, joined.roots);
     let credentials = Credentials { chain_pem, key_pem: key.to_pem(), roots_pem };
     home.joined(&membership, &credentials)?;
-    colony_fail::hit(colony_fail::Point::LocalJoinStored);
+    colony_process::fail::hit(colony_process::fail::Point::LocalJoinStored);
     info!(site = %membership.site, incarnation = membership.incarnation, "joined");
     Ok(membership)
 }
 
-/// What CO said, with what helps.
+/// The refusal by central as an error text, with a hint.
 fn refusal(answer: &Answer) -> String {
     let Ok(problem) = serde_json::from_slice::<Problem>(&answer.body) else {
         return format!("status {}", answer.status);
@@ -195,7 +197,7 @@ mod tests {
         check_ask(&[500, 503], "first: status 500 Internal Server Error; second: status 503").await;
     }
 
-    /// Asks servers that answer with these statuses.
+    /// Sends a join request to servers that answer with these statuses.
     async fn check_ask(statuses: &[u16], expected: &str) {
         let fleet = colony_wfm::Authority::create("fleet.example", Clock::unix()).expect("a CA");
         let mut urls = Vec::new();

@@ -1,4 +1,4 @@
-//! Parts of a site for unit tests: a brain on a disk of its own, and who the site is.
+//! Parts of a site for unit tests: a brain on its own disk, and a membership.
 
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
@@ -41,7 +41,7 @@ pub(crate) async fn open_as(dir: &TempDir, incarnation: Incarnation) -> (Brain, 
     (brain, Running { store, stop, task })
 }
 
-/// Node `a` with deployment `hello` on its way.
+/// Adds node `a` with deployment `hello` in progress.
 pub(crate) async fn fill(brain: &Brain) {
     let site = "home".parse().expect("a name");
     let files = vec![App::new("hello", "1.0.0").file(&site)];

@@ -2,15 +2,13 @@
 //!
 //! A thin shell around `colony_core::site`: inputs come from Git, from nodes
 //! over the Margo interface, from the central orchestrator and from operators
-//! at the site's own socket; the brain steps, persists, and only then anybody
-//! is answered or woken. Decisions live in the core. Works on without the
-//! central orchestrator and without Git for as long as it has to.
+//! at the site's own socket. The brain steps and persists before it answers or
+//! wakes. Decisions live in the core. The site works without the central
+//! orchestrator and without Git for any length of time.
 
 #![expect(clippy::result_large_err, reason = "a problem is an answer, made once for each request")]
 
-mod address;
 mod brain;
-mod central;
 mod clock;
 mod git;
 mod health;
@@ -20,17 +18,12 @@ mod join;
 mod kit;
 mod logs;
 mod margo;
-mod metrics;
 mod operator;
 mod orders;
-mod own;
 mod problem;
-mod prune;
 mod server;
 mod start;
-mod surroundings;
 mod uplink;
-mod vitals;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -40,24 +33,26 @@ use colony_core::site::Timing;
 pub use colony_git::{Auth, FetchLimits, Remote, Secret};
 pub use start::{Local, start};
 
-/// What a local orchestrator is started with.
+/// The configuration of a local orchestrator.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// The role's own directory.
     pub data: PathBuf,
-    /// Where nodes come in.
+    /// The listen address for nodes.
     pub listen: SocketAddr,
-    /// Where nodes are told to come in: hosts, `host:port` or URLs. Found out
+    /// The addresses advertised to nodes: hosts, `host:port` or URLs. Derived
     /// from `listen` if empty.
     pub advertise: Vec<String>,
-    /// The token of a first start; one that was used here before is passed over.
+    /// The token of a first start; a token that was used here before is
+    /// ignored.
     pub join: Option<String>,
-    /// Takes the site over from an orchestrator that was heard a moment ago.
+    /// Takes over the site even if its current orchestrator was active
+    /// recently.
     pub replace: bool,
     pub timing: Timing,
-    /// Where the deployments are, if not where the central one says.
+    /// The deployments repository, if not the one that central names.
     pub git: Option<GitSource>,
-    /// The most that one fetch of them may take.
+    /// The limits of one fetch.
     pub fetch: colony_git::FetchLimits,
 }
 
@@ -69,7 +64,7 @@ pub struct GitSource {
 }
 
 impl Config {
-    /// The defaults for everything but the place.
+    /// The defaults for everything except the folder.
     pub fn new(data: PathBuf) -> Config {
         Config {
             data,

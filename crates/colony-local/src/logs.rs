@@ -1,7 +1,7 @@
-//! Log lines somebody waits for, from the question to the node's answer.
+//! Log requests, from the operator's request to the node's answer.
 //!
-//! A question travels with the answer to the node's next poll; the node sends
-//! the lines back. Both ends are bounded in number and in time.
+//! A request travels with the answer to the node's next poll; the node sends
+//! the lines back. Requests are bounded in number and in time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use colony_core::id::NodeName;
-use colony_core::time::Mono;
+use colony_core::time::Monotonic;
 use colony_wfm::asks::{is_position, is_service};
 use colony_wfm::{LogAnswer, LogRequest};
 
@@ -23,7 +23,7 @@ const MOST: usize = 64;
 /// The most lines of one answer.
 const LINES: u32 = 2_000;
 
-/// The open questions; cheap to clone.
+/// The open requests; cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Logs(Arc<Mutex<BTreeMap<String, Open>>>);
 
@@ -31,12 +31,12 @@ pub(crate) struct Logs(Arc<Mutex<BTreeMap<String, Open>>>);
 struct Open {
     node: NodeName,
     request: LogRequest,
-    until: Mono,
+    until: Monotonic,
     answer: oneshot::Sender<LogAnswer>,
 }
 
 impl Logs {
-    /// Asks the node and waits for its lines.
+    /// Sends a request to the node and waits for its lines.
     pub(crate) async fn ask(&self, brain: &Brain, node: NodeName, wish: LogRequest) -> LogAnswer {
         if let Some(problem) = problem(&wish) {
             return failed(problem);
@@ -62,7 +62,7 @@ impl Logs {
         }
     }
 
-    fn open(&self, wish: Open, now: Mono) -> bool {
+    fn open(&self, wish: Open, now: Monotonic) -> bool {
         let mut open = self.0.lock();
         open.retain(|_, it| it.until > now && !it.answer.is_closed());
         if open.len() >= MOST {
@@ -72,8 +72,8 @@ impl Logs {
         true
     }
 
-    /// What the node is to be asked.
-    pub(crate) fn open_for(&self, node: &NodeName, now: Mono) -> Vec<LogRequest> {
+    /// The open requests for the node.
+    pub(crate) fn open_for(&self, node: &NodeName, now: Monotonic) -> Vec<LogRequest> {
         let open = self.0.lock();
         let own = open.values().filter(|it| it.node == *node && it.until > now);
         own.map(|it| it.request.clone()).collect()
@@ -85,7 +85,7 @@ impl Logs {
             return;
         }
         if let Some(open) = open.remove(request) {
-            // Whoever asked may have left.
+            // The caller may have stopped waiting.
             let _ = open.answer.send(answer.bounded());
         }
     }
@@ -99,9 +99,9 @@ fn problem(wish: &LogRequest) -> Option<String> {
     service.or(after.map(|_| "`after` is not a position that a node has given".to_owned()))
 }
 
-/// Nobody should wait for a node that is known to be away.
+/// Fails at once for a node that is known to be offline.
 async fn reachable(brain: &Brain, node: &NodeName) -> Result<(), String> {
-    let online = brain.read(|site, _| site.member(node).map(|it| it.is_online())).await;
+    let online = brain.read(|site, _| site.site_node(node).map(|it| it.is_online())).await;
     match online.map_err(|it| it.to_string())? {
         Some(true) => Ok(()),
         Some(false) => Err(format!("node {node} is offline")),

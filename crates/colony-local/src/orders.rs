@@ -1,4 +1,4 @@
-//! Operators' orders, from CO or from the site's own socket.
+//! Operators' orders, from central or from the site's own socket.
 
 use tracing::error;
 
@@ -27,9 +27,9 @@ impl Orders {
             return self.retire(node, command).await;
         }
         self.brain.step(Input::Command(command)).await?;
-        colony_fail::hit(colony_fail::Point::LocalOrderDone);
+        colony_process::fail::hit(colony_process::fail::Point::LocalOrderDone);
         match action {
-            // The commit that waited is offered again.
+            // The commit that was held is offered again.
             Action::AcceptHistory { .. } => self.brain.wakes().git.wake(),
             Action::Retire { .. }
             | Action::Hold { .. }
@@ -49,24 +49,25 @@ impl Orders {
         Ok(())
     }
 
-    /// The site refuses the node from here on. Its record keeps the machine from
-    /// coming back by the request that it joined with (`Door::repeat`), so it is
-    /// marked first: an order that a crash cuts short is given again.
+    /// The site refuses the node from here on. The record of its identity is
+    /// marked first, so that the machine cannot return by repeating its join
+    /// request (`Enrollment::repeat`). An order that a crash interrupts is sent
+    /// again.
     async fn retire(&self, node: &NodeName, command: Command) -> Result<(), Denied> {
         let marked = self.mark_retired(node, true).await?;
-        colony_fail::hit(colony_fail::Point::LocalNodeRetired);
+        colony_process::fail::hit(colony_process::fail::Point::LocalNodeRetired);
         let done = self.brain.step(Input::Command(command)).await;
         match &done {
-            // A certificate that was issued meanwhile has taken the mark away.
+            // A certificate issued in the meantime has removed the mark.
             Ok(()) => drop(self.mark_retired(node, true).await?),
             Err(Denied::Refused(_)) if marked => drop(self.mark_retired(node, false).await?),
             Err(_) => {}
         }
-        colony_fail::hit(colony_fail::Point::LocalOrderDone);
+        colony_process::fail::hit(colony_process::fail::Point::LocalOrderDone);
         done
     }
 
-    /// Whether that changed the record.
+    /// Sets the mark; true if that changed the record.
     async fn mark_retired(&self, node: &NodeName, retired: bool) -> Result<bool, Denied> {
         let marked = async {
             let known = self.store.node_get(node.as_str()).await?;

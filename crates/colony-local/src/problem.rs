@@ -1,16 +1,17 @@
-//! Errors become answers here and nowhere else.
+//! The one place where errors become answers.
 
 use colony_api::problem::Kind;
+use colony_core::margo::problem::TryLater;
+use colony_core::margo::{Problem, ProblemType};
 use colony_core::site::Refused;
-use colony_margo::problem::TryLater;
-use colony_margo::{Problem, ProblemType};
 use tracing::error;
 
 use crate::brain::Denied;
 
-/// Not for long: a seed, a fetch or a disk that comes back.
+/// Retry delay in seconds until a seed, a fetch or a disk recovers.
 const SOON: u64 = 2;
-/// A replaced orchestrator never serves again; its successor may be asked then.
+/// Retry delay of a fenced orchestrator, which never serves again: a retry may
+/// reach its successor.
 const LATER: u64 = 30;
 
 pub(crate) fn denied(denied: Denied) -> Problem {
@@ -33,7 +34,8 @@ pub(crate) fn refused(refused: &Refused) -> Problem {
     }
 }
 
-/// What a client cannot act on is logged here and told as little as possible.
+/// Logs an error that the client cannot act on, and returns as little of it as
+/// possible.
 pub(crate) fn internal(doing: &'static str, error: &dyn std::error::Error) -> Problem {
     error!("could not {doing}: {}", chain(error));
     later(SOON, format!("could not {doing}"))

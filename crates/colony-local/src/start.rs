@@ -11,39 +11,39 @@ use tokio_util::sync::CancellationToken;
 use colony_api::site::GitAuth;
 use colony_core::id::SiteName;
 use colony_git::{Auth, Remote};
+use colony_process::{Access, Reconcile, RoleFolder, Signal, Tasks};
 use colony_store::LocalStore;
-use colony_task::{Access, Reconcile, RoleFolder, Signal, Tasks};
 use colony_wfm::{Authority, Peer, TlsListener, login};
 
 use crate::brain::{Brain, Origin, Writer};
-use crate::central::Central;
 use crate::git::{Follow, Source};
 use crate::health::Health;
+use crate::health::vitals::Vitals;
 use crate::home::{Home, Membership};
 use crate::logs::Logs;
-use crate::margo::{Door, Gate, Keys};
+use crate::margo::{Enrollment, Keys, NodeApi};
 use crate::operator;
 use crate::orders::Orders;
-use crate::own::Own;
-use crate::prune::Prune;
-use crate::server::{self, App, GRACE};
+use crate::server::server_certificate::ServerCertificate;
+use crate::server::{self, App, GRACE, address};
+use crate::uplink::central::Central;
+use crate::uplink::prune::Prune;
 use crate::uplink::{About, Forward, Listen, Renew, Report, Seeding};
-use crate::vitals::Vitals;
-use crate::{Config, address, join};
+use crate::{Config, join};
 
 /// A local orchestrator that has joined and listens, ready to be run.
 #[derive(Debug)]
 pub struct Local {
-    member: Membership,
+    site_node: Membership,
     addr: SocketAddr,
     urls: Vec<String>,
     socket: PathBuf,
     parts: Parts,
-    /// Of this process alone.
+    /// Locked for this process.
     folder: RoleFolder,
 }
 
-/// What the tasks are made of.
+/// The components shared by the tasks.
 #[derive(Debug)]
 struct Parts {
     brain: Brain,
@@ -53,33 +53,33 @@ struct Parts {
     health: Health,
     central: Central,
     source: Source,
-    own: Own,
+    own: ServerCertificate,
     home: Home,
     listener: TlsListener,
     operators: UnixListener,
 }
 
-/// Joins if need be, opens what is on disk, and listens. Waits for the central
-/// orchestrator only if the site has never joined.
+/// Joins if necessary, opens the stored state, and listens. Waits for the
+/// central orchestrator only if the site has never joined.
 pub async fn start(config: Config) -> anyhow::Result<Local> {
     colony_wfm::open_files_raise();
     let folder = RoleFolder::open(&config.data, Access::Group).await?;
     let home = Home::open(&config.data);
-    let member = join::membership(&home, &config).await?;
+    let site_node = join::membership(&home, &config).await?;
     let credentials = home.credentials()?;
-    let authority = home.authority(&member.site)?;
-    let (own, listener) = listen(&config, &member, authority).await?;
+    let authority = home.authority(&site_node.site)?;
+    let (own, listener) = listen(&config, &site_node, authority).await?;
     let addr = listener.local_addr();
     let urls = address::urls(&config.advertise, addr);
     let operators = operator::bind(&home.socket())?;
     let store = LocalStore::open(&home.database()).await;
     let store = store.context("could not open the site's database")?;
     let keys = Keys::load(&store).await.context("could not read the nodes' identities")?;
-    let (site, incarnation) = (member.site.clone(), member.incarnation);
+    let (site, incarnation) = (site_node.site.clone(), site_node.incarnation);
     let origin = Origin { site, incarnation, timing: config.timing };
     let (brain, writer) = Brain::open(store.clone(), origin).await?;
-    let central = Central::new(&member, &credentials)?;
-    let source = source(&home, &config, &member, &central)?;
+    let central = Central::new(&site_node, &credentials)?;
+    let source = source(&home, &config, &site_node, &central)?;
     let health = Health::default();
     let socket = home.socket();
     let parts = Parts {
@@ -95,17 +95,19 @@ pub async fn start(config: Config) -> anyhow::Result<Local> {
         listener,
         operators,
     };
-    Ok(Local { member, addr, urls, socket, parts, folder })
+    Ok(Local { site_node, addr, urls, socket, parts, folder })
 }
 
-/// The port is taken before the certificate is made: it may name the port's host.
+/// Binds the port before it creates the certificate, which may contain the host
+/// of the bound address.
 async fn listen(
     config: &Config,
-    member: &Membership,
+    site_node: &Membership,
     authority: Authority,
-) -> anyhow::Result<(Own, TlsListener)> {
+) -> anyhow::Result<(ServerCertificate, TlsListener)> {
     let urls = address::urls(&config.advertise, config.listen);
-    let own = Own { authority, site: member.site.clone(), hosts: address::hosts(&urls) };
+    let own =
+        ServerCertificate { authority, site: site_node.site.clone(), hosts: address::hosts(&urls) };
     let listener = TlsListener::bind(config.listen, own.tls()?).await;
     let listener = listener.with_context(|| format!("could not listen on {}", config.listen))?;
     Ok((own, listener))
@@ -114,7 +116,7 @@ async fn listen(
 fn source(
     home: &Home,
     config: &Config,
-    member: &Membership,
+    site_node: &Membership,
     central: &Central,
 ) -> anyhow::Result<Source> {
     let (dir, limits) = (home.clone_dir(), config.fetch);
@@ -123,7 +125,7 @@ fn source(
         let (remote, branch) = (git.remote.clone(), git.branch.clone());
         return Ok(Source { dir, remote, branch, tls: None, limits });
     }
-    let (auth, tls) = match member.git.auth {
+    let (auth, tls) = match site_node.git.auth {
         GitAuth::Mtls => {
             let own = central.tls();
             let tls = Arc::clone(&own.borrow());
@@ -133,14 +135,14 @@ fn source(
         GitAuth::Ssh => (Auth::Ssh, None),
         GitAuth::Token => anyhow::bail!(
             "the deployments repository {} wants a token: set `git.url` and `git.token-file` here",
-            member.git.url
+            site_node.git.url
         ),
     };
-    let remote = Remote { url: member.git.url.clone(), auth };
-    Ok(Source { dir, remote, branch: member.git.branch.clone(), tls, limits })
+    let remote = Remote { url: site_node.git.url.clone(), auth };
+    Ok(Source { dir, remote, branch: site_node.git.branch.clone(), tls, limits })
 }
 
-/// As central does: a password belongs into a file, not into a setting.
+/// As in central: a password belongs in a file, not in a setting.
 fn check_git(remote: &Remote) -> anyhow::Result<()> {
     if login::password(&remote.url).is_some() {
         anyhow::bail!(
@@ -154,32 +156,32 @@ fn check_git(remote: &Remote) -> anyhow::Result<()> {
 
 impl Local {
     pub fn site(&self) -> &SiteName {
-        &self.member.site
+        &self.site_node.site
     }
 
-    /// Where it listens for nodes.
+    /// The address on which it listens for nodes.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// Where nodes are told to come in.
+    /// The URLs advertised to nodes.
     pub fn urls(&self) -> &[String] {
         &self.urls
     }
 
-    /// The operator API of the site.
+    /// The socket of the site's operator API.
     pub fn socket_path(&self) -> &Path {
         &self.socket
     }
 
     /// Works until `stop`, then ends every task.
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
-        let Local { member, urls, socket, parts, folder, .. } = self;
+        let Local { site_node, urls, socket, parts, folder, .. } = self;
         let stop = stop.child_token();
         let store = parts.store.clone();
-        let ended = parts.spawn(member, urls, &stop).join().await;
+        let ended = parts.spawn(site_node, urls, &stop).join().await;
         store.close().await;
-        // A socket nobody listens on would only be in the way.
+        // A socket without a listener would only be in the way.
         let _ = std::fs::remove_file(socket);
         drop(folder);
         ended
@@ -187,10 +189,10 @@ impl Local {
 }
 
 impl Parts {
-    fn spawn(self, member: Membership, urls: Vec<String>, stop: &CancellationToken) -> Tasks {
+    fn spawn(self, site_node: Membership, urls: Vec<String>, stop: &CancellationToken) -> Tasks {
         let Parts { brain, writer, store, keys, health, central, source, .. } = self;
         let (own, home, listener, operators) = (self.own, self.home, self.listener, self.operators);
-        let incarnation = member.incarnation;
+        let incarnation = site_node.incarnation;
         let (logs, vitals) = (Logs::default(), Vitals::default());
         let orders = Orders::new(brain.clone(), store.clone());
         let mut tasks = Tasks::new(stop.clone());
@@ -199,7 +201,7 @@ impl Parts {
         let seeding =
             Seeding { brain: brain.clone(), health: health.clone(), central: central.clone() };
         spawn(&mut tasks, seeding, Signal::default());
-        let (git, site) = (brain.wakes().git.clone(), member.site.clone());
+        let (git, site) = (brain.wakes().git.clone(), site_node.site.clone());
         spawn(&mut tasks, Follow::new(brain.clone(), health.clone(), site, source), git);
         let events = brain.wakes().events.clone();
         let (b, s, h, c) = (brain.clone(), store.clone(), health.clone(), central.clone());
@@ -219,23 +221,23 @@ impl Parts {
         let prune = Prune { store: store.clone(), health: health.clone(), incarnation };
         spawn(&mut tasks, prune, Signal::default());
 
-        let (b, s, a, m) = (brain.clone(), store.clone(), own.authority.clone(), member.clone());
-        let door = Door::new(b, s, a, m, keys);
+        let (b, s, a, m) = (brain.clone(), store.clone(), own.authority.clone(), site_node.clone());
+        let door = Enrollment::new(b, s, a, m, keys);
         let door = Arc::new(door);
         let (b, l, v) = (brain.clone(), logs.clone(), vitals.clone());
-        let gate = Arc::new(Gate::new(b, l, v, Arc::clone(&door), stop.clone()));
+        let gate = Arc::new(NodeApi::new(b, l, v, Arc::clone(&door), stop.clone()));
         tasks.spawn("certificate", own.renew(listener.reloader(), stop.clone()));
         let app = App { brain: brain.clone(), health: health.clone(), door, gate };
         tasks.spawn("the port for nodes", serve(listener, app, stop.clone()));
         let (stop, names) = (stop.clone(), Arc::default());
-        let desk = operator::Desk {
+        let desk = operator::ApiState {
             brain,
             store,
             health,
             logs,
             vitals,
             orders,
-            member,
+            site_node,
             about,
             stop,
             names,
@@ -246,7 +248,7 @@ impl Parts {
     }
 }
 
-fn about(own: &Own, urls: Vec<String>) -> About {
+fn about(own: &ServerCertificate, urls: Vec<String>) -> About {
     About {
         urls,
         ca: own.authority.fingerprint(),
@@ -255,14 +257,14 @@ fn about(own: &Own, urls: Vec<String>) -> About {
     }
 }
 
-/// Runs `work` until the stop, which may cut a request short: whatever was
-/// asked of the brain is done by the brain.
+/// Runs `work` until the stop, which may interrupt a request. The brain
+/// completes every input it has received.
 fn spawn<W: Reconcile + 'static>(tasks: &mut Tasks, work: W, wake: Signal) {
     let stop = tasks.stop();
     tasks.spawn(W::NAME, async move {
         tokio::select! {
             () = stop.cancelled() => {}
-            () = colony_task::run(work, wake, stop.clone()) => {}
+            () = colony_process::run(work, wake, stop.clone()) => {}
         }
         Ok(())
     });
@@ -272,7 +274,7 @@ async fn serve(listener: TlsListener, app: App, stop: CancellationToken) -> anyh
     let brain = app.brain.clone();
     let ending = async {
         stop.cancelled().await;
-        // Polls are answered at once; the rest gets some time.
+        // Polls are answered at once; other requests get some time.
         brain.wakes().all_nodes();
     };
     colony_wfm::serve(listener, server::router(app), Peer::of, ending, GRACE).await;
@@ -295,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_password_belongs_into_a_file() {
-        check_git(&Remote::new("https://ana@h/r.git")).expect("a user is no secret");
+        check_git(&Remote::new("https://ana@h/r.git")).expect("a user is not a secret");
         let refused = check_git(&Remote::new("https://ana:hunter2@h/r.git"));
         let text = refused.expect_err("a password is").to_string();
         assert!(text.contains("git.token-file") && !text.contains("hunter2"), "{text}");

@@ -2,7 +2,7 @@
 //!
 //! The same deployments give the same bytes, because a bundle is addressed by
 //! its digest: names are sorted, and times, owners and modes are fixed. File
-//! names in a foreign bundle mean nothing; the digests decide what is what.
+//! names in a foreign bundle have no meaning; files are identified by digest.
 
 use std::io::{Read, Write};
 
@@ -10,9 +10,9 @@ use flate2::read::GzDecoder;
 use flate2::{Compression, GzBuilder};
 use tar::{Archive, Builder, EntryType, Header};
 
-use crate::name::DeploymentId;
+use crate::value::name::DeploymentId;
 
-/// What a bundle may cost to read.
+/// The limits for reading a bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes as sent.
@@ -37,7 +37,7 @@ pub enum BundleError {
     UnpacksTooLarge { limit: usize },
     #[error("bundle has more than {limit} files")]
     TooManyEntries { limit: usize },
-    #[error("bundle entry `{name}` is no plain file")]
+    #[error("bundle entry `{name}` is not a plain file")]
     NotAFile { name: String },
     #[error("bundle entry `{name}` is not a file name at the root")]
     BadName { name: String },
@@ -71,7 +71,7 @@ fn header(size: usize) -> Header {
     header
 }
 
-/// The header names no time and an unknown system.
+/// The header contains no time and an unknown system.
 fn compress(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     let builder = GzBuilder::new().mtime(0).operating_system(255);
     let mut encoder = builder.write(Vec::new(), Compression::new(6));
@@ -79,8 +79,8 @@ fn compress(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// Unpacks a bundle into names and contents, by name. Links, folders and
-/// names that lead elsewhere are refused.
+/// Unpacks a bundle into names and contents, by name. Links, folders and names
+/// outside the root are refused.
 pub fn unpack(bytes: &[u8], limits: &Limits) -> Result<Vec<(String, Vec<u8>)>, BundleError> {
     if bytes.len() > limits.compressed {
         return Err(BundleError::TooLarge { found: bytes.len(), limit: limits.compressed });
@@ -122,7 +122,7 @@ fn unpack_entry(
     Ok((name, bytes))
 }
 
-/// A leading `./` is what common tools write.
+/// Common tools write a leading `./`.
 fn root_name(name: String) -> Result<String, BundleError> {
     let bare = name.strip_prefix("./").unwrap_or(&name);
     let plain = |c: char| !c.is_control() && c != '/' && c != '\\' && c != '\u{fffd}';

@@ -1,7 +1,7 @@
 //! JSON in canonical form (RFC 8785): one value, one sequence of bytes.
 //!
-//! Numbers are doubles there, so an integer beyond 2^53 loses precision. Our
-//! own documents hold none.
+//! Numbers are doubles there, so an integer beyond 2^53 loses precision.
+//! Colony's own documents contain none.
 
 use std::cmp::Ordering;
 
@@ -52,7 +52,7 @@ fn write_object(out: &mut String, entries: &serde_json::Map<String, Json>) {
     out.push('}');
 }
 
-/// Bytes order ASCII as UTF-16 units do.
+/// For ASCII, the order of bytes is the order of UTF-16 units.
 fn by_utf16(a: &str, b: &str) -> Ordering {
     if a.is_ascii() && b.is_ascii() { a.cmp(b) } else { a.encode_utf16().cmp(b.encode_utf16()) }
 }
@@ -62,7 +62,7 @@ fn write_text(out: &mut String, text: &str) {
     let mut rest = text;
     while let Some(at) = rest.find(|c| matches!(c, '"' | '\\' | '\0'..='\u{1f}')) {
         out.push_str(&rest[..at]);
-        // What must be escaped is ASCII.
+        // Every character that must be escaped is ASCII.
         write_escape(out, rest.as_bytes()[at]);
         rest = &rest[at + 1..];
     }
@@ -103,9 +103,9 @@ fn es_number(number: f64) -> String {
     format!("{sign}{}", place(&digits, point))
 }
 
-/// The shortest digits of a number and the place of its decimal point. Of two
-/// that are equally close the even one counts, which serde_json's writer
-/// obeys and `format!` does not.
+/// The shortest digits of a number and the position of its decimal point. If
+/// two candidates are equally close, the even one counts; serde_json's writer
+/// follows this rule and `format!` does not.
 fn shortest(number: f64) -> (String, i32) {
     let text = Json::from(number).to_string();
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use crate::artifact::{Repository, Revision, Timeout};
 use crate::extension::Extensions;
-use crate::name::ComponentName;
+use crate::value::artifact::{Repository, Revision, Timeout};
+use crate::value::name::ComponentName;
 use crate::yaml::Cursor;
 
 /// One artifact that a deployment installs, in the order of the profile.
@@ -16,7 +16,7 @@ pub struct Component {
     pub extensions: Extensions,
 }
 
-/// Where the artifact is and how to wait for it.
+/// The artifact, and how to wait for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Properties {
     pub repository: Repository,

@@ -7,14 +7,14 @@ use serde::Serialize;
 use crate::capability::Capabilities;
 use crate::component::{self, Component};
 use crate::constraint::DeviceConstraints;
-use crate::device::DeviceTarget;
 use crate::extension::Extensions;
 use crate::finding::{Finding, Parsed, Severity};
-use crate::name::{ApplicationId, ComponentName, DeploymentId};
 use crate::parameter::{self, Parameter};
+use crate::value::device::DeviceTarget;
+use crate::value::name::{ApplicationId, ComponentName, DeploymentId};
 use crate::yaml::{self, Cursor, Limits};
 
-/// What is to run on a device. The id stays when the content changes.
+/// The application to run on a device. The id stays when the content changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ApplicationDeployment {
     pub id: DeploymentId,
@@ -22,7 +22,7 @@ pub struct ApplicationDeployment {
     pub spec: Spec,
 }
 
-/// How the deployment is called and where it goes.
+/// The name of the deployment and its target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
@@ -33,7 +33,7 @@ pub struct Metadata {
     pub labels: BTreeMap<String, String>,
 }
 
-/// What is deployed.
+/// The content of the deployment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Spec {
@@ -60,8 +60,8 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// What every device asks for itself before it runs the profile: its kind,
-    /// and the rules of eligibility. Capacity is the manager's to weigh.
+    /// The checks that every device performs before it runs the profile: its
+    /// type, and the eligibility rules. Capacity is checked by the manager.
     pub fn accepted_by(&self, device: &Capabilities) -> Result<(), String> {
         if !device.supports(&self.kind) {
             return Err(format!("profiles of type `{}` are not supported", self.kind));
@@ -82,8 +82,7 @@ impl ApplicationDeployment {
         yaml::read(bytes, &Limits::default(), ApplicationDeployment::read)
     }
 
-    /// Reads a deployment. What is returned may be used only if no error was
-    /// found.
+    /// Reads a deployment. The result may be used only if no error was found.
     pub fn read(cursor: &Cursor<'_>) -> Option<ApplicationDeployment> {
         cursor.unknown_keys(&["id", "metadata", "spec"]);
         let id = cursor.required("id").and_then(|it| it.text());
@@ -126,10 +125,11 @@ impl Spec {
         let application_id = cursor.required("applicationId").and_then(|it| it.text());
         let profile = cursor.required("deploymentProfile").and_then(|it| Profile::read(&it));
         let exists = |name: &ComponentName| {
-            // With a broken profile, it is not the parameters that are at fault.
+            // If the profile is broken, the parameters are not checked against
+            // it.
             profile.as_ref().is_none_or(|it| it.components.iter().any(|it| it.name == *name))
         };
-        // Other orchestrators send the targets of all profiles along.
+        // Other orchestrators send the targets of all profiles.
         let parameters = cursor
             .field("parameters")
             .map(|it| parameter::read_all(&it, Severity::Warning, exists));

@@ -1,7 +1,7 @@
-//! Vendor extensions, `x-<name>-extensions`, kept and forwarded as they are.
+//! Vendor extensions, `x-<name>-extensions`, kept and forwarded unchanged.
 //!
-//! Extensions at the root of a description are for the orchestrator and stay
-//! there. Those of a profile or a component are for devices and go along.
+//! Extensions at the root of a description are for the orchestrator and are not
+//! forwarded. Those of a profile or a component are for devices.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +20,8 @@ impl Extensions {
         Extensions::default()
     }
 
-    /// Sets an extension. Returns whether the key is one of an extension;
-    /// if not, nothing is set.
+    /// Sets an extension. Returns whether the key is that of an extension; if
+    /// not, nothing is set.
     pub fn insert(&mut self, key: &str, value: serde_json::Map<String, Json>) -> bool {
         let valid = is_key(key);
         if valid {
@@ -52,7 +52,7 @@ impl Serialize for Extensions {
     }
 }
 
-/// Whether a key is one of an extension: `^x-[a-z][a-z0-9-]*-extensions$`.
+/// Whether a key is that of an extension: `^x-[a-z][a-z0-9-]*-extensions$`.
 pub fn is_key(key: &str) -> bool {
     let name = key.strip_prefix("x-").and_then(|it| it.strip_suffix("-extensions"));
     name.is_some_and(|name| {

@@ -1,7 +1,7 @@
-//! Findings: what is wrong with a document, where, and what would be right.
+//! Findings: the problems of a document, with position and expectation.
 //!
-//! A bad document is not an error of ours. The reader collects everything it
-//! finds and hands it to whoever wrote the document.
+//! A bad document is not an internal error. The reader collects all problems
+//! and returns them to the author of the document.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -20,15 +20,16 @@ pub enum Severity {
     Warning,
 }
 
-/// One thing that is wrong with a document. Line and column count from 1, and
-/// are 0 where the position is unknown.
+/// One problem of a document. Line and column count from 1, and are 0 if the
+/// position is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Finding {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     pub line: u32,
     pub column: u32,
-    /// Such as `spec.deploymentProfile.components[0].name`; empty for the whole document.
+    /// Such as `spec.deploymentProfile.components[0].name`; empty for the whole
+    /// document.
     pub path: String,
     pub severity: Severity,
     pub problem: String,
@@ -36,7 +37,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The same finding, said to be in `file`.
+    /// The same finding with the name of its file.
     #[must_use]
     pub fn in_file(mut self, file: &str) -> Finding {
         self.file = Some(file.to_owned());
@@ -45,7 +46,7 @@ impl Finding {
 }
 
 impl Finding {
-    /// What is wrong with what, without the place in the file.
+    /// The path and the problem, without the position in the file.
     pub fn subject_and_problem(&self) -> String {
         match self.path.as_str() {
             "" => self.problem.clone(),
@@ -79,8 +80,8 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The text with control characters as escapes: what somebody put into a
-/// document must not write lines of its own into a log or a terminal.
+/// The text with control characters escaped: the content of a document must not
+/// write lines of its own into a log or a terminal.
 fn one_line(text: &str) -> Cow<'_, str> {
     if !text.contains(char::is_control) {
         return Cow::Borrowed(text);
@@ -92,7 +93,7 @@ fn one_line(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(escaped).collect())
 }
 
-/// A value together with the warnings met while reading it.
+/// A value with the warnings found while reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parsed<T> {
     pub value: T,
@@ -133,7 +134,7 @@ impl Findings {
     }
 
     /// The findings by position, each once. When there are too many, the last
-    /// one says how many are left out.
+    /// one contains the number of those left out.
     pub fn into_vec(self) -> Vec<Finding> {
         let mut found = self.found.into_inner();
         found.sort();
@@ -156,7 +157,7 @@ impl Findings {
     }
 }
 
-/// Stands for the findings left out: an error if one of them is.
+/// A finding that replaces those left out: an error if one of them is.
 fn summary(rest: &[Finding]) -> Option<Finding> {
     let severity = rest.iter().map(|it| it.severity).min()?;
     let last = rest.last()?;

@@ -1,4 +1,4 @@
-//! Parameters: values and the places of components they go to.
+//! Parameters: values and their targets in components.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use crate::Json;
 use crate::finding::Severity;
-use crate::name::ComponentName;
+use crate::value::name::ComponentName;
 use crate::yaml::Cursor;
 
-/// A value for some places. In a description it is a default.
+/// A value for some targets. In a description it is a default.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Parameter {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -17,7 +17,7 @@ pub struct Parameter {
     pub targets: Vec<Target>,
 }
 
-/// A place in some components: for helm a dotted path of the values, for
+/// A target in some components: for helm a dotted path in the values, for
 /// compose the name of an environment variable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Target {
@@ -34,7 +34,7 @@ impl Parameter {
         Some(Parameter { value, targets: targets? })
     }
 
-    /// The targets that remain when only some components are there.
+    /// The targets in the components that `has` accepts.
     pub(crate) fn targets_in(&self, has: impl Fn(&ComponentName) -> bool) -> Vec<Target> {
         let narrow = |target: &Target| {
             let components = target.components.iter().filter(|it| has(it)).cloned().collect();
@@ -53,8 +53,8 @@ impl Target {
     }
 }
 
-/// Reads the map of parameters. A target should name a component that
-/// `exists`; `severity` says how bad it is if it does not.
+/// Reads the map of parameters. A target should name a component that `exists`;
+/// otherwise a finding of this severity is added.
 pub(crate) fn read_all(
     cursor: &Cursor<'_>,
     severity: Severity,

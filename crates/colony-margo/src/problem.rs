@@ -1,7 +1,7 @@
 //! Errors on the wire (RFC 9457), with the types that Margo registers.
 //!
 //! Whether and how a client retries follows from the status alone, so the
-//! constructors set it.
+//! constructors derive it.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ pub enum Backoff {
     Exponential,
 }
 
-/// A flaw of one field of a request.
+/// An error in one field of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FieldError {
     #[serde(default)]
@@ -44,7 +44,8 @@ pub struct FieldError {
     pub message: String,
 }
 
-/// An error answer. Unknown types, members and missing members are read too.
+/// An error response. Unknown types, unknown members and missing members are
+/// accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
@@ -102,7 +103,7 @@ impl ProblemType {
         row.map_or(("", "", 500), |it| (it.1, it.2, it.3))
     }
 
-    /// The URI that names the type. It is compared, never fetched.
+    /// The URI of the type. It is compared, never fetched.
     pub fn uri(self) -> String {
         format!("{BASE}{}", self.row().0)
     }
@@ -117,7 +118,7 @@ impl ProblemType {
         self.row().2
     }
 
-    /// The type a URI names, if it is a registered one.
+    /// The type of a URI, if it is a registered one.
     pub fn from_uri(uri: &str) -> Option<ProblemType> {
         let name = uri.strip_prefix(BASE)?;
         ProblemType::ALL.iter().find(|it| it.1 == name).map(|it| it.0)
@@ -130,12 +131,13 @@ impl Problem {
         Problem::of(kind.uri(), kind.title(), kind.status())
     }
 
-    /// A problem that is fully told by its status, with the phrase of HTTP.
+    /// A problem that is fully described by its status, with the phrase of
+    /// HTTP.
     pub fn about_blank(status: u16) -> Problem {
         Problem::of(about_blank(), phrase(status), status)
     }
 
-    /// A problem that passes: 429 or 503, and when to try again.
+    /// A temporary problem: 429 or 503, with the time of a retry.
     pub fn try_later(status: TryLater, after_seconds: u64) -> Problem {
         let status = match status {
             TryLater::TooManyRequests => 429,
@@ -144,7 +146,7 @@ impl Problem {
         Problem { retry_after_seconds: Some(after_seconds), ..Problem::about_blank(status) }
     }
 
-    /// A document that was understood but is wrong, with what was found.
+    /// A document that can be parsed but is invalid, with its findings.
     pub fn semantic(findings: &[Finding]) -> Problem {
         let error = |it: &Finding| FieldError {
             field: it.path.clone(),
@@ -154,7 +156,7 @@ impl Problem {
         Problem { errors, ..Problem::new(ProblemType::SemanticError) }
     }
 
-    /// A request that was understood but is wrong in one field.
+    /// A request that can be parsed but is invalid in one field.
     pub fn field(field: &str, message: impl Into<String>) -> Problem {
         let (field, message) = (field.to_owned(), message.into());
         let problem = Problem::new(ProblemType::SemanticError).detail(message.clone());
@@ -168,7 +170,7 @@ impl Problem {
         self
     }
 
-    /// The same problem, said to be of this request path.
+    /// The same problem with the path of its request.
     #[must_use]
     pub fn instance(mut self, instance: impl Into<String>) -> Problem {
         self.instance = Some(instance.into());
@@ -180,7 +182,8 @@ impl Problem {
         ProblemType::from_uri(&self.kind)
     }
 
-    /// Whether the sender allows a retry; what it left open follows the table.
+    /// Whether the sender allows a retry; by default this depends on the
+    /// status.
     pub fn may_retry(&self) -> bool {
         self.retryable.unwrap_or_else(|| is_passing(self.status))
     }
@@ -201,7 +204,7 @@ impl Problem {
     }
 }
 
-/// The statuses that must say when to try again.
+/// The statuses that require a time of a retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TryLater {
     TooManyRequests,

@@ -63,7 +63,7 @@ configuration:
     5:3: metadata.version: is missing; expected `version`, which is required
     5:9: metadata.name: is a list; expected a text
     6:3: warning: metadata.versoin: key `versoin` is not known (did you mean `version`?); expected `name`, `description`, `version` or `catalog`
-    9:28: metadata.catalog.author[0].email: `nobody` is no e-mail address; expected an address such as `name@example.com`, the domain in lower case
+    9:28: metadata.catalog.author[0].email: `nobody` is not an e-mail address; expected an address such as `name@example.com`, the domain in lower case
     10:19: metadata.catalog.organization: is an empty list; expected at least one item
     13:11: deploymentProfiles[0].type: `docker` is not known; expected `helm`, `compose` or `custom`
     16:34: deploymentProfiles[0].components[0].properties.repository: `https://example.com/x` is malformed; expected an OCI repository such as `oci://registry.example.com/name`
@@ -75,7 +75,7 @@ configuration:
     26:43: deploymentProfiles[1].deviceConstraints.capacityRequirements.cpu.cores: `-1` is a negative number; expected a number of cores such as `2` or `0.5`
     26:63: deploymentProfiles[1].deviceConstraints.capacityRequirements.cpu.architectures[0]: `x86` is not known; expected `amd64`, `arm64`, `arm`, `riscv64` or `other`
     26:78: deploymentProfiles[1].deviceConstraints.capacityRequirements.memory: `512MB` is malformed; expected a whole number with a unit `Ki`, `Mi`, `Gi`, `Ti`, `Pi` or `Ei`, such as `512Mi`
-    30:23: deploymentProfiles[1].deviceConstraints.eligibilityRules[0].propertySelector.matchExpressions[0].key: `peripherals` is no JSON Pointer; expected a JSON Pointer such as `/peripherals` or `/cpus/0/cores`
+    30:23: deploymentProfiles[1].deviceConstraints.eligibilityRules[0].propertySelector.matchExpressions[0].key: `peripherals` is not a JSON Pointer; expected a JSON Pointer such as `/peripherals` or `/cpus/0/cores`
     30:46: deploymentProfiles[1].deviceConstraints.eligibilityRules[0].propertySelector.matchExpressions[0].operator: `Contains` is not known (did you mean `ContainsAll`?); expected `In`, `NotIn`, `Exists`, `DoesNotExist`, `Gt`, `Lt`, `ContainsAll` or `ContainsAny`
     31:17: deploymentProfiles[1].deviceConstraints.eligibilityRules[0].propertySelector.matchExpressions[1]: `ContainsAll` has no `itemSelector`; expected `itemSelector`
     31:61: deploymentProfiles[1].deviceConstraints.eligibilityRules[0].propertySelector.matchExpressions[1].values: `ContainsAll` takes no values; expected no `values`
@@ -87,7 +87,7 @@ configuration:
     42:15: parameters.port.targets[0].components: is missing; expected `components`, which is required
     47:68: configuration.sections[0].settings[0].immutable: `1` is a number; expected `true` or `false`
     49:30: configuration.schema[0].dataType: `text` is not known; expected `string`, `integer`, `double`, `boolean`, `array[string]`, `array[integer]`, `array[double]` or `array[boolean]`
-    50:53: configuration.schema[1].regexMatch: `(` is no pattern; expected a regular expression
+    50:53: configuration.schema[1].regexMatch: `(` is not a pattern; expected a regular expression
     50:69: configuration.schema[1].minLength: `-1` is a negative number; expected an integer that is not negative
     ");
 }

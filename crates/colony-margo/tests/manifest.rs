@@ -124,9 +124,9 @@ fn unsafe_bundles_are_refused() {
     use tar::EntryType::{Directory, Link, Regular, Symlink};
     unpack(&[("a.yaml", Regular, 1)], "a.yaml");
     unpack(&[("./a.yaml", Regular, 1)], "a.yaml");
-    unpack(&[("a.yaml", Symlink, 0)], "bundle entry `a.yaml` is no plain file");
-    unpack(&[("a.yaml", Link, 0)], "bundle entry `a.yaml` is no plain file");
-    unpack(&[("dir/", Directory, 0)], "bundle entry `dir/` is no plain file");
+    unpack(&[("a.yaml", Symlink, 0)], "bundle entry `a.yaml` is not a plain file");
+    unpack(&[("a.yaml", Link, 0)], "bundle entry `a.yaml` is not a plain file");
+    unpack(&[("dir/", Directory, 0)], "bundle entry `dir/` is not a plain file");
     unpack(&[("/a.yaml", Regular, 1)], "bundle entry `/a.yaml` is not a file name at the root");
     unpack(&[("../a.yaml", Regular, 1)], "bundle entry `../a.yaml` is not a file name at the root");
     unpack(&[("d/a.yaml", Regular, 1)], "bundle entry `d/a.yaml` is not a file name at the root");

@@ -1,16 +1,16 @@
-//! Exploring a world, and telling what was found.
+//! Explores a world and describes the findings.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use stateright::{Checker, Expectation, HasDiscoveries, Model, Path, Property};
 
-use crate::act::Act;
 use crate::model::Bounded;
 use crate::plan::Plan;
 use crate::world::World;
+use crate::world::act::Act;
 
-/// What exploring a world has shown.
+/// The result of exploring a world.
 #[derive(Debug)]
 pub struct Findings {
     pub world: &'static str,
@@ -19,18 +19,18 @@ pub struct Findings {
     pub depth: usize,
     /// Steps that were tried.
     pub steps: usize,
-    /// Exploring was cut off: what lies deeper was not seen.
+    /// Exploring was cut off: deeper states were not checked.
     pub cut: bool,
     pub took: Duration,
     pub properties: Vec<Finding>,
 }
 
-/// A property and what was found of it.
+/// A property and its result.
 #[derive(Debug)]
 pub struct Finding {
     pub name: &'static str,
     pub holds: bool,
-    /// The way to the state that breaks it.
+    /// The path to the state that violates it.
     pub trace: Option<String>,
 }
 
@@ -40,9 +40,9 @@ impl Findings {
     }
 }
 
-/// Explores a world in breadth from every state of its plain stories, until a
-/// property is broken or the bound is met.
-#[expect(clippy::disallowed_methods, reason = "how long it took is told to people")]
+/// Explores a world breadth-first from every state of its plain stories, until
+/// a property is violated or the bound is reached.
+#[expect(clippy::disallowed_methods, reason = "the elapsed time is shown to people")]
 pub fn explore(plan: Plan, threads: usize) -> Findings {
     let begun = Instant::now();
     let (world, about, limit) = (plan.name, plan.about, plan.bounds.steps);
@@ -69,7 +69,7 @@ pub fn explore(plan: Plan, threads: usize) -> Findings {
     Findings { world, about, states, depth, steps, cut, took: begun.elapsed(), properties }
 }
 
-/// A path in numbered lines, from the beginning of its plain story.
+/// A path as numbered lines, from the beginning of its plain story.
 fn trace(model: &Bounded, path: Path<World, Act>, property: &str) -> String {
     let mut text = String::new();
     let states = path.into_states();
@@ -95,7 +95,7 @@ fn trace(model: &Bounded, path: Path<World, Act>, property: &str) -> String {
     text
 }
 
-/// The first line of an act is numbered, what follows from it stands below.
+/// The first line of an act is numbered, its consequences follow below.
 fn line(text: &mut String, number: usize, said: &[String]) {
     for (index, what) in said.iter().enumerate() {
         let _ = match index {

@@ -1,46 +1,25 @@
-//! What can happen to a small fleet, in every order, as far as a bound goes.
+//! Explores what can happen to a small fleet, in every order, within bounds.
 //!
-//! The simulator tells random stories of large fleets; this crate walks through
-//! small ones in breadth, some to their end. `table` asks the transition function
+//! The simulator runs random stories of large fleets; this crate explores small
+//! ones breadth-first, some to their end. `table` calls the transition function
 //! for every state, trigger and set of facts. `explore` walks through a bounded
-//! world, from every state of the story in which nothing goes wrong: the very
-//! `step`, `restore` and `apply` the roles call, with a network that loses,
-//! doubles and reorders, and processes that die within any step.
+//! world, from every state of the story without faults. It runs the same
+//! `step`, `restore` and `apply` that the roles call, with a network that
+//! loses, duplicates and reorders messages, and processes that die within any
+//! step.
 
-mod act;
-mod ask;
-mod belief;
-mod calm;
-mod central;
 mod check;
 mod digest;
-mod disk;
-mod edge;
-mod engine;
 mod explore;
-mod fate;
-mod former;
-mod git;
-mod happen;
-mod local;
-mod look;
-mod message;
 mod model;
 mod plan;
-mod print;
-mod revert;
-mod step;
 mod story;
-mod swap;
 mod table;
-mod takeover;
-mod time;
-mod uplink;
-mod words;
 mod world;
 mod worlds;
 
+pub use colony_world::Flaw;
 pub use explore::{Finding, Findings, explore};
-pub use plan::{Bounds, Flaw, Plan};
-pub use table::{Asked, table};
+pub use plan::{Bounds, Plan};
+pub use table::{TableFindings, table};
 pub use worlds::{blue_green, centre, plans, replacement};

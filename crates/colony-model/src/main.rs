@@ -1,5 +1,5 @@
-//! `colony-model`: asks the transition function everything and explores bounded
-//! worlds; the first rule that is broken is told with the way to it.
+//! `colony-model`: checks the transition function completely and explores
+//! bounded worlds; reports the first violated rule with the path to it.
 
 use std::process::ExitCode;
 
@@ -17,7 +17,7 @@ usage: colony-model [--quick] [--world NAME] [BOUND...]
                   other bounds than the world's own
 ";
 
-/// What the command line asks for.
+/// The parsed command line.
 #[derive(Default)]
 struct Order {
     quick: bool,
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Explores one world on all cores; on one if the shortest way is of interest.
+/// Explores one world on all cores; on one core to find the shortest path.
 #[expect(clippy::print_stdout, reason = "a command-line program")]
 fn walk(plan: Plan, shortest: bool) -> bool {
     let cores = std::thread::available_parallelism().map_or(1, |it| it.get());
@@ -77,7 +77,7 @@ fn tell(properties: &[Finding]) {
     }
 }
 
-/// What to do, `None` for help, or what is wrong with the arguments.
+/// Parses the command line: `None` for help, or an error.
 fn order(arguments: impl Iterator<Item = String>) -> Result<Option<Order>, String> {
     let mut order = Order::default();
     let mut arguments = arguments;
@@ -101,7 +101,7 @@ fn order(arguments: impl Iterator<Item = String>) -> Result<Option<Order>, Strin
     Ok(Some(order))
 }
 
-/// A name that is in no world would look at nothing, and find nothing wrong.
+/// A name that matches no world would check nothing and pass.
 fn check_world(world: &str) -> Result<(), String> {
     let names: Vec<&str> = plans(false).iter().map(|it| it.name).collect();
     if names.iter().any(|it| it.contains(world)) {

@@ -1,27 +1,27 @@
-//! A world as the checker sees it: states, acts, properties.
+//! A world for the model checker: states, acts, properties.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use stateright::{Model, Property};
 
-use crate::act::Act;
-use crate::calm::Memo;
 use crate::check::Rule;
+use crate::check::calm::Memo;
 use crate::plan::Plan;
 use crate::story::People;
 use crate::world::World;
+use crate::world::act::Act;
 
-/// A bounded world, with what was found out about it.
+/// A bounded world, with the results so far.
 #[derive(Debug)]
 pub(crate) struct Bounded {
-    /// The plain stories, by the people in them.
+    /// The plain stories, by the behaviour of operators.
     stories: [Vec<World>; 3],
-    /// States of which the continuation is known to converge.
+    /// States that are known to converge.
     memo: Memo,
-    /// Rules of which a counter-example is known: the first is the shortest.
+    /// Rules with a known counter-example: the first is the shortest.
     found: Mutex<BTreeSet<Rule>>,
-    /// States that break a rule when the faults stop there.
+    /// States that violate a rule when the faults stop there.
     late: Mutex<BTreeMap<u64, Rule>>,
 }
 
@@ -37,7 +37,7 @@ impl Bounded {
         &self.stories[0][0].plan
     }
 
-    /// What had happened in a plain story when exploring began at `world`.
+    /// The states of a plain story before exploring began at `world`.
     pub(crate) fn way_to(&self, world: &World) -> &[World] {
         let found = self.stories.iter().find_map(|story| {
             let at = story.iter().position(|it| it == world)?;
@@ -52,8 +52,9 @@ impl Bounded {
         !(broken || late()) || !self.is_first(rule)
     }
 
-    /// Lets the faults stop here, and looks whether all ends well. What breaks
-    /// then is told under its own name, so this is asked first.
+    /// Stops the faults here and checks that the world converges. Another rule
+    /// violated on the way is reported under its own name, so this is checked
+    /// first.
     fn converges(&self, world: &World) -> bool {
         let spared = !world.standing().is_multiple_of(self.plan().bounds.sample);
         if spared || world.broken.is_some() {
@@ -86,7 +87,8 @@ impl Model for Bounded {
     type State = World;
     type Action = Act;
 
-    /// The last is explored first: that is where a story begins.
+    /// The checker explores the last state first, so the list ends with the
+    /// beginning of a story.
     fn init_states(&self) -> Vec<World> {
         let mut known = BTreeSet::new();
         let all = self.stories.iter().flatten().filter(|it| known.insert(it.print));
@@ -99,7 +101,7 @@ impl Model for Bounded {
         world.choices(acts);
     }
 
-    /// What changes nothing is no step.
+    /// An act that changes nothing is not a step.
     fn next_state(&self, world: &World, act: Act) -> Option<World> {
         let mut next = world.clone();
         next.happen(&act);
@@ -110,7 +112,7 @@ impl Model for Bounded {
         let converges = |model: &Bounded, world: &World| model.converges(world);
         let mut all = vec![Property::always(Rule::Converges.name(), converges)];
         all.extend(rules! {
-            Table Log Versions Content Limit Quarantine Centre Acknowledged Belief Restart
+            Table Log Versions Content Limit Quarantine Central Acknowledged Belief Restart
             Removal Deleted Why Seed Step Swap Abort
         });
         all.extend(self.goals());
@@ -119,7 +121,8 @@ impl Model for Bounded {
 }
 
 impl Bounded {
-    /// What the world must be able to reach, or it shows nothing.
+    /// The goals that the world must be able to reach; otherwise it proves
+    /// nothing.
     fn goals(&self) -> Vec<Property<Bounded>> {
         let goals = self.plan().goals;
         const GOALS: [fn(&Bounded, &World) -> bool; 4] = [
@@ -149,8 +152,8 @@ mod tests {
         check(centre(), 30);
     }
 
-    /// Walks until `limit` states were met a second time: what can follow must
-    /// be what followed the first time.
+    /// Walks until `limit` states were reached a second time: their successors
+    /// must be the same as the first time.
     #[track_caller]
     fn check(plan: Plan, limit: usize) {
         let model = Bounded::new(plan);

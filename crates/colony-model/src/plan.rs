@@ -1,4 +1,7 @@
-//! What a world is made of: who is there, what is done to them, how much may fail.
+//! The definition of a world: its roles, its script, and the bounds of its
+//! faults.
+
+use colony_world::Flaw;
 
 use crate::world::World;
 
@@ -6,30 +9,31 @@ use crate::world::World;
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub name: &'static str,
-    /// What happens in it, in words.
+    /// A description of the world.
     pub about: &'static str,
     pub(crate) nodes: &'static [&'static str],
     /// Settings of the only deployment, besides the times.
     pub(crate) settings: &'static str,
-    /// What Git holds at first.
+    /// The version in Git at the beginning.
     pub(crate) first: Option<&'static str>,
-    /// The world begins when that has converged, with the settings nobody chose.
+    /// The world begins when that version has converged, with default settings.
     pub(crate) settled: bool,
-    /// What people do, in this order, at any time.
+    /// The operations of operators, in this order, at any time.
     pub(crate) script: &'static [Op],
-    /// The centre hears of everything at once: its line is not the subject.
+    /// The central orchestrator receives all events at once: its line is not
+    /// the subject.
     pub(crate) prompt: bool,
-    /// An orchestrator that is replaced goes on until it hears of it.
+    /// A replaced orchestrator continues until it is fenced.
     pub(crate) split: bool,
     pub(crate) bounds: Bounds,
     pub(crate) goals: &'static [Goal],
-    /// How many nodes may start what comes last in place of what runs, as long
-    /// as nobody has promoted it.
+    /// How many nodes may start the newest version in place of the active one
+    /// before it is promoted.
     pub(crate) ahead: Option<usize>,
     pub(crate) flaw: Flaw,
 }
 
-/// How much may go wrong, and how far a world goes.
+/// The bounds of the faults and of the exploration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Bounds {
     /// Processes that die within a step, of any role.
@@ -42,15 +46,15 @@ pub struct Bounds {
     pub passes: u8,
     /// Messages on each line to a node.
     pub room: usize,
-    /// Messages on the line to the centre.
+    /// Messages on the line to the central orchestrator.
     pub far: usize,
-    /// Where exploring is cut off: steps that were tried.
+    /// The number of tried steps at which exploring is cut off.
     pub steps: usize,
-    /// Of so many states one is asked whether it converges.
+    /// One of this many states is checked for convergence.
     pub sample: u64,
 }
 
-/// What somebody does.
+/// An operation of an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Op {
     /// A commit with this version.
@@ -59,29 +63,17 @@ pub(crate) enum Op {
     Delete,
     /// The orchestrator of the site is lost with its disk; another takes over.
     Replace,
-    /// An operator releases what is quarantined.
+    /// An operator releases the quarantined revision.
     Release,
-    /// An operator goes back to the revision before.
+    /// An operator rolls back to the previous revision.
     Rollback,
     /// An operator opens the next step of a rollout that waits for it.
     Promote,
-    /// An operator gives a rollout up.
+    /// An operator aborts a rollout.
     Abort,
 }
 
-/// A mistake in a shell, for tests of the model itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flaw {
-    None,
-    /// The centre acknowledges events before it has stored them.
-    AcksFirst,
-    /// A new orchestrator is told that nothing runs at its site.
-    EmptySeed,
-    /// A node runs what it is to stage in place of what is there.
-    TakesStaged,
-}
-
-/// Something a world must be able to reach, or it shows nothing.
+/// A condition that a world must be able to reach; otherwise it proves nothing.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Goal {
     pub(crate) name: &'static str,
@@ -89,7 +81,7 @@ pub(crate) struct Goal {
 }
 
 impl Plan {
-    /// Small enough for every day.
+    /// A variant small enough for every test run.
     pub(crate) fn quick(self) -> Plan {
         self.bounded(|it| {
             it.passes = 1;
@@ -97,7 +89,7 @@ impl Plan {
         })
     }
 
-    /// Widens or narrows what may happen.
+    /// Changes the bounds.
     pub fn bounded(self, change: impl FnOnce(&mut Bounds)) -> Plan {
         let mut bounds = self.bounds;
         change(&mut bounds);
@@ -108,7 +100,7 @@ impl Plan {
         Plan { flaw, ..self }
     }
 
-    /// The version that comes last.
+    /// The last version of the script.
     pub(crate) fn newest(&self) -> Option<&'static str> {
         self.script.iter().rev().find_map(|it| match it {
             Op::Push(version) => Some(*version),

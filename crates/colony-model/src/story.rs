@@ -1,29 +1,30 @@
-//! The plain story of a world: nothing goes wrong, one act after the other.
+//! The plain story of a world: acts in sequence, without faults.
 //!
-//! Exploring begins at every state of it, with all faults still to come, so that
-//! the end of a story is looked at as closely as its beginning. It is told
-//! three times: with people who act as soon as they can, with people who wait
-//! until everything is at rest, and with people who act when something is under
-//! way.
+//! Exploring begins at every state of it, with all faults still possible, so
+//! that the end of a story is checked as closely as its beginning. There are
+//! three variants: operators act as soon as they can, when everything is at
+//! rest, or while an attempt is in progress.
 
 use std::collections::BTreeSet;
 
-use crate::act::{Act, How, Kind, Way};
 use crate::world::World;
+use crate::world::act::{Act, How, Kind, Way};
 
 /// More acts than any plain story has.
 const LONGEST: usize = 1_000;
 
-/// When people do what they do.
+/// When operators act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum People {
     Hasty,
     Patient,
-    /// As soon as something is under way that everybody knows of.
+    /// As soon as an attempt is in progress that the central orchestrator knows
+    /// of.
     Meddling,
 }
 
-/// Who tells a story, and which nodes call before time passes.
+/// The state of a story: the operators, and the nodes that poll before time
+/// passes.
 struct Teller {
     people: People,
     callers: BTreeSet<usize>,
@@ -41,7 +42,7 @@ impl World {
         told
     }
 
-    /// The world after an act, with every fault still to come; `None` if it
+    /// The world after an act, with every fault still possible; `None` if it
     /// changes nothing.
     fn after(&self, kind: Kind) -> Option<World> {
         let mut next = self.clone();
@@ -56,31 +57,33 @@ impl World {
         self.plan.script.get(self.done).is_some_and(|it| self.makes_sense(*it))
     }
 
-    /// A message under way, work of an engine, news in Git, what the centre
-    /// has not heard, a report: what does not wait for a clock.
+    /// The acts that do not wait for a clock: messages on a line, actions of an
+    /// engine, commits, events for the central orchestrator, reports.
     fn pending(&self) -> impl Iterator<Item = Kind> + '_ {
-        let ways = (0..self.nodes.len()).flat_map(|it| [Way::Down(it), Way::Up(it)]);
+        let ways = (0..self.roles.nodes.len()).flat_map(|it| [Way::Down(it), Way::Up(it)]);
         let ways = [Way::Back, Way::Out].into_iter().chain(ways);
         let arrive = |line| Kind::Arrive { line, index: 0, how: How::Once };
         let arrivals = ways.filter(|it| self.under_way(*it) > 0).map(arrive);
-        let busy = (0..self.nodes.len()).filter(|it| !self.nodes[*it].doing.is_empty());
+        let busy = (0..self.roles.nodes.len()).filter(|it| !self.doing[*it].is_empty());
         let engines = busy.map(|node| Kind::Engine { node, index: 0 });
-        let centre = [Kind::Send, Kind::Ask].into_iter().filter(|it| self.has_for_centre(it));
+        let central = [Kind::Send, Kind::Ask].into_iter().filter(|it| self.has_for_central(it));
         let seed = self.lacks_seed().then_some(Kind::Seed);
-        let news = seed.into_iter().chain([Kind::Fetch, Kind::Revert]).chain(centre);
-        let told = (0..self.nodes.len()).filter(|it| !self.nodes[*it].core.reports().is_empty());
+        let news = seed.into_iter().chain([Kind::Fetch, Kind::Revert]).chain(central);
+        let told = (0..self.roles.nodes.len())
+            .filter(|it| !self.roles.nodes[*it].core.reports().is_empty());
         arrivals.chain(engines).chain(news).chain(told.map(Kind::Report))
     }
 
-    /// An attempt is under way, and the centre knows of it.
+    /// An attempt is in progress, and the central orchestrator has received it.
     fn is_busy(&self) -> bool {
-        let told = self.central.next(self.local.incarnation()) > self.local.log.len() as u64;
+        let told = self.roles.central.next(&self.site, self.local().incarnation)
+            > self.local().log.len() as u64;
         told && self.any(|it| it.is_in_flight())
     }
 
-    fn has_for_centre(&self, kind: &Kind) -> bool {
-        let commands = || !self.central.core.commands_open(&self.site).is_empty();
-        let news = || *kind == Kind::Send && self.local_news().is_some();
+    fn has_for_central(&self, kind: &Kind) -> bool {
+        let commands = || !self.roles.central.core.commands_open(&self.site).is_empty();
+        let news = || *kind == Kind::Send && self.has_news();
         !self.is_prompt() && (news() || (*kind == Kind::Ask && commands()))
     }
 
@@ -110,15 +113,15 @@ impl Teller {
         pending.or_else(|| self.call(world)).or_else(|| self.go_on(world))
     }
 
-    /// A node polls, if it has not since time passed or there is news for it.
+    /// A node polls, if it has not since time passed or its manifest changed.
     fn call(&mut self, world: &World) -> Option<World> {
-        let due = |it: &usize| self.callers.contains(it) || world.has_news(*it);
-        let node = (0..world.nodes.len()).find(due)?;
+        let due = |it: &usize| self.callers.contains(it) || world.lacks_manifest(*it);
+        let node = (0..world.roles.nodes.len()).find(due)?;
         self.callers.remove(&node);
         world.after(Kind::Poll(node))
     }
 
-    /// Nothing is left to do but what people do, or to wait.
+    /// Nothing is left to do but to operate, or to wait.
     fn go_on(&mut self, world: &World) -> Option<World> {
         let rests = world.unfinished().is_none();
         if world.is_operable() && (rests || self.people == People::Hasty) {
@@ -127,7 +130,7 @@ impl Teller {
         if rests {
             return None;
         }
-        self.callers = (0..world.nodes.len()).collect();
+        self.callers = (0..world.roles.nodes.len()).collect();
         world.after(Kind::Pass)
     }
 }

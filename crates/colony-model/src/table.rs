@@ -1,8 +1,8 @@
-//! The transition function, asked everything: each state, trigger and set of
+//! The transition function, called completely: each state, trigger and set of
 //! facts, against the published table.
 //!
 //! The expectation is read from `docs/state-machine.md`, not from the code's
-//! own table: what people were told is what must happen.
+//! own table, so the documented behaviour is what is checked.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,14 +14,14 @@ use crate::explore::Finding;
 
 const DOCUMENT: &str = include_str!("../../../docs/state-machine.md");
 
-/// How many guards there are.
+/// The number of guards.
 const GUARDS: u32 = 13;
 
-/// Each guard has a bit of its own in a set of facts.
+/// The bit of a guard in a set of facts.
 fn bit(guard: Guard) -> u16 {
     let place = match guard {
         Guard::NodeOnline => 0,
-        Guard::WaveOpen => 1,
+        Guard::SlotFree => 1,
         Guard::NotHeld => 2,
         Guard::WindowOpen => 3,
         Guard::NotQuarantined => 4,
@@ -37,22 +37,22 @@ fn bit(guard: Guard) -> u16 {
     1 << place
 }
 
-/// What asking for everything has shown.
+/// The result of all calls.
 #[derive(Debug)]
-pub struct Asked {
+pub struct TableFindings {
     /// States × triggers × sets of facts.
     pub questions: usize,
     pub properties: Vec<Finding>,
 }
 
-impl Asked {
+impl TableFindings {
     pub fn is_sound(&self) -> bool {
         self.properties.iter().all(|it| it.holds)
     }
 }
 
-/// Asks for every state, trigger and set of facts.
-pub fn table() -> Asked {
+/// Calls the function for every state, trigger and set of facts.
+pub fn table() -> TableFindings {
     let mut ways = Ways::default();
     let mut questions = 0;
     let published = published();
@@ -64,19 +64,20 @@ pub fn table() -> Asked {
             }
         }
     }
-    Asked { questions, properties: ways.properties() }
+    TableFindings { questions, properties: ways.properties() }
 }
 
 fn states() -> impl Iterator<Item = Option<State>> {
     State::all().map(Some).chain([None])
 }
 
-/// Every trigger of the table; one that no row has cannot move anything.
+/// Every trigger of the table; one without a row cannot change a state.
 fn triggers() -> BTreeSet<Trigger> {
     TABLE.iter().map(|it| it.trigger).collect()
 }
 
-/// Facts under which exactly the guards of a set agree; remembers who was asked.
+/// Facts under which exactly the guards of a set agree; records the guards that
+/// were evaluated.
 struct Set {
     agreed: u16,
     asked: RefCell<Vec<Guard>>,
@@ -147,7 +148,7 @@ impl Published {
     }
 }
 
-/// What was found of the function's ways.
+/// The transitions of the function, and the violations.
 #[derive(Default)]
 struct Ways {
     edges: BTreeSet<(Option<State>, Trigger, State)>,
@@ -224,7 +225,7 @@ impl Ways {
         names.into_iter().map(finding).collect()
     }
 
-    /// The exits of one state.
+    /// Checks the transitions out of one state.
     fn look_at(&mut self, state: State) {
         let own = self.edges.iter().filter(|it| it.0 == Some(state));
         let triggers: BTreeSet<Trigger> = own.map(|it| it.1).collect();
@@ -273,7 +274,7 @@ impl Ways {
     }
 }
 
-/// What the orchestrator does without a word of the node.
+/// The triggers of the orchestrator that need no report of the node.
 const ALONE: [Trigger; 10] = [
     Trigger::Start,
     Trigger::Deadline,

@@ -1,8 +1,10 @@
-//! The named worlds, and what each must be able to reach.
+//! The named worlds, and the goals each must be able to reach.
 
 use colony_core::state::State;
 
-use crate::plan::{Bounds, Flaw, Goal, Op, Plan};
+use colony_world::Flaw;
+
+use crate::plan::{Bounds, Goal, Op, Plan};
 
 const INSTALLED: Goal = Goal {
     name: "every node runs what Git holds",
@@ -10,7 +12,7 @@ const INSTALLED: Goal = Goal {
 };
 const GONE: Goal = Goal {
     name: "nothing is left after the removal",
-    reached: |it| it.local.core.is_ready() && it.local.core.placements().next().is_none(),
+    reached: |it| it.local().core.is_ready() && it.local().core.placements().next().is_none(),
 };
 const ROLLED_BACK: Goal = Goal {
     name: "every node is back at the good revision",
@@ -27,11 +29,11 @@ const RELEASED: Goal = Goal {
 };
 const TAKEN_OVER: Goal = Goal {
     name: "the new orchestrator serves",
-    reached: |it| it.local.incarnation() > 0 && it.local.core.is_ready(),
+    reached: |it| it.local().incarnation > 0 && it.local().core.is_ready(),
 };
 const FENCED: Goal = Goal {
     name: "the former orchestrator hears that it was replaced",
-    reached: |it| it.former.as_ref().is_some_and(|it| it.core.fenced_by().is_some()),
+    reached: |it| it.former().is_some_and(|it| it.core.fenced_by().is_some()),
 };
 const READDED: Goal = Goal {
     name: "it is wanted again while it is removed",
@@ -51,7 +53,6 @@ const AT_ONCE: &str = "strategy: {type: all-at-once}";
 const CANARY: &str = "strategy: {type: canary, canary: 1, soak: 10s, promote: manual}";
 const BLUE_GREEN: &str = "strategy: {type: blue-green, soak: 10s, promote: manual}";
 
-/// Every world of a run.
 pub fn plans(quick: bool) -> Vec<Plan> {
     let one = [rollback(), delete(), replacement(), split(), doubled(), release(), install()];
     let two = [repair(), centre(), bad_line(), bad_line_replaced(), canary(), canary_fails()];
@@ -120,7 +121,7 @@ fn delete() -> Plan {
     }
 }
 
-/// The centre may lag behind when the orchestrator is lost.
+/// The central orchestrator may lag behind when the orchestrator is lost.
 pub fn replacement() -> Plan {
     Plan {
         name: "replacement",
@@ -132,8 +133,8 @@ pub fn replacement() -> Plan {
     }
 }
 
-/// Nobody can tell the former orchestrator, and some of what nodes say still
-/// arrives there.
+/// The former orchestrator cannot be fenced, and some messages of nodes still
+/// arrive there.
 fn split() -> Plan {
     Plan {
         name: "replaced-and-still-there",
@@ -180,7 +181,8 @@ fn repair() -> Plan {
     }
 }
 
-/// The line to the centre is the subject: everything on it can be lost.
+/// The line to the central orchestrator is the subject: every message on it can
+/// be lost.
 pub fn centre() -> Plan {
     Plan {
         name: "events-and-commands",
@@ -243,7 +245,7 @@ fn staged_fails() -> Plan {
     }
 }
 
-/// Nobody is told of a revision that an operator gives up while it is staged.
+/// An operator aborts the revision while it is staged; no node starts it.
 fn staged_aborted() -> Plan {
     Plan {
         name: "blue-green-aborted",
@@ -272,8 +274,8 @@ fn staged_replaced() -> Plan {
 /// Batches, answers and commands overtake each other, and one arrives twice.
 fn bad_line() -> Plan {
     Plan {
-        name: "line-to-the-centre",
-        about: "what a site and the centre say is lost, doubled and overtaken during an update",
+        name: "line-to-central",
+        about: "messages of a site and central are lost, doubled and overtaken during an update",
         nodes: &["a"],
         script: &[Op::Push("1.0.6"), Op::Release],
         prompt: false,
@@ -285,7 +287,7 @@ fn bad_line() -> Plan {
 
 fn bad_line_replaced() -> Plan {
     Plan {
-        name: "line-to-the-centre-replaced",
+        name: "line-to-central-replaced",
         about: "the same line while another orchestrator takes over",
         nodes: &["a"],
         script: &[Op::Push("1.0.1"), Op::Replace],
@@ -296,7 +298,7 @@ fn bad_line_replaced() -> Plan {
     }
 }
 
-/// Small enough to be seen to its end.
+/// Small enough to be explored completely.
 fn alone() -> Plan {
     Plan {
         name: "alone",

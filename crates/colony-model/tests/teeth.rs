@@ -20,7 +20,7 @@ fn a_centre_that_acknowledges_before_it_stores_is_found() {
 fn an_orchestrator_that_is_told_nothing_is_found() {
     let plan = replacement().with(Flaw::EmptySeed);
     let told = include_str!("traces/empty-seed.txt");
-    check(plan, 0, "the centre, told everything, believes what the site has", told);
+    check(plan, 0, "central, having received every event, has the state of the site", told);
 }
 
 #[test]

@@ -3,22 +3,22 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use colony_core::time::{Mono, Now, Wall};
+use colony_core::time::{Monotonic, Now, Timestamp};
 
-/// A monotonic clock that goes on where the life before ended.
+/// A monotonic clock that continues where the previous run ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
     begun: Instant,
-    base: Mono,
+    base: Monotonic,
 }
 
 impl Clock {
     #[expect(clippy::disallowed_methods, reason = "the shell is where time comes from")]
-    pub(crate) fn starting_at(base: Mono) -> Clock {
+    pub(crate) fn starting_at(base: Monotonic) -> Clock {
         Clock { begun: Instant::now(), base }
     }
 
-    pub(crate) fn mono(&self) -> Mono {
+    pub(crate) fn mono(&self) -> Monotonic {
         self.base.after(self.begun.elapsed())
     }
 
@@ -26,15 +26,15 @@ impl Clock {
         Now { mono: self.mono(), wall: wall(), entropy: RandomState::new().build_hasher().finish() }
     }
 
-    /// How long it is until `due`; nothing if that has passed.
-    pub(crate) fn until(&self, due: Mono) -> Duration {
+    /// The time until `due`; zero if it has passed.
+    pub(crate) fn until(&self, due: Monotonic) -> Duration {
         due.since(self.mono())
     }
 }
 
-fn wall() -> Wall {
+fn wall() -> Timestamp {
     let millis = since_epoch().as_millis();
-    Wall(u64::try_from(millis).unwrap_or(u64::MAX))
+    Timestamp(u64::try_from(millis).unwrap_or(u64::MAX))
 }
 
 /// Seconds since 1970, for certificates.

@@ -1,40 +1,25 @@
 //! The execution node: the shell around `colony_core::node`.
 //!
-//! A node whose engine does not answer joins all the same, says so (`relay`,
-//! `health`) and begins to work when the engine is there.
+//! A node whose engine does not answer still joins, reports the reason
+//! (`relay`, `health`) and starts its work when the engine is available.
 //!
 //! Five tasks share one `Brain` (the core, its journal and its clock): `poll`
-//! asks the manager for the manifest and thereby shows that the node lives,
-//! `act` does what the core wants and looks at the engine, `report` tells the
-//! manager until it has taken it, `relay` tells it how the node is, `health`
-//! answers `/healthz`, `/readyz` and `/metrics` on the machine itself. Every
-//! step is on disk before anything follows from it; from disk alone the node
-//! boots its last accepted state.
+//! requests the manifest, which is also the node's sign of life, `act` executes
+//! the actions of the core and looks at the engine, `report` sends reports
+//! until the manager has accepted them, `relay` sends the health of the node,
+//! `health` serves `/healthz`, `/readyz` and `/metrics` on the machine itself.
+//! Every step is on disk before it has effects; the node boots its last
+//! accepted state from disk alone.
 
 mod act;
-mod actions;
-mod alarm;
 mod brain;
-mod capabilities;
 mod clock;
 mod engine;
 mod health;
 mod identity;
-mod journal;
-mod logs;
+#[cfg(test)]
+mod kit;
 mod manager;
-mod metrics;
-mod poll;
-mod rejoin;
-mod relay;
-mod renew;
-mod report;
-#[cfg(test)]
-mod sample;
-mod service;
-#[cfg(test)]
-mod stand_in;
-mod vitals;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -44,8 +29,8 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
+use colony_process::{Access, RoleFolder, Tasks};
 use colony_runtime::Runtime;
-use colony_task::{Access, RoleFolder, Tasks};
 
 pub use colony_core::node::Policy;
 pub use colony_runtime::Choice;
@@ -53,12 +38,13 @@ pub use identity::Identity;
 pub use manager::Refused;
 
 use brain::Brain;
-use engine::{Finder, Slot};
-use manager::Manager;
-use service::Service;
-use vitals::Vitals;
+use engine::service::Service;
+use engine::{Finder, Slot, capabilities};
+use health::vitals::Vitals;
+use identity::renew;
+use manager::{Manager, poll, relay, report};
 
-/// How a node is set up.
+/// The configuration of a node.
 #[derive(Debug, Clone)]
 pub struct Config {
     pub data: PathBuf,
@@ -68,11 +54,11 @@ pub struct Config {
     pub name: Option<String>,
     pub engine: Choice,
     pub labels: BTreeMap<String, String>,
-    /// Where `/healthz` and the like are answered; nowhere if absent.
+    /// Where `/healthz` and the like are served; nowhere if absent.
     pub health: Option<SocketAddr>,
-    /// Registries that speak plain HTTP, besides those on this machine.
+    /// Registries that use plain HTTP, besides those on this machine.
     pub insecure_registries: BTreeSet<String>,
-    /// Set in every container, such as where telemetry goes.
+    /// Variables of every container, such as the telemetry endpoint.
     pub environment: BTreeMap<String, String>,
     pub policy: Policy,
 }
@@ -88,15 +74,15 @@ pub struct Node {
     finder: Finder,
     /// The engine, with its service if this node had to start it.
     found: Option<(Runtime, Option<Service>)>,
-    /// Of this process alone.
+    /// Locked for this process.
     folder: RoleFolder,
 }
 
 impl Node {
-    /// Joins if it has to, looks for the engine and reads what it knew. An engine
-    /// that does not answer is waited for by `run`.
+    /// Joins if necessary, looks for the engine and loads the stored state.
+    /// `run` waits for an engine that does not answer.
     pub async fn start(config: Config) -> anyhow::Result<Node> {
-        // Before anything that cannot be done twice, such as joining.
+        // Locks before anything that cannot be repeated, such as joining.
         let folder = RoleFolder::open(&config.data, Access::Owner).await?;
         let health = match config.health {
             Some(address) => Some(health::Listener::bind(address).await?),
@@ -123,7 +109,8 @@ impl Node {
         &self.identity.site
     }
 
-    /// What runs the containers, such as `podman 4.3.1`, or what is waited for.
+    /// The container engine, such as `podman 4.3.1`, or what the node waits
+    /// for.
     pub fn engine(&self) -> String {
         match self.finder.slot.runtime() {
             Ok(runtime) => format!("{} {}", runtime.engine().kind, runtime.engine().version),
@@ -131,8 +118,8 @@ impl Node {
         }
     }
 
-    /// Works until `stop`; what runs is left running. Ends with [`Refused`] when
-    /// the site does not take the node any more.
+    /// Works until `stop`; containers keep running. Ends with [`Refused`] when
+    /// the site no longer accepts the node.
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
         let Node { brain, manager, identity, config, health, finder, found, folder } = self;
         let vitals = Vitals { brain: brain.clone(), engine: finder.slot.clone() };

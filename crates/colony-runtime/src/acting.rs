@@ -1,8 +1,8 @@
-//! For which deployments an action is under way in this process.
+//! The deployments for which an action is in progress in this process.
 
 use std::collections::BTreeMap;
 
-use colony_margo::DeploymentId;
+use colony_core::margo::DeploymentId;
 use parking_lot::Mutex;
 
 use crate::news::News;
@@ -12,12 +12,12 @@ pub(crate) struct Acting {
     counts: Mutex<BTreeMap<DeploymentId, usize>>,
 }
 
-/// As long as it lives, an action is under way; a dropped action ends too.
+/// An action in progress; it ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Guard<'a> {
     acting: &'a Acting,
     deployment: DeploymentId,
-    /// Told when the action is dropped before its end: nobody looks then.
+    /// Notified if the action is dropped before its end: then no look follows.
     news: Option<&'a News>,
 }
 
@@ -33,7 +33,7 @@ impl Acting {
 }
 
 impl Guard<'_> {
-    /// The action came to its end, and whoever asked for it looks.
+    /// The action ended; its caller looks at the engine.
     pub(crate) fn end(mut self) {
         self.news = None;
     }

@@ -1,23 +1,23 @@
-//! Throwing away what nothing needs.
+//! Removes archives, configurations and images that nothing needs.
 //!
-//! Only images this runtime fetched are ever removed; `images.json` says which
-//! those are. Never by force: an engine refuses to remove what a container,
-//! ours or not, is made from, and then it stays and is tried again.
+//! Only images that this runtime fetched are ever removed; `images.json` lists
+//! them. Never by force: an engine refuses to remove an image that a container
+//! uses, ours or not, and the removal is tried again later.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use bollard::query_parameters::RemoveImageOptions;
 use colony_core::attempt::Failure;
-use colony_margo::Digest;
+use colony_core::margo::Digest;
 use tracing::{debug, info};
 
-use crate::archive::disk;
-use crate::engine::Image;
+use crate::docker::engine::Image;
+use crate::docker::engine_error::EngineError;
+use crate::docker::image;
 use crate::file;
-use crate::image;
+use crate::oci::archive::disk;
 use crate::runtime::Inner;
-use crate::trouble::Trouble;
 
 /// Names of fetched images. An image that lost its name to a newer one of the
 /// same name is remembered by its id.
@@ -56,16 +56,16 @@ impl Inner {
         Ok(())
     }
 
-    /// Returns whether the image is gone.
+    /// Removes an image; true if it is gone.
     async fn image_remove(&self, name: &str) -> Result<bool, Failure> {
         let options = None::<RemoveImageOptions>;
-        match self.docker.remove_image(name, options, None).await.map_err(Trouble::from) {
+        match self.docker.remove_image(name, options, None).await.map_err(EngineError::from) {
             Ok(_) => {
                 info!(image = name, "removed an image that nothing needs");
                 Ok(true)
             }
             Err(trouble) if trouble.is_gone() => Ok(true),
-            Err(trouble @ (Trouble::Down(_) | Trouble::Slow)) => {
+            Err(trouble @ (EngineError::Unavailable(_) | EngineError::Timeout)) => {
                 Err(trouble.failed(&format!("remove the image `{name}`")))
             }
             Err(trouble) => {
@@ -75,8 +75,8 @@ impl Inner {
         }
     }
 
-    /// Notes that `name` is about to be fetched. One that was there before and
-    /// that we did not fetch is somebody else's.
+    /// Records that `name` is about to be fetched. An image that existed before
+    /// and that we did not fetch belongs to another user of the engine.
     pub(crate) async fn pulled_note(
         &self,
         name: &str,
@@ -92,7 +92,7 @@ impl Inner {
 
     async fn fetched(&self) -> Result<Fetched, Failure> {
         let bytes = file::read(&self.fetched_path()).await.map_err(|it| disk(&it))?;
-        // A list that cannot be read costs disk, no more.
+        // A list that cannot be read only costs disk space.
         Ok(serde_json::from_slice(&bytes.unwrap_or_default()).unwrap_or_default())
     }
 

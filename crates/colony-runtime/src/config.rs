@@ -1,28 +1,28 @@
-//! What a runtime is made with, and what it tells about itself.
+//! The configuration of a runtime, and the facts it reports.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use colony_margo::{ApplicationDeployment, Component, DeploymentId, DeviceId};
+use colony_core::margo::{ApplicationDeployment, Component, DeploymentId, DeviceId};
 
-use crate::source::Source;
+use crate::oci::source::Source;
 
-/// All a runtime needs to know.
+/// The configuration of a runtime.
 #[derive(Clone)]
 pub struct Config {
-    /// Whose containers these are.
+    /// The node that owns the containers.
     pub node: DeviceId,
-    /// What tells the node from all others in the world, also from one of the
-    /// same name in another site.
+    /// A globally unique identity of the node, which also differs from that of
+    /// a node with the same name in another site.
     pub identity: String,
     /// Where archives, configuration files and old logs are kept.
     pub dir: PathBuf,
     pub engine: Choice,
-    /// Serves what lies on the host `colony.builtin`.
+    /// Serves the content of the host `colony.builtin`.
     pub manager: Option<Arc<dyn Source>>,
-    /// Goes into every container; what the compose file says comes first.
+    /// Variables of every container; the compose file takes precedence.
     pub environment: BTreeMap<String, String>,
     pub registries: Registries,
 }
@@ -41,12 +41,12 @@ pub enum Choice {
 /// How to talk to registries. Hosts are written with their port, if any.
 #[derive(Debug, Clone, Default)]
 pub struct Registries {
-    /// Spoken to without TLS, as those on a loopback address always are.
+    /// Hosts that are used without TLS, as loopback addresses always are.
     pub insecure: BTreeSet<String>,
     pub credentials: BTreeMap<String, Credential>,
 }
 
-/// What a registry wants to see.
+/// The login for a registry.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credential {
     pub user: String,
@@ -62,18 +62,18 @@ pub struct EngineInfo {
     pub socket: PathBuf,
 }
 
-/// What an action is about.
+/// The document and the component that an action is about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Subject {
     pub document: ApplicationDeployment,
     pub component: Component,
 }
 
-/// What the machine has.
+/// The resources of the machine.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Facts {
     pub cpus: f64,
-    /// As the engine calls it, such as `x86_64`.
+    /// The engine's name for it, such as `x86_64`.
     pub architecture: String,
     pub memory_bytes: u64,
     /// Size of the file system that holds the engine's images.
@@ -81,14 +81,14 @@ pub struct Facts {
     pub os: String,
 }
 
-/// How far the fetching of an image is.
+/// The progress of an image pull.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullProgress {
-    /// For whom it is fetched.
+    /// The deployment that needs the image.
     pub deployment: DeploymentId,
     pub image: String,
     pub done_bytes: u64,
-    /// What is known of so far: it grows while layers are announced.
+    /// The bytes announced so far: it grows while layers are announced.
     pub total_bytes: u64,
 }
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub enum Error {
     #[error("no container engine answers; tried {}", .tried.join(", "))]
     NoEngine {
-        /// Each address with what came of it.
+        /// Each address with its result.
         tried: Vec<String>,
     },
     #[error("could not talk to the engine at {}", .socket.display())]

@@ -1,18 +1,18 @@
-//! Files below the runtime's folder: replaced whole, and there after a crash.
+//! Files below the runtime's folder: replaced atomically, and durable.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::Path;
 
-/// Writes `bytes` so that a reader sees all of them or what was there before.
+/// Writes `bytes` so that a reader sees all of them or the previous content.
 pub(crate) async fn replace(path: &Path, bytes: Vec<u8>, mode: u32) -> io::Result<()> {
     let path = path.to_owned();
     apart(move || replace_now(&path, &bytes, mode)).await
 }
 
-/// Makes a folder that only its owner may open, or closes one to others. The
-/// files below hold values of parameters and have the permissions that their
-/// containers need; containers get at them through mounts.
+/// Creates a folder that only its owner may open, or closes an existing one to
+/// others. The files below hold values of parameters and have the permissions
+/// that their containers need; containers reach them through mounts.
 pub(crate) async fn make_private(path: &Path) -> io::Result<()> {
     let path = path.to_owned();
     apart(move || make_private_now(&path)).await
@@ -29,20 +29,8 @@ fn make_private_now(path: &Path) -> io::Result<()> {
 }
 
 fn replace_now(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-
-    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    fs::create_dir_all(folder)?;
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let new = folder.join(name);
-    let mut options = File::options();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&new)?;
-    file.write_all(bytes)?;
-    file.set_permissions(fs::Permissions::from_mode(mode))?;
-    file.sync_all()?;
-    fs::rename(&new, path)?;
-    File::open(folder)?.sync_all()
+    fs::create_dir_all(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+    colony_process::file::replace(path, bytes, mode)
 }
 
 /// The file's content; `None` if there is no such file.
@@ -69,7 +57,7 @@ pub(crate) async fn names(path: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Runs blocking work beside the others.
+/// Runs blocking work on another thread.
 pub(crate) async fn apart<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {

@@ -1,21 +1,20 @@
-//! Doors to private readers, for the fuzzers alone.
+//! Access to private parsers, for the fuzzers alone.
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use colony_core::attempt::Failure;
-use colony_margo::{DeviceId, Digest};
+use colony_core::margo::{DeviceId, Digest};
 use serde::de::DeserializeOwned;
 
-use crate::check::Check;
-use crate::engine::{self, Image, Info, Inspected, Listed, Verdict, Version};
-use crate::image::Reference;
-use crate::label::{self, Care, Owner};
-use crate::load;
-use crate::registry::auth::{self, Challenge};
-use crate::registry::{Manifest, Place};
-use crate::survey::Seen;
-use crate::trouble::Trouble;
+use crate::docker::engine::{self, Image, Info, Inspected, Listed, Verdict, Version};
+use crate::docker::engine_error::EngineError;
+use crate::docker::health::check::Check;
+use crate::docker::image::{Reference, load};
+use crate::docker::label::{self, Care, Owner};
+use crate::docker::survey::ObservedContainer;
+use crate::oci::registry::auth::{self, Challenge};
+use crate::oci::registry::{Manifest, RegistryLocation};
 
 /// The blob a manifest names, and its size.
 pub type Blob = (Digest, u64);
@@ -31,7 +30,7 @@ pub fn manifest(
     Ok((archive, image))
 }
 
-/// An image's name, and the tag or digest that is asked for.
+/// An image's name, and its tag or digest.
 pub fn reference(text: &str) -> (&str, &str) {
     let Reference { name, version } = Reference::read(text);
     (name, version)
@@ -39,10 +38,10 @@ pub fn reference(text: &str) -> (&str, &str) {
 
 /// A registry's host and a name there.
 pub fn place(text: &str) -> Option<(String, String)> {
-    Place::read(text).map(|it| (it.host, it.name))
+    RegistryLocation::read(text).map(|it| (it.host, it.name))
 }
 
-/// Realm, service and scope of a registry's challenge; none of a basic one.
+/// Realm, service and scope of a registry's challenge; all `None` for basic.
 pub fn challenge(header: &str) -> Option<[Option<String>; 3]> {
     Some(match Challenge::parse(header)? {
         Challenge::Basic => [None, None, None],
@@ -64,7 +63,7 @@ pub fn labels(
     Some(owner.labels(node, &Care::read(labels)).into_iter().collect())
 }
 
-/// The name of a thing of these parts on an engine.
+/// The name on an engine that consists of these parts.
 pub fn name(node: &DeviceId, parts: &[&str]) -> String {
     label::name(node, parts)
 }
@@ -74,7 +73,7 @@ pub fn image(config: &[u8], layers: &[Vec<u8>]) -> Result<Vec<u8>, String> {
     load::packed("colony.test/fuzz:1", config, layers)
 }
 
-/// What is made of an engine's answer, or the failures it is shown as.
+/// The parsed answer of an engine, or the failures it is shown as.
 pub type Reading = Result<String, Vec<Failure>>;
 
 /// An engine's answer, read as a list of containers, as a container, an image,
@@ -84,7 +83,9 @@ pub fn engine(status: u16, body: &[u8]) -> [Reading; 6] {
         reading(status, body, |it: Vec<Listed>| {
             it.iter().all(|it| it.labels.is_some()).to_string()
         }),
-        reading(status, body, |it: Inspected| format!("{:?}", Seen::of(it).map(|it| it.status))),
+        reading(status, body, |it: Inspected| {
+            format!("{:?}", ObservedContainer::of(it).map(|it| it.status))
+        }),
         reading(status, body, |it: Image| Check::of(None, it.check()).is_some().to_string()),
         reading(status, body, |it: Verdict| (it.status == "healthy").to_string()),
         reading(status, body, |it: Info| it.os_type.is_empty().to_string()),
@@ -94,7 +95,7 @@ pub fn engine(status: u16, body: &[u8]) -> [Reading; 6] {
 
 /// How a refusal of the engine is shown, of a container and of an image.
 pub fn refused(status: u16, body: &[u8]) -> Vec<Failure> {
-    failures(&Trouble::refused(status, body))
+    failures(&EngineError::refused(status, body))
 }
 
 fn reading<T: DeserializeOwned>(
@@ -107,6 +108,6 @@ fn reading<T: DeserializeOwned>(
     engine::understood("/x", answer).map(told).map_err(|it| failures(&it))
 }
 
-fn failures(trouble: &Trouble) -> Vec<Failure> {
+fn failures(trouble: &EngineError) -> Vec<Failure> {
     vec![trouble.failed("look at a container"), trouble.not_pulled("registry.test/a:1")]
 }

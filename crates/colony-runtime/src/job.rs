@@ -1,22 +1,22 @@
-//! One component of one deployment, as an action is about it.
+//! One component of one deployment, as the subject of an action.
 
 use std::collections::BTreeMap;
 
 use colony_core::attempt::Failure;
 use colony_core::code::Code;
+use colony_core::margo::{ComponentName, DeploymentId, Digest, Json};
 use colony_core::node::{Action, staged};
-use colony_margo::{ComponentName, DeploymentId, Digest, Json};
 
 use crate::config::Subject;
-use crate::label::Owner;
+use crate::docker::label::Owner;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
     pub(crate) deployment: DeploymentId,
     pub(crate) component: ComponentName,
-    /// What was prepared; the containers carry `mark`.
+    /// The fingerprint that was prepared; the containers carry `mark`.
     pub(crate) fingerprint: Digest,
-    /// Beside what is active of the component.
+    /// It runs beside the active version of the component.
     pub(crate) staged: bool,
     pub(crate) subject: Subject,
 }
@@ -59,12 +59,12 @@ impl Job {
         if self.staged { staged(self.fingerprint) } else { self.fingerprint }
     }
 
-    /// What people call the deployment.
+    /// The display name of the deployment.
     pub(crate) fn name(&self) -> &str {
         &self.subject.document.metadata.name
     }
 
-    /// What names of containers and networks begin with.
+    /// The prefix of the names of containers and networks.
     pub(crate) fn prefix(&self) -> String {
         let suffix = if self.staged { "-staged" } else { "" };
         format!("{}{suffix}", self.name())
@@ -76,7 +76,7 @@ impl Job {
     }
 
     /// Variables for the compose file. Of two parameters with one pointer the
-    /// one with the later name goes, as in the fingerprint.
+    /// one with the later name wins, as in the fingerprint.
     pub(crate) fn parameters(&self) -> BTreeMap<String, String> {
         let mut variables = BTreeMap::new();
         for parameter in self.subject.document.spec.parameters.values() {

@@ -1,7 +1,7 @@
-//! Whether there is anything to look at.
+//! Notifications that a look at the engine is needed.
 //!
-//! Told by engine events and by health checks; a look takes note of all that
-//! was told before it began.
+//! Sent by engine events and by health checks; a look covers all notifications
+//! from before it began.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,13 +9,13 @@ use tokio::sync::watch;
 
 #[derive(Debug, Default)]
 pub(crate) struct News {
-    told: watch::Sender<Told>,
+    told: watch::Sender<NewsCounters>,
     seen: AtomicU64,
 }
 
-/// How often something was told, to everybody and to followers alone.
+/// The number of notifications to all receivers, and to followers alone.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct NewsCounters {
     all: u64,
     followers: u64,
 }
@@ -25,27 +25,27 @@ impl News {
         self.told.send_modify(|it| it.all += 1);
     }
 
-    /// Tells those who follow, and asks nobody to look: whoever performs the
-    /// action that this is about looks when it has ended.
+    /// Notifies followers and requests no look: the task that performs the
+    /// action looks when it has ended.
     pub(crate) fn whisper(&self) {
         self.told.send_modify(|it| it.followers += 1);
     }
 
-    /// A look begins: it will show what was told until here.
+    /// A look begins: it covers all notifications so far.
     pub(crate) fn look(&self) {
         self.seen.fetch_max(self.told.borrow().all, Ordering::SeqCst);
     }
 
-    /// Resolves when something was told since the last look.
+    /// Resolves when a notification was sent since the last look.
     pub(crate) async fn since_look(&self) {
         let mut told = self.told.subscribe();
-        let unseen = |it: &Told| it.all > self.seen.load(Ordering::SeqCst);
+        let unseen = |it: &NewsCounters| it.all > self.seen.load(Ordering::SeqCst);
         // The sender lives as long as `self`, so that waiting cannot fail.
         let _ = told.wait_for(unseen).await;
     }
 
-    /// For those who check a condition each time something is told.
-    pub(crate) fn follow(&self) -> watch::Receiver<Told> {
+    /// For tasks that check a condition after each notification.
+    pub(crate) fn follow(&self) -> watch::Receiver<NewsCounters> {
         self.told.subscribe()
     }
 }

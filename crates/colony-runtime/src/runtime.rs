@@ -7,29 +7,28 @@ use std::sync::Arc;
 
 use bollard::Docker;
 use colony_core::attempt::Failure;
+use colony_core::margo::{DeploymentId, Digest};
 use colony_core::node::{Action, Container, Prepared};
-use colony_margo::{DeploymentId, Digest};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::acting::Acting;
 use crate::config::{Config, EngineInfo, Facts, PullProgress, Subject};
-use crate::connect::{self, Hints};
-use crate::engine::{Engine, Info};
+use crate::docker::connect::{self, Hints};
+use crate::docker::engine::{Engine, Info};
+use crate::docker::health::watched::Watched;
+use crate::docker::health::{Healths, watch};
+use crate::docker::image::Use;
+use crate::docker::label;
+use crate::docker::logs::{LogPage, LogQuery};
+use crate::docker::pulls::Pulls;
+use crate::docker::scope::Scope;
+use crate::docker::survey::interference::Interference;
 use crate::error::Error;
 use crate::file;
-use crate::health::Healths;
-use crate::image::Use;
-use crate::interference::Interference;
 use crate::job::Job;
-use crate::label;
-use crate::logs::{LogPage, LogQuery};
 use crate::news::News;
-use crate::pulls::Pulls;
-use crate::registry::Registry;
-use crate::scope::Scope;
-use crate::watch;
-use crate::watched::Watched;
+use crate::oci::registry::Registry;
 
 /// The containers of one node on one engine. Cheap to clone.
 #[derive(Clone)]
@@ -44,7 +43,7 @@ pub(crate) struct Inner {
     pub(crate) engine: Engine,
     info: EngineInfo,
     pub(crate) facts: Facts,
-    /// Where the engine keeps its images, if that is seen from here.
+    /// Where the engine keeps its images, if this process can see it.
     images_dir: String,
     pub(crate) rotate_logs: bool,
     pub(crate) registry: Registry,
@@ -106,8 +105,8 @@ impl Runtime {
     /// Reaches the goal of `action`. `Prepare`, `Start` and `Stage` need their
     /// subject. `Start` and `Stage` wait for what services depend on, so `run`
     /// must be running.
-    /// What the engine says of the deployment meanwhile is no news: whoever
-    /// performs an action looks when it has ended.
+    /// Engine events of the deployment in the meantime cause no notification:
+    /// the caller looks when the action has ended.
     pub async fn perform(
         &self,
         action: &Action,
@@ -122,20 +121,20 @@ impl Runtime {
         })
     }
 
-    /// All containers of this node. Those that carry no identity count if they
-    /// are of a deployment in `known`.
+    /// All containers of this node. A container without an identity counts if
+    /// its deployment is in `known`.
     pub async fn observe(&self, known: &BTreeSet<DeploymentId>) -> Result<Vec<Container>, Failure> {
         self.inner.scope.note(known);
         self.inner.observe().await
     }
 
-    /// Resolves when the engine or a health check has said something since the
-    /// last look.
+    /// Resolves when the engine or a health check has reported something since
+    /// the last look.
     pub async fn changed(&self) {
         self.inner.news.since_look().await;
     }
 
-    /// Listens to the engine and runs health checks until told to stop.
+    /// Listens to the engine and runs health checks until `stop`.
     pub async fn run(&self, stop: CancellationToken) {
         watch::run(&self.inner, stop).await;
     }
@@ -146,7 +145,7 @@ impl Runtime {
         self.inner.collect(needed).await
     }
 
-    /// What the services of a deployment printed.
+    /// The logs of the services of a deployment.
     pub async fn logs(
         &self,
         deployment: &DeploymentId,
@@ -165,8 +164,8 @@ impl Runtime {
         self.inner.pulls.shown()
     }
 
-    /// Resolves when the fetching of an image begins; one that began since the
-    /// last time counts. For one waiter.
+    /// Resolves when an image pull begins; one that began since the last call
+    /// counts. For one waiter.
     pub async fn pulling(&self) {
         self.inner.pulls.begun().await;
     }
@@ -192,14 +191,14 @@ impl Inner {
                 self.unstage(deployment, component).await?;
             }
             (Action::Remove { deployment }, _) => self.remove(deployment).await?,
-            // A job is there for these, or its lack was an error.
+            // These have a job, or its absence was an error.
             (Action::Prepare { .. } | Action::Start { .. } | Action::Stage { .. }, None) => {}
         }
         Ok(Prepared::default())
     }
 
-    /// Services that do their work and end are not among those told: they
-    /// are not expected to run.
+    /// Returns the services that should keep running, so without those that run
+    /// to completion.
     async fn prepare(&self, job: &Job, refresh: bool) -> Result<Prepared, Failure> {
         if refresh {
             self.archive_refresh(job).await;

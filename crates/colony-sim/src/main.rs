@@ -1,4 +1,4 @@
-//! `colony-sim`: tells stories of fleets and stops at the first that ends badly.
+//! `colony-sim`: runs stories of fleets and stops at the first violation.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,7 +16,7 @@ usage: colony-sim [--seeds COUNT] [--from SEED] [--require-coverage] [--keep-goi
            replay one story and print its trace
 ";
 
-/// What the command line asks for.
+/// The parsed command line.
 struct Order {
     from: u64,
     count: u64,
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What to do, `None` for help, or what is wrong with the arguments.
+/// Parses the command line: `None` for help, or an error.
 fn order(arguments: impl Iterator<Item = String>) -> Result<Option<Order>, String> {
     let mut order =
         Order { from: 1, count: 200, replay: false, require_coverage: false, keep_going: false };
@@ -72,7 +72,7 @@ fn order(arguments: impl Iterator<Item = String>) -> Result<Option<Order>, Strin
     Ok(Some(order))
 }
 
-/// Takes a flag that has a value.
+/// Parses a flag that has a value.
 fn valued(order: &mut Order, flag: &str, value: &str) -> Result<(), String> {
     let number = value.parse::<u64>().ok().filter(|it| (1..=u64::from(u32::MAX)).contains(it));
     let number = number.ok_or(format!("`{flag} {value}`: a number from 1 is needed"));
@@ -86,7 +86,7 @@ fn valued(order: &mut Order, flag: &str, value: &str) -> Result<(), String> {
 }
 
 #[expect(clippy::print_stdout, reason = "a command-line program")]
-/// Tells the stories on all cores; the first seed that ends badly is reported.
+/// Runs the stories on all cores; reports the first seed with a violation.
 fn tell(order: &Order) -> Result<(String, bool), Box<Violation>> {
     let options = Options { trace: order.replay };
     let next = AtomicU64::new(order.from);
@@ -121,7 +121,7 @@ fn tell(order: &Order) -> Result<(String, bool), Box<Violation>> {
     }
 }
 
-/// The stories that ended well, and those that did not.
+/// Separates the stories that passed from those with a violation.
 fn sorted(told: Vec<Result<Report, Box<Violation>>>) -> (Vec<Report>, Vec<Violation>) {
     let (mut well, mut badly) = (Vec::new(), Vec::new());
     for it in told {
@@ -133,7 +133,7 @@ fn sorted(told: Vec<Result<Report, Box<Violation>>>) -> (Vec<Report>, Vec<Violat
     (well, badly)
 }
 
-/// What the stories were, and whether they met all that is published.
+/// The summary of the stories, and whether they covered all tables.
 fn summary(reports: &[Report], replay: bool) -> (String, bool) {
     let mut coverage = Coverage::default();
     reports.iter().for_each(|it| coverage.add(&it.coverage));

@@ -1,32 +1,28 @@
-//! What is said between the roles, over a line that loses, doubles and delays.
+//! The queue of events, and a network that loses, duplicates and delays
+//! messages.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use colony_core::event::{Event, Incarnation, Seq};
 use colony_core::id::DeploymentId;
 use colony_core::node::Action;
-use colony_core::site::{Asks, Command, Have};
-use colony_core::why::AnswerUpdate;
-use colony_margo::{DeploymentStatus, Digest};
+use colony_world::{ToCentral, ToLocal, ToNode};
 
-use crate::answers::AnswersReply;
-use crate::engine::Subject;
 use crate::world::World;
 
-/// Something that is due at a virtual time.
+/// An event that is due at a virtual time.
 #[derive(Debug, Clone)]
 pub(crate) enum Happening {
     Chaos,
-    /// `again`: one of the rounds the node makes by itself.
-    EdgePoll {
+    /// `again`: one of the node's periodic rounds.
+    NodePoll {
         node: usize,
         again: bool,
     },
-    EdgeLook {
+    NodeLook {
         node: usize,
         again: bool,
     },
-    EdgeWake {
+    NodeWake {
         node: usize,
         life: u64,
         at: u64,
@@ -35,7 +31,7 @@ pub(crate) enum Happening {
         node: usize,
         life: u64,
         action: Action,
-        subject: Option<Subject>,
+        version: Option<String>,
     },
     LocalSync {
         site: usize,
@@ -46,34 +42,34 @@ pub(crate) enum Happening {
         at: u64,
     },
     CentralWork,
-    /// CO writes a change of its queue; Git may have moved since.
+    /// CO writes a queued change; Git may have changed since.
     CentralPush {
         number: u64,
     },
-    /// Somebody asks everybody why things are as they are.
+    /// Every role answers `why` about every subject.
     Ask,
-    /// The node finds the LO that is in charge.
-    EdgeMoves {
+    /// The node connects to the LO in charge.
+    NodeMoves {
         node: usize,
         site: usize,
     },
-    /// A node whose disk refused a step begins anew.
-    EdgeReborn {
+    /// A node whose disk refused a step starts over.
+    NodeReborn {
         node: usize,
         life: u64,
     },
-    /// What a node that booted without a network must run by now.
-    EdgeBooted {
+    /// Checks the workloads of a node that booted without a network.
+    NodeBooted {
         node: usize,
         life: u64,
         version: Option<u64>,
         ran: BTreeSet<DeploymentId>,
     },
-    /// An operator invites an LO again.
+    /// An operator lets an LO join again.
     LocalRejoin {
         site: usize,
     },
-    EdgeUp {
+    NodeUp {
         node: usize,
     },
     LocalUp {
@@ -84,9 +80,9 @@ pub(crate) enum Happening {
         site: usize,
         message: ToLocal,
     },
-    ToEdge {
+    ToNode {
         node: usize,
-        message: ToEdge,
+        message: ToNode,
     },
     ToCentral {
         site: usize,
@@ -95,12 +91,12 @@ pub(crate) enum Happening {
 }
 
 impl Happening {
-    /// One of the rounds everybody makes for ever.
+    /// A periodic round, which is repeated forever.
     pub(crate) fn is_round(&self) -> bool {
         matches!(
             self,
-            Happening::EdgePoll { again: true, .. }
-                | Happening::EdgeLook { again: true, .. }
+            Happening::NodePoll { again: true, .. }
+                | Happening::NodeLook { again: true, .. }
                 | Happening::LocalSync { .. }
                 | Happening::CentralWork
                 | Happening::Ask
@@ -109,43 +105,24 @@ impl Happening {
     }
 }
 
-#[derive(Debug, Clone)]
-pub(crate) enum ToLocal {
-    Poll { node: usize, have: Option<Have> },
-    Status { node: usize, status: Box<DeploymentStatus> },
-    Capabilities { node: usize },
-    EventsTaken { incarnation: Incarnation, next: Seq, answers: Option<AnswersReply> },
-    Diverged { incarnation: Incarnation },
-    Fenced { by: Incarnation },
-    Commands(Vec<Command>),
-}
-
-#[derive(Debug, Clone)]
-pub(crate) enum ToEdge {
-    Manifest { bytes: Vec<u8>, etag: Digest, documents: BTreeMap<Digest, Vec<u8>> },
-    Asked(Asks),
-    StatusTaken { deployment: DeploymentId, report: u64 },
-    CapabilitiesTaken,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) enum ToCentral {
-    Events { incarnation: Incarnation, events: Vec<Event>, answers: Option<Box<AnswerUpdate>> },
-    CommandsPlease { incarnation: Incarnation, done: u64 },
-}
-
 impl World {
-    /// Between a node and its LO.
+    /// Sends from a node to its LO.
+    pub(crate) fn send_up(&mut self, node: usize, message: ToLocal) {
+        let site = self.roles.nodes[node].site;
+        self.send_near(node, Happening::ToLocal { site, message });
+    }
+
+    /// Sends between a node and its LO.
     pub(crate) fn send_near(&mut self, node: usize, happening: Happening) {
-        let edge = &self.nodes[node];
-        let cut = self.now < edge.cut_until || self.now < self.sites[edge.site].cut_until;
-        let unheard = self.now < edge.unheard_until && is_report(&happening);
+        let device = &self.roles.nodes[node];
+        let cut = self.now < device.cut_until || self.now < self.roles.sites[device.site].cut_until;
+        let unheard = self.now < device.unheard_until && is_report(&happening);
         self.send(cut || unheard, happening);
     }
 
-    /// Between a site and CO.
+    /// Sends between a site and CO.
     pub(crate) fn send_far(&mut self, site: usize, happening: Happening) {
-        let cut = self.now < self.sites[site].wan_until;
+        let cut = self.now < self.roles.sites[site].wan_until;
         self.send(cut, happening);
     }
 

@@ -1,4 +1,4 @@
-//! A small seeded random source: the same seed always tells the same story.
+//! A small seeded random source: the same seed always gives the same story.
 
 use std::ops::Range;
 

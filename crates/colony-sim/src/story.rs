@@ -1,4 +1,4 @@
-//! One seed, one story: chaos for a while, then calm, then the reckoning.
+//! One seed, one story: chaos for a while, then calm, then the final checks.
 
 use crate::coverage::Coverage;
 use crate::network::Happening;
@@ -6,15 +6,15 @@ use crate::world::World;
 
 const MINUTE: u64 = 60_000;
 
-/// How a story is told.
+/// The options of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
-    /// Keep the whole trace, also of a story that ends well; otherwise the end
-    /// of one that ends badly.
+    /// Keep the whole trace, also of a story that passes; otherwise only the
+    /// end of one that fails.
     pub trace: bool,
 }
 
-/// A story that ended well.
+/// A story that passed.
 #[derive(Debug)]
 pub struct Report {
     pub seed: u64,
@@ -27,7 +27,7 @@ pub struct Report {
     pub trace: Vec<String>,
 }
 
-/// A story that ended badly.
+/// A story that failed.
 #[derive(Debug)]
 pub struct Violation {
     pub seed: u64,
@@ -35,7 +35,7 @@ pub struct Violation {
     pub trace: Vec<String>,
 }
 
-/// Tells the story of `seed`.
+/// Runs the story of `seed`.
 pub fn run(seed: u64, options: Options) -> Result<Report, Box<Violation>> {
     let mut world = World::new(seed);
     world.whole = options.trace;
@@ -55,7 +55,7 @@ pub fn run(seed: u64, options: Options) -> Result<Report, Box<Violation>> {
 
 impl World {
     fn into_report(self, seed: u64, converged_after: u64, options: Options) -> Report {
-        let events = self.sites.iter().map(|it| it.log.len() as u64).sum();
+        let events = self.roles.sites.iter().map(|it| it.log.len() as u64).sum();
         Report {
             seed,
             steps: self.steps,

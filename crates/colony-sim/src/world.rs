@@ -1,27 +1,29 @@
-//! The simulated world: who is there, what is due, and what was seen.
+//! The simulated world: its roles, its queue of events, and the records of the
+//! run.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use colony_core::id::SiteName;
+use colony_core::node::Policy;
 use colony_core::site::Input;
+use colony_world::{
+    CentralShell, Device, JoinShell, Local, LocalShell, Pace, Roles, Shared, WriterShell,
+};
 
-use crate::central::Central;
-use crate::check::Checker;
+use crate::chaos::backup::SavedCentral;
+use crate::chaos::season::Season;
+use crate::check::{Checker, ExpectedPlan};
 use crate::coverage::Coverage;
-use crate::edge::Edge;
-use crate::git::Git;
-use crate::local::Local;
 use crate::network::Happening;
 use crate::rng::Rng;
-use crate::season::Season;
 
-/// How many lines of a story are kept for the report of a violation, unless
-/// the whole is wanted.
+/// How many lines of a story are kept for the report of a violation, unless the
+/// whole trace is requested.
 const TRACE: usize = 300;
-/// More steps than any sound story takes.
+/// More steps than any correct story takes.
 const STEPS: u64 = 1_000_000;
 
-/// Everything there is.
+/// The state of the simulation.
 #[derive(Debug)]
 pub(crate) struct World {
     /// Virtual milliseconds since the beginning.
@@ -29,21 +31,22 @@ pub(crate) struct World {
     pub(crate) rng: Rng,
     queue: BTreeMap<(u64, u64), Happening>,
     serial: u64,
-    pub(crate) git: Git,
-    pub(crate) central: Central,
-    /// The LO in charge of each site; behind them those they have replaced.
-    pub(crate) sites: Vec<Local>,
+    pub(crate) roles: Roles,
     pub(crate) founded: usize,
-    pub(crate) nodes: Vec<Edge>,
-    /// Faults have stopped.
+    /// The last backup of CO, and how often one was restored.
+    pub(crate) backup: Option<Box<SavedCentral>>,
+    pub(crate) restores: u64,
+    /// The plan of the commit that a site is reading.
+    pub(crate) expected: Option<ExpectedPlan>,
+    /// The faults have stopped.
     pub(crate) calm: bool,
     pub(crate) season: Season,
-    /// Added at CO, and nobody ever joins it.
+    /// A site that was added at CO and that no LO ever joins.
     pub(crate) announced: Option<SiteName>,
     pub(crate) checker: Checker,
     pub(crate) coverage: Coverage,
     pub(crate) trace: VecDeque<String>,
-    /// Nothing of the trace is dropped.
+    /// The trace is kept completely.
     pub(crate) whole: bool,
     pub(crate) violation: Option<String>,
     pub(crate) steps: u64,
@@ -51,7 +54,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// A fleet as it is after everybody has joined.
+    /// A fleet after all sites and nodes have joined.
     pub(crate) fn new(seed: u64) -> World {
         let mut rng = Rng::new(seed);
         let site_count = rng.range(1..4);
@@ -60,11 +63,11 @@ impl World {
             rng,
             queue: BTreeMap::new(),
             serial: 0,
-            git: Git::new(),
-            central: Central::new(),
-            sites: Vec::new(),
+            roles: Roles::default(),
             founded: 0,
-            nodes: Vec::new(),
+            backup: None,
+            restores: 0,
+            expected: None,
             calm: true,
             season: Season::default(),
             announced: None,
@@ -88,43 +91,45 @@ impl World {
 
     fn found_site(&mut self, index: u64) {
         let name: SiteName = format!("site-{index}").parse().expect("a name");
-        let site = self.sites.len();
+        let site = self.roles.sites.len();
         let incarnation = self.central_join(&name, false).expect("a new site can join");
-        self.sites.push(Local::new(name, incarnation, self.season.timing()));
+        let local = Local::new(name, incarnation, self.season.timing());
+        self.roles.sites.push(Shared::new(local));
         self.founded += 1;
-        self.local_seed(site);
+        self.request_seed(site);
         let most = if self.rng.chance(10) { 17 } else { 8 };
-        let least = u64::from(self.nodes.is_empty() || !self.rng.chance(20));
+        let least = u64::from(self.roles.nodes.is_empty() || !self.rng.chance(20));
         for _ in 0..self.rng.range(least..most) {
             self.found_node(site);
         }
         self.after(100, Happening::LocalSync { site });
     }
 
-    /// Somebody adds a site and never sets it up.
+    /// An operator adds a site and never sets it up.
     fn announce_site(&mut self) {
         if self.rng.chance(30) {
             let name: SiteName = "site-9".parse().expect("a name");
-            self.central.core.site_add(&name);
-            self.central_store();
+            self.roles.central.core.site_add(&name);
+            self.central_record(|_| {});
             self.announced = Some(name);
         }
     }
 
     pub(crate) fn found_node(&mut self, site: usize) -> usize {
-        let node = self.nodes.len();
+        let node = self.roles.nodes.len();
         let name = format!("n{node}").parse().expect("a name");
         let architecture = if self.rng.chance(15) { "arm64" } else { "amd64" };
-        let mut edge = Edge::new(name, site, architecture);
-        edge.labelled = self.rng.chance(40);
-        self.nodes.push(edge);
-        let name = self.nodes[node].name.clone();
+        let mut device = Device::new(name, site, Policy::default(), Pace::default());
+        device.architecture = architecture.to_owned();
+        device.labelled = self.rng.chance(40);
+        self.roles.nodes.push(Shared::new(device));
+        let name = self.roles.nodes[node].name.clone();
         self.local_step(site, Input::Joined(name));
-        self.nodes[node].process.die();
-        self.edge_up(node);
+        self.roles.nodes[node].process.die();
+        self.node_up(node);
         let soon = self.rng.range(10..3_000);
-        self.after(soon, Happening::EdgePoll { node, again: true });
-        self.after(soon, Happening::EdgeLook { node, again: true });
+        self.after(soon, Happening::NodePoll { node, again: true });
+        self.after(soon, Happening::NodeLook { node, again: true });
         node
     }
 
@@ -137,7 +142,7 @@ impl World {
         self.queue.insert((at.max(self.now), self.serial), happening);
     }
 
-    /// Rounds that were to come rarely come soon.
+    /// Moves rare periodic rounds to the next seconds.
     pub(crate) fn hasten(&mut self) {
         let all = std::mem::take(&mut self.queue);
         for ((at, serial), it) in all {
@@ -146,14 +151,14 @@ impl World {
         }
     }
 
-    /// Runs until `until`, or until something is wrong.
+    /// Runs until `until`, or until a violation.
     pub(crate) fn run_until(&mut self, until: u64) {
         while self.violation.is_none() {
             if self.steps > STEPS {
                 let due: Vec<String> =
                     self.queue.values().take(3).map(|it| format!("{it:?}")).collect();
                 self.note(|_| format!("due: {due:?}"));
-                return self.violate("somebody runs in circles".to_owned());
+                return self.violate("a role runs in circles".to_owned());
             }
             let Some(entry) = self.queue.first_entry() else { return };
             if entry.key().0 > until {
@@ -169,33 +174,33 @@ impl World {
     fn happen(&mut self, happening: Happening) {
         match happening {
             Happening::Chaos => self.chaos(),
-            Happening::EdgePoll { node, again } => self.edge_poll(node, again),
-            Happening::EdgeLook { node, again } => self.edge_look(node, again),
-            Happening::EdgeWake { node, life, at } => self.edge_wake(node, life, at),
-            Happening::EngineDone { node, life, action, subject } => {
-                self.engine_done(node, life, action, subject);
+            Happening::NodePoll { node, again } => self.node_polls(node, again),
+            Happening::NodeLook { node, again } => self.node_looks(node, again),
+            Happening::NodeWake { node, life, at } => self.node_wake(node, life, at),
+            Happening::EngineDone { node, life, action, version } => {
+                self.engine_done(node, life, action, version.as_deref());
             }
             Happening::LocalSync { site } => self.local_sync(site),
             Happening::LocalWake { site, life, at } => self.local_wake(site, life, at),
             Happening::CentralWork => self.central_work(),
             Happening::CentralPush { number } => self.central_push(number),
             Happening::Ask => self.ask(),
-            Happening::EdgeMoves { node, site } => self.edge_moves(node, site),
-            Happening::EdgeBooted { node, life, version, ran } => {
-                self.edge_booted(node, (life, version), &ran);
+            Happening::NodeMoves { node, site } => self.node_moves(node, site),
+            Happening::NodeBooted { node, life, version, ran } => {
+                self.node_booted(node, (life, version), &ran);
             }
-            Happening::EdgeReborn { node, life } => self.edge_reborn(node, life),
+            Happening::NodeReborn { node, life } => self.node_reborn(node, life),
             Happening::LocalRejoin { site } => self.local_rejoin(site),
-            Happening::EdgeUp { node } => self.edge_up(node),
+            Happening::NodeUp { node } => self.node_up(node),
             Happening::LocalUp { site } => self.local_up(site),
             Happening::CentralUp => self.central_up(),
-            Happening::ToLocal { site, message } => self.local_receive(site, message),
-            Happening::ToEdge { node, message } => self.edge_receive(node, message),
+            Happening::ToLocal { site, message } => self.local_hears(site, message),
+            Happening::ToNode { node, message } => self.node_hears(node, message),
             Happening::ToCentral { site, message } => self.central_receive(site, message),
         }
     }
 
-    /// Whether a process dies at this very point.
+    /// Whether a process crashes at this point.
     pub(crate) fn dies(&mut self) -> bool {
         !self.calm && self.rng.range(0..2_000) == 0
     }

@@ -2,10 +2,10 @@
 
 use colony_core::code::{Class, Code};
 use colony_core::id::PlacementId;
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use colony_core::transition::Reason;
 use colony_core::why::{self, Cause, Next, NodeCause, Owner, Subject, VerdictCause, Why};
-use colony_testkit::{App, Plant, deployment_id};
+use colony_world::{App, Plant, deployment_id};
 
 #[test]
 fn codes_of_others_are_tried_again_or_condemn_and_are_told() {
@@ -48,6 +48,6 @@ fn check(cause: Cause, expected: &str) {
         since: None,
         next: Next { what: "nothing".to_owned(), at: None },
     };
-    let text = why.text(Wall(0));
+    let text = why.text(Timestamp(0));
     assert!(text.contains(expected), "{text}");
 }

@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use colony_task::{LockError, LockFile};
+use colony_process::{LockError, LockFile};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection, Row};
 use tokio::sync::watch;
@@ -18,19 +18,19 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
 use crate::Error;
-use crate::db::failed;
-use crate::lease::limited;
-use crate::open::{self, Address};
+use crate::database::db::failed;
+use crate::database::lease::limited;
+use crate::database::open::{self, Address};
 
 /// "colony" in ASCII; advisory locks are known by a number, per database.
 const KEY: i64 = 0x636f_6c6f_6e79;
-/// How long between two tries to take the lock of somebody else.
+/// The time between two tries to take a lock that another process holds.
 const PAUSE: Duration = Duration::from_millis(200);
-/// How often the session is looked after.
+/// How often the session is checked.
 const LOOK: Duration = Duration::from_secs(10);
 const CLAIM: &str = "claim the database";
 
-/// A claim that was taken; dropping it gives it back.
+/// A claim that was taken; dropping it releases it.
 #[derive(Debug)]
 pub struct Claim {
     _file: Option<LockFile>,
@@ -38,7 +38,7 @@ pub struct Claim {
     keeper: Option<JoinHandle<()>>,
 }
 
-/// The lock before it has its number.
+/// A lock that has no claim number yet.
 #[derive(Debug)]
 pub(crate) enum Lock {
     File(LockFile),
@@ -46,7 +46,7 @@ pub(crate) enum Lock {
 }
 
 impl Lock {
-    /// Waits for `patience` at most until the process before has ended.
+    /// Waits up to `patience` for the previous process to end.
     pub(crate) async fn take(address: &Address, patience: Duration) -> Result<Lock, Error> {
         match address {
             Address::Sqlite(path) => file(path, patience).await.map(Lock::File),
@@ -108,7 +108,7 @@ async fn try_lock(session: &mut PgConnection) -> Result<bool, Error> {
     failed(CLAIM, row.try_get(0))
 }
 
-/// Who has the lock, as far as this user may see it.
+/// The holder of the lock, as far as this user may see it.
 async fn holder(session: &mut PgConnection) -> String {
     let text = "SELECT concat_ws(', ', nullif(a.application_name, ''), \
                 'address ' || host(a.client_addr), 'session ' || l.pid) \
@@ -139,7 +139,7 @@ impl Keeper {
                     self.fenced.send_replace(true);
                     return;
                 }
-                // Writes are still checked, one by one.
+                // Each write still checks the claim number.
                 Err(error) => tracing::warn!("the claim on the database is not held: {error}"),
             }
         }
@@ -159,7 +159,7 @@ impl Keeper {
         if failed(CLAIM, row.try_get::<i64, _>(0))? != self.number {
             return Ok(false);
         }
-        // The former session may be there for a while; the number decides.
+        // The former session may exist for a while; the number decides.
         if try_lock(&mut session).await? {
             self.session = Some(session);
         }

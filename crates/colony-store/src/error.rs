@@ -16,7 +16,7 @@ pub enum Error {
     Migration(#[source] sqlx::migrate::MigrateError),
     #[error("could not create the database file")]
     File(#[source] std::io::Error),
-    /// Something is stored that this version cannot read.
+    /// The stored value cannot be read by this version.
     #[error("{what} is stored but cannot be read: {reason}")]
     Corrupt { what: String, reason: String },
     #[error("could not write {what} as JSON")]
@@ -25,16 +25,18 @@ pub enum Error {
         #[source]
         source: serde_json::Error,
     },
-    /// The single use of `id` is over; nothing of the write was stored.
+    /// The single use of `id` was spent before; nothing of the write was
+    /// stored.
     #[error("`{id}` was used before")]
     Used { scope: String, id: String },
-    /// What was to be added is there; nothing of the write was stored.
+    /// The item to add already exists; nothing of the write was stored.
     #[error("{what} exists")]
     Exists { what: String },
-    /// What was to be removed is not there; nothing of the write was stored.
+    /// The item to remove does not exist; nothing of the write was stored.
     #[error("{what} does not exist")]
     Missing { what: String },
-    /// Somebody else stored one of these events; nothing of the write was stored.
+    /// Another write stored one of these events; nothing of the write was
+    /// stored.
     #[error("an event of this write is stored already")]
     EventStored,
     /// A commit that this write depended on or was part of failed.
@@ -49,12 +51,12 @@ pub enum Error {
 }
 
 impl Error {
-    /// The database has looked at the write and refused it: nothing is stored.
+    /// The database checked the write and refused it: nothing is stored.
     pub fn is_refusal(&self) -> bool {
         matches!(self, Error::Used { .. } | Error::Exists { .. } | Error::Missing { .. })
     }
 
-    /// The only unique thing an event brings along is its place in its log.
+    /// The only unique key of an event is its place in its log.
     pub(crate) fn or_event_stored(self) -> Error {
         let stored = matches!(&self, Error::Database { source: sqlx::Error::Database(it), .. }
             if it.is_unique_violation());

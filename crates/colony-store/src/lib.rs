@@ -1,24 +1,16 @@
-//! What colony remembers: the central orchestrator's database (SQLite or
-//! Postgres, one SQL text) and a site's (SQLite).
+//! Persistent storage: the central orchestrator's database (SQLite or Postgres,
+//! with one SQL text) and a site's (SQLite).
 //!
-//! Owns the tables, their migrations and what is one transaction. Knows no
-//! rule: what a row means is `colony-core`'s business, and a row is stored as
+//! Owns the tables, their migrations and the transaction boundaries. Contains
+//! no rules: `colony-core` defines the meaning of a row, and a row is stored as
 //! the document that serde makes of it.
 
-mod bulk;
 mod central;
 mod claim;
-mod db;
-mod document;
+mod database;
 mod error;
-mod lease;
-mod line;
 mod local;
-mod migration;
 mod note;
-mod open;
-mod query;
-mod tx;
 mod used;
 
 pub use central::{

@@ -1,14 +1,14 @@
-//! Small documents by name: what a role wants to find again and nobody asks
-//! questions about.
+//! Small documents by name, which a role reads back and never queries.
 
-use crate::bulk::Bulk;
-use crate::db::Db;
-use crate::query::{Query, Value};
-use crate::{Error, document};
+use crate::Error;
+use crate::database::bulk::Bulk;
+use crate::database::db::Db;
+use crate::database::document;
+use crate::database::query::{Query, Value};
 
 type Json = serde_json::Value;
 
-/// The newest of several with the same name counts.
+/// Of several notes with the same name the last one counts.
 pub(crate) fn put_all(notes: Vec<(String, Json)>) -> Result<Bulk, Error> {
     let notes: std::collections::BTreeMap<String, Json> = notes.into_iter().collect();
     let rows: Result<Vec<Vec<Value>>, Error> =
@@ -42,7 +42,7 @@ pub(crate) async fn with_prefix(db: &Db, prefix: &str) -> Result<Vec<(String, Js
     let text = "SELECT name, body FROM note WHERE substr(name, 1, CAST($1 AS INTEGER)) = $2";
     let length = i64::try_from(prefix.chars().count()).unwrap_or(i64::from(i32::MAX));
     let query = Query::new("read notes", text).bind(length).bind(prefix);
-    let read = |line: &crate::line::Line| {
+    let read = |line: &crate::database::line::Line| {
         let name = line.text("name")?;
         let body = line.body(&what(&name))?;
         Ok((name, body))

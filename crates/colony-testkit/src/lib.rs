@@ -1,8 +1,8 @@
-//! Builders for tests: documents, capabilities, and a site under the hand.
+//! Builders for tests: documents, capabilities, and a site driven by hand.
 //!
 //! `Plant` drives a `Site` through its public interface the way a local
 //! orchestrator does: every step's rows are kept, so that a test can crash the
-//! orchestrator at any point and go on from what was persisted.
+//! orchestrator at any point and continue from the persisted rows.
 
 mod answer;
 mod make;

@@ -1,10 +1,10 @@
-//! Small valid things with telling names.
+//! Small valid documents, ids and capabilities.
 
 use colony_core::id::{BlobId, DeploymentId, GitRevision, SiteName};
+use colony_core::margo::{Capabilities, Digest};
 use colony_core::site::{Content, File};
-use colony_margo::{Capabilities, Digest};
 
-/// A deployment's file in the making.
+/// A builder for a deployment's file.
 #[derive(Debug, Clone)]
 pub struct App {
     pub name: String,
@@ -100,13 +100,13 @@ pub fn commit_id(number: u64) -> GitRevision {
     format!("{number:040x}").parse().expect("40 hex digits")
 }
 
-/// A small node of ours that runs compose applications.
+/// A small colony node that runs compose applications.
 pub fn capabilities(node: &str, architecture: &str, labels: &str) -> Capabilities {
     let more = if labels.is_empty() { "" } else { "," };
     foreign(node, architecture, &format!(r#""colony":"0.1.0"{more}{labels}"#))
 }
 
-/// The same of another make.
+/// The same for a device of another vendor: without the label `colony`.
 pub(crate) fn foreign(node: &str, architecture: &str, labels: &str) -> Capabilities {
     let json = format!(
         r#"{{"properties":{{"id":"{node}","vendor":"colony","modelNumber":"test","serialNumber":"1",

@@ -5,25 +5,25 @@ use std::time::Duration;
 
 use colony_core::event::Event;
 use colony_core::id::{DeploymentId, DeploymentName, NodeName, PlacementId};
+use colony_core::margo::DeploymentStatus;
 use colony_core::site::{
     Action, Changed, Command, Commit, File, Have, Input, Refused, Row, RowKey, Site, Step, Timing,
 };
-use colony_core::time::{Now, Wall};
-use colony_margo::DeploymentStatus;
+use colony_core::time::{Now, Timestamp};
 
 use crate::make::{App, capabilities, commit_id, deployment_id, foreign};
 use crate::seed::seed;
 
 /// Noon of some Monday.
-const START: Wall = Wall(1_794_225_600_000);
+const START: Timestamp = Timestamp(1_794_225_600_000);
 
-/// A site, its persisted rows and its nodes' pulse.
+/// A site, its persisted rows and the nodes that send heartbeats.
 #[derive(Debug)]
 pub struct Plant {
     pub site: Site,
     pub now: Now,
     pub events: Vec<Event>,
-    /// What each step changed.
+    /// The changes of each step.
     pub changes: Vec<Changed>,
     /// How often the LO was started again.
     pub restarts: u64,
@@ -35,7 +35,7 @@ pub struct Plant {
 }
 
 impl Plant {
-    /// The site `home`, ready, with nothing on it.
+    /// The site `home`, ready and empty.
     pub fn new() -> Plant {
         let mut plant = Plant::unseeded(0);
         plant.must(Input::Seed(Box::default()));
@@ -52,8 +52,8 @@ impl Plant {
         Plant { site, now, events, changes, restarts: 0, rows, alive, commits: 0, reports: 0 }
     }
 
-    /// The second LO of a site on whose node `a` the app was in `state`, as CO
-    /// knew it. Git is not read yet.
+    /// The second LO of a site on whose node `a` the app was in `state`, as the
+    /// central orchestrator knew it. Git is not read yet.
     pub fn taken_over(app: &App, state: &str) -> Plant {
         let mut plant = Plant::unseeded(1);
         plant.must(Input::Seed(Box::new(seed(app, state))));
@@ -74,7 +74,7 @@ impl Plant {
         step
     }
 
-    /// What the steps from number `first` on changed.
+    /// The changes of all steps from number `first`.
     pub fn changed_since(&self, first: usize) -> Changed {
         let mut all = Changed::default();
         self.changes[first..].iter().for_each(|it| all.add(it));
@@ -88,14 +88,14 @@ impl Plant {
         assert_eq!(refused, None);
     }
 
-    /// Kills the LO and starts it again from what was persisted.
+    /// Kills the LO and starts it again from the persisted rows.
     pub fn crash(&mut self) {
         self.restarts += 1;
         let rows = self.rows.values().cloned();
         self.site = Site::restore(rows, Timing::default()).expect("the rows make a site");
     }
 
-    /// Lets time pass, with a heartbeat of every living node each second.
+    /// Lets time pass, with a heartbeat of every live node each second.
     pub fn pass(&mut self, seconds: u64) {
         for _ in 0..seconds {
             self.now.mono = self.now.mono.after(Duration::from_secs(1));
@@ -108,12 +108,12 @@ impl Plant {
         }
     }
 
-    /// A new node that can run compose applications on amd64.
+    /// Adds a node that can run compose applications on amd64.
     pub fn join(&mut self, node: &str) {
         self.join_with(node, "amd64", "");
     }
 
-    /// A device of another make that speaks the same protocol.
+    /// Adds a device of another vendor that implements the same protocol.
     pub fn join_foreign(&mut self, node: &str) {
         let name: NodeName = node.parse().expect("a name");
         self.must(Input::Joined(name.clone()));
@@ -130,19 +130,19 @@ impl Plant {
         self.alive.insert(name);
     }
 
-    /// The node sends nothing from here on.
+    /// The node sends no further heartbeats.
     pub fn silence(&mut self, node: &str) {
         self.alive.remove(&node.parse::<NodeName>().expect("a name"));
     }
 
-    /// The node is back.
+    /// The node sends heartbeats again.
     pub fn wake(&mut self, node: &str) {
         let node: NodeName = node.parse().expect("a name");
         self.alive.insert(node.clone());
         let _ = self.step(Input::Heard { node, have: None });
     }
 
-    /// Commits these files on top of what is there.
+    /// Commits these files on top of the last commit.
     pub fn commit(&mut self, files: Vec<File>) {
         let base = (self.commits > 0).then(|| commit_id(self.commits));
         self.commits += 1;
@@ -160,8 +160,8 @@ impl Plant {
         self.commit(vec![File::gone(&path)]);
     }
 
-    /// The node reports `state`, `failed:<code>` or `failed:<code>|<message>`, of a deployment, having
-    /// adopted its newest manifest.
+    /// The node reports `state`, `failed:<code>` or `failed:<code>|<message>`
+    /// for a deployment, having adopted its newest manifest.
     pub fn report(&mut self, node: &str, name: &str, state: &str) {
         let adopted = self.version(node);
         self.report_at(node, name, state, adopted);
@@ -178,7 +178,7 @@ impl Plant {
         let _ = self.step(Input::Status { node, status: Box::new(status) });
     }
 
-    /// Every placement under way reports success until nothing moves.
+    /// Every placement in flight reports success until no state changes.
     pub fn converge(&mut self) {
         for _ in 0..200 {
             let under_way: Vec<PlacementId> = self
@@ -226,7 +226,7 @@ impl Plant {
     /// The version of a node's manifest.
     pub fn version(&self, node: &str) -> u64 {
         let node: NodeName = node.parse().expect("a name");
-        self.site.member(&node).map_or(0, |it| it.version())
+        self.site.site_node(&node).map_or(0, |it| it.version())
     }
 
     /// `hello@a INSTALLED 1.0.0, hello@b PENDING`.

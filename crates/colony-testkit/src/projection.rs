@@ -1,4 +1,5 @@
-//! What the central orchestrator shows of a site, against the site itself.
+//! Compares the central orchestrator's projection of a site with the site
+//! itself.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -6,7 +7,7 @@ use std::fmt::Debug;
 use colony_core::event::StepStanding;
 use colony_core::fleet::{DeploymentView, PlacementView, SiteView};
 use colony_core::site::Site;
-use colony_core::time::{Now, Wall};
+use colony_core::time::{Now, Timestamp};
 use colony_core::why::{self, AnswerKey, Surroundings, Why};
 
 /// The first field in which a projection made of a site's events differs from
@@ -33,13 +34,13 @@ pub fn projection_difference(view: &SiteView, site: &Site, now: Now) -> Option<S
         .or_else(|| entries("placements", &placements(&seen), &placements(&own)))
 }
 
-/// The first subject about which the stored answers differ from what the site
-/// would answer to the same question.
+/// The first subject for which the stored answers differ from the answers the
+/// site would give.
 pub fn answer_difference(view: &SiteView, site: &Site, now: Now) -> Option<String> {
     entries("answers", &view.answers, &site_answers(site, now))
 }
 
-/// Every answer of a site that sees nothing of its outside.
+/// All answers of a site without knowledge of its surroundings.
 pub fn site_answers(site: &Site, now: Now) -> BTreeMap<AnswerKey, Vec<Why>> {
     why::answers(site, &Surroundings::default(), now)
 }
@@ -54,7 +55,7 @@ fn without_soak_end(deployment: &mut DeploymentView) {
     if let Some(rollout) = &mut deployment.rollout
         && let StepStanding::Soaking { until } = &mut rollout.standing
     {
-        *until = Wall(0);
+        *until = Timestamp(0);
     }
 }
 

@@ -1,4 +1,4 @@
-//! What CO knows of a small site.
+//! The seed of a small site, as the central orchestrator knows it.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,8 @@ use colony_core::site::{Content, Rollout, Seed, SeedDeployment, SeedNode, SeedPl
 
 use crate::make::{App, blob, deployment_id};
 
-/// The site `home` on whose node `a` the app was in `state`, at its fourth attempt.
+/// A seed for the site `home`: on node `a` the app was in `state`, at its
+/// fourth attempt.
 pub fn seed(app: &App, state: &str) -> Seed {
     let name = "a".parse().expect("a name");
     Seed {

@@ -1,14 +1,14 @@
-//! What a manager asks of a client with its answer to a poll, and the logs a
-//! client answers with.
+//! Requests of a manager to a client, sent with the answer to a poll, and the
+//! logs a client sends back.
 //!
-//! Margo lets only clients begin a call, so a wish of the manager travels in
-//! the header `Colony-Asks` of an answer. A foreign client passes it over. What
-//! does not fit into the header is asked again with the next poll.
+//! Margo lets only clients open a call, so a request of the manager travels in
+//! the header `Colony-Asks` of an answer. Foreign clients ignore it. Requests
+//! that do not fit into the header are sent with a later poll.
 
 use colony_margo::DeploymentId;
 use serde::{Deserialize, Serialize};
 
-/// The header with the wishes, as JSON.
+/// The header with the requests, as JSON.
 pub const HEADER: &str = "colony-asks";
 /// The header with the manifest version that a client has adopted.
 pub const VERSION_HEADER: &str = "colony-manifest-version";
@@ -22,40 +22,41 @@ const MAX_SERVICE: usize = 200;
 const MAX_LOG_BYTES: usize = 256 * 1024;
 const MAX_PROBLEM: usize = 4 * 1024;
 
-/// What a manager asks.
+/// The requests of a manager.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Asks {
     /// Send the capabilities again.
     pub capabilities: bool,
-    /// Report the status of these again.
+    /// Report the status of these deployments again.
     pub deployments: Vec<DeploymentId>,
     /// Send these logs.
     pub logs: Vec<LogRequest>,
     /// Renew the certificate.
     pub renew: bool,
-    /// Tell again how the node is.
+    /// Report the health of the node again.
     pub health: bool,
 }
 
-/// A wish for the end of a log.
+/// A request for the end of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogRequest {
     /// Up to 64 letters, digits, `.`, `-` and `_`.
     pub id: String,
     pub deployment: DeploymentId,
-    /// Of the containers before the present ones.
+    /// The log of the previous containers.
     #[serde(default)]
     pub previous: bool,
-    /// At most so many of each service: the last ones, or with `after` the next.
+    /// At most this many lines of each service: the last ones, or with `after`
+    /// the next.
     pub lines: u32,
-    /// Nothing older than so many seconds.
+    /// No lines older than this many seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since_seconds: Option<u64>,
-    /// Of this service alone.
+    /// Only this service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
-    /// What comes after a position that an earlier answer gave.
+    /// Only lines after a position from an earlier answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
 }
@@ -68,7 +69,8 @@ pub struct LogAnswer {
     /// Whether older lines were left out to stay within the limit.
     #[serde(default)]
     pub truncated: bool,
-    /// Where to go on with `after`. Only the client understands it.
+    /// The position to continue from with `after`. Only the client understands
+    /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<String>,
     /// Why there is no log, if there is none.
@@ -87,7 +89,7 @@ pub struct LogLine {
 }
 
 impl Asks {
-    /// Whether nothing is asked.
+    /// Whether there is no request.
     pub fn is_empty(&self) -> bool {
         *self == Asks::default()
     }
@@ -106,7 +108,8 @@ impl Asks {
         }
     }
 
-    /// Reads the header's value; one that is too long or unreadable asks nothing.
+    /// Reads the header's value; one that is too long or unreadable counts as
+    /// no request.
     pub fn from_header(value: &[u8]) -> Asks {
         if value.len() > MAX_HEADER {
             tracing::warn!(bytes = value.len(), "manager asks more than is read");
@@ -122,7 +125,7 @@ impl Asks {
 }
 
 impl LogRequest {
-    /// It can be part of a header and of a path.
+    /// Whether it can be part of a header and of a path.
     fn is_sound(&self) -> bool {
         let service = self.service.as_deref().is_none_or(is_service);
         is_request_id(&self.id) && service && self.after.as_deref().is_none_or(is_position)

@@ -1,9 +1,9 @@
 //! The Margo client: the calls of the interface, on a link.
 //!
-//! Each call is one request; when to call again is the caller's to decide. The
-//! digests of content are checked here, because nothing whose digest is wrong
-//! may be used. The digest of a manifest is only compared and its difference
-//! logged: known servers take it over other bytes than those they send.
+//! Each call is one request; the caller decides when to call again. The digests
+//! of content are checked here, because content with a wrong digest must not be
+//! used. A wrong digest of a manifest is only logged: known servers compute it
+//! over other bytes than they send.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::join::{Joined, RenewRequest};
 use crate::link::{Answer, Link, LinkError};
 
 const TIMEOUT: Duration = Duration::from_secs(15);
-/// A bundle may come over a slow line.
+/// A bundle may come over a slow connection.
 const CONTENT_TIMEOUT: Duration = Duration::from_secs(300);
 const MAX_MANIFEST: usize = 4 << 20;
 const MAX_BUNDLE: usize = 64 << 20;
@@ -42,16 +42,16 @@ pub enum Poll {
     },
     Manifest {
         bytes: Bytes,
-        /// To be given back as it is with the next poll.
+        /// To be sent unchanged with the next poll.
         etag: Option<String>,
         asks: Asks,
     },
 }
 
-/// Why a call did not do what it should.
+/// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    #[error("manager answers {} {}", problem.status, said(problem))]
+    #[error("manager answers {} {}", problem.status, problem_text(problem))]
     Problem { problem: Box<Problem>, retry_after: Option<Duration> },
     #[error("could not talk to the manager")]
     Link(#[from] LinkError),
@@ -59,16 +59,16 @@ pub enum ClientError {
     Digest { expected: Digest, found: Digest },
     #[error("manager's answer is not readable")]
     Answer(#[source] serde_json::Error),
-    #[error("`{0}` is no id of a log request")]
+    #[error("`{0}` is not an id of a log request")]
     Request(String),
 }
 
-fn said(problem: &Problem) -> &str {
+fn problem_text(problem: &Problem) -> &str {
     problem.detail.as_deref().unwrap_or(&problem.title)
 }
 
 impl Client {
-    /// A client on this link, whose TLS shows who it is.
+    /// A client on this link, whose TLS configuration has its identity.
     pub fn new(link: Link) -> Client {
         Client { link }
     }
@@ -78,8 +78,9 @@ impl Client {
         &self.link
     }
 
-    /// Asks for the manifest, unless it is still the one with `etag`. A manager
-    /// that can waits up to `wait` for a change. `version` is the adopted one.
+    /// Requests the manifest, unless it is still the one with `etag`. A manager
+    /// that supports it waits up to `wait` for a change. `version` is the
+    /// adopted one.
     pub async fn manifest(
         &self,
         etag: Option<&str>,
@@ -117,37 +118,37 @@ impl Client {
     /// Reports the status of a deployment.
     pub async fn status(&self, status: &DeploymentStatus) -> Result<(), ClientError> {
         let path = format!("/api/v1/deployments/{}/status", segment(&status.deployment_id));
-        self.tell(Method::POST, &path, status).await.map(drop)
+        self.send_only(Method::POST, &path, status).await.map(drop)
     }
 
-    /// Tells what a device can do.
+    /// Sends the capabilities of a device.
     pub async fn capabilities(
         &self,
         device: &DeviceId,
         body: &Capabilities,
     ) -> Result<(), ClientError> {
         let path = format!("/api/v1/capabilities/{device}");
-        self.tell(Method::PUT, &path, body).await.map(drop)
+        self.send_only(Method::PUT, &path, body).await.map(drop)
     }
 
-    /// Answers a wish for logs.
+    /// Answers a request for logs.
     pub async fn logs(&self, request: &str, answer: &LogAnswer) -> Result<(), ClientError> {
         if !asks::is_request_id(request) {
             return Err(ClientError::Request(request.chars().take(64).collect()));
         }
         let path = format!("/colony/v1/logs/{request}");
-        self.tell(Method::POST, &path, &answer.clone().bounded()).await.map(drop)
+        self.send_only(Method::POST, &path, &answer.clone().bounded()).await.map(drop)
     }
 
-    /// Tells how the node is and what it fetches.
+    /// Reports the health of the node and the progress of its image pulls.
     pub async fn health(&self, report: &NodeReport) -> Result<(), ClientError> {
-        self.tell(Method::POST, "/colony/v1/health", &report.clone().bounded()).await.map(drop)
+        self.send_only(Method::POST, "/colony/v1/health", &report.clone().bounded()).await.map(drop)
     }
 
-    /// Asks for another certificate of the same identity.
+    /// Requests another certificate for the same identity.
     pub async fn renew(&self, csr_pem: &str) -> Result<Joined, ClientError> {
         let request = RenewRequest { csr: csr_pem.to_owned() };
-        let answer = self.tell(Method::POST, "/colony/v1/renew", &request).await?;
+        let answer = self.send_only(Method::POST, "/colony/v1/renew", &request).await?;
         serde_json::from_slice(&answer.body).map_err(ClientError::Answer)
     }
 
@@ -171,7 +172,7 @@ impl Client {
         Ok(body)
     }
 
-    async fn tell(
+    async fn send_only(
         &self,
         method: Method,
         path: &str,
@@ -210,7 +211,7 @@ fn poll(answer: Answer) -> Result<Poll, ClientError> {
     Ok(Poll::Manifest { bytes: answer.body, etag, asks })
 }
 
-/// The answer, if it is no problem.
+/// The answer, if it is not a problem.
 fn accepted(answer: Answer) -> Result<Answer, ClientError> {
     if answer.status.is_success() {
         return Ok(answer);
@@ -222,14 +223,15 @@ fn accepted(answer: Answer) -> Result<Answer, ClientError> {
     Err(ClientError::Problem { problem: Box::new(problem), retry_after })
 }
 
-/// The problem in an answer; of an answer without one, what its status says.
+/// The problem in an answer; for an answer without one, made from its status.
 pub fn read_problem(answer: &Answer) -> Problem {
     let status = answer.status.as_u16();
     let kind = text(&answer.headers, header::CONTENT_TYPE).unwrap_or_default();
     if kind.starts_with(colony_margo::problem::MEDIA_TYPE)
         && let Ok(problem) = serde_json::from_slice::<Problem>(&answer.body)
     {
-        // The connection's own status is the one that decides.
+        // The status of the HTTP response takes precedence over that in the
+        // body.
         return Problem { status, ..problem };
     }
     let body = String::from_utf8_lossy(&answer.body);

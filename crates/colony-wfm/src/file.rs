@@ -1,9 +1,8 @@
 //! Small files that survive a crash: written aside, synced, renamed.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
 
 use crate::identity::IdentityError;
 
@@ -11,7 +10,7 @@ const MAX_BYTES: u64 = 1 << 20;
 const FOR_OWNER: u32 = 0o600;
 const FOR_ALL: u32 = 0o644;
 
-/// Reads a small file; none if there is no such file.
+/// Reads a small file; `None` if there is no such file.
 pub fn read(path: &Path) -> Result<Option<String>, IdentityError> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -24,7 +23,7 @@ pub fn read(path: &Path) -> Result<Option<String>, IdentityError> {
     Ok(Some(text))
 }
 
-/// Writes a file that anybody may read.
+/// Writes a file that every user may read.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), IdentityError> {
     replace(path, text, FOR_ALL).map_err(|source| failed("write", path, source))
 }
@@ -36,7 +35,7 @@ pub fn write_secret(path: &Path, text: &str) -> Result<(), IdentityError> {
 
 /// Gives a file another name in the same folder.
 pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), IdentityError> {
-    let renamed = fs::rename(from, to).and_then(|()| sync_folder(to));
+    let renamed = fs::rename(from, to).and_then(|()| colony_process::file::sync_folder_of(to));
     renamed.map_err(|source| failed("rename", from, source))
 }
 
@@ -44,27 +43,7 @@ fn replace(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    let aside = aside(path);
-    // A file left by a crash keeps its old mode when it is opened again.
-    match fs::remove_file(&aside) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&aside)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&aside, path)?;
-    sync_folder(path)
-}
-
-fn aside(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".tmp");
-    path.with_file_name(name)
-}
-
-fn sync_folder(path: &Path) -> io::Result<()> {
-    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+    colony_process::file::replace(path, text.as_bytes(), mode)
 }
 
 fn failed(doing: &'static str, path: &Path, source: io::Error) -> IdentityError {

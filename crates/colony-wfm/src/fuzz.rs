@@ -1,15 +1,14 @@
-//! Doors to private readers, for the fuzzers alone.
+//! Access to private parsers, for the fuzzers only.
 
-use crate::identity::{IdentityError, SpiffeId};
+use crate::identity::{IdentityError, SpiffeId, svid};
 use crate::link::url::Base;
-use crate::svid;
 
 /// The certificates of a PEM text.
 pub fn certificates(pem: &str) -> Result<Vec<Vec<u8>>, IdentityError> {
     Ok(svid::certificates(pem)?.iter().map(|it| it.to_vec()).collect())
 }
 
-/// Who a certificate is for.
+/// The id in a certificate.
 pub fn id(der: &[u8]) -> Result<SpiffeId, IdentityError> {
     svid::id(der)
 }
@@ -34,8 +33,8 @@ pub fn base_url(url: &str) -> Option<(String, u16, String, String)> {
     Base::parse(url).map(|it| (it.host, it.port, it.authority, it.prefix))
 }
 
-/// What the headers of a poll say: what the client has, how long it waits,
-/// whether it takes a manifest.
+/// The headers of a poll: the client's manifest, how long it waits, whether it
+/// accepts a manifest.
 #[cfg(feature = "server")]
 pub fn poll(headers: &http::HeaderMap) -> (crate::Have, std::time::Duration, bool) {
     use crate::server::poll;

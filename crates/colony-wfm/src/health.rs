@@ -1,8 +1,8 @@
-//! What a node says of itself besides the state of its deployments: whether it
-//! can do its job, and how far the fetching of images is.
+//! The health of a node, besides the state of its deployments: whether it is
+//! ready, and the progress of image pulls.
 //!
-//! Passing news, told when they change and kept nowhere; a manager that does
-//! not know of them loses nothing.
+//! Transient information, sent on changes and stored nowhere; a manager may
+//! ignore it.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const MAX_REASONS: usize = 16;
 const MAX_REASON: usize = 512;
 const MAX_PROGRESS: usize = 256;
 
-/// `POST /colony/v1/health`: how a node is at this moment.
+/// `POST /colony/v1/health`: the present health of a node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeReport {
@@ -24,23 +24,23 @@ pub struct NodeReport {
     /// Why it cannot.
     #[serde(default)]
     pub reasons: Vec<String>,
-    /// What is being fetched, each deployment once.
+    /// Image pulls in progress, each deployment once.
     #[serde(default)]
     pub progress: Vec<PullView>,
 }
 
-/// What every role answers at `/readyz`: 200 or 503, as JSON or, for who asks
-/// for `text/plain`, as lines.
+/// The answer of every role at `/readyz`: 200 or 503, as JSON, or as lines if
+/// the client accepts `text/plain`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Readiness {
     /// It can do its job.
     pub ready: bool,
-    /// Why it cannot, or what it works on without.
+    /// Why it cannot, or which parts it works without.
     pub reasons: Vec<String>,
 }
 
 impl Readiness {
-    /// Ready if there is no reason against it.
+    /// Ready if there are no reasons.
     pub fn unless(reasons: Vec<String>) -> Readiness {
         Readiness { ready: reasons.is_empty(), reasons }
     }
@@ -66,13 +66,13 @@ impl Readiness {
     }
 }
 
-/// How far the images of a deployment are.
+/// The progress of a deployment's image pulls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PullView {
     pub deployment: DeploymentId,
     pub done_bytes: u64,
-    /// What is known of so far; it grows while parts are announced.
+    /// The sum known so far; it grows while layers are announced.
     pub total_bytes: u64,
 }
 

@@ -1,9 +1,9 @@
-//! Joining: how somebody with a token becomes a member.
+//! Joining: a token is exchanged for a certificate.
 //!
-//! The token says where to go and whose authority to expect there, so the
-//! first connection is already one to the right server. What comes back is
-//! checked against the token and the request before it is believed. Who may
-//! join, and that a token serves once, is decided by the server.
+//! The token names the servers and the authority to expect there, so the first
+//! connection is already verified. The answer is checked against the token and
+//! the request before it is used. The server decides whether a join is allowed,
+//! and that a token is used once.
 
 use std::error::Error;
 use std::fmt;
@@ -18,43 +18,43 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::client::read_problem;
+use crate::identity::svid;
+use crate::identity::token::{self, TokenError};
 use crate::link::{Answer, Link, LinkError};
-use crate::svid;
 use crate::tls::{Trust, client_config};
-use crate::token::{self, TokenError};
 
-/// Where to ask for membership.
+/// The path of join requests.
 pub const PATH: &str = "/colony/v1/join";
-/// The type of the problem that a token was used before; sites and the fleet
-/// say the same.
+/// The type of the problem that a token was used before; the same at sites and
+/// at the central orchestrator.
 pub const TOKEN_USED: &str = "https://colony.dev/problems/token-used";
 
 const MAX_ANSWER: usize = 256 * 1024;
 const MAX_URLS: usize = 16;
 const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// What a node that joins sends.
+/// The join request of a node.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinRequest {
     pub token: String,
     /// The certificate request, in PEM.
     pub csr: String,
-    /// The name it would like to have.
+    /// The name it prefers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
-/// A token lets its holder in: it is not printed.
+/// The token is a secret: it is not printed.
 impl fmt::Debug for JoinRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("JoinRequest").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-/// What a member gets.
+/// The answer to a join or a renewal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Joined {
-    /// The SVID and what signed it, in PEM.
+    /// The SVID and its issuers, in PEM.
     pub chain: String,
     /// In PEM.
     pub roots: String,
@@ -62,14 +62,14 @@ pub struct Joined {
     pub site: String,
 }
 
-/// What a member sends for another certificate.
+/// A member's request for another certificate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RenewRequest {
     /// The certificate request, in PEM.
     pub csr: String,
 }
 
-/// Why somebody did not become a member.
+/// Why a join failed.
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
     #[error(transparent)]
@@ -87,8 +87,8 @@ pub enum JoinError {
 }
 
 impl JoinError {
-    /// The same request may be answered at another time. An answer that was
-    /// lost counts: who asks again with the same key is let in again.
+    /// The same request may succeed at another time, also after a lost answer:
+    /// a repeated request with the same key is accepted again.
     pub fn is_passing(&self) -> bool {
         match self {
             JoinError::Later { .. } | JoinError::Unreachable(_) => true,
@@ -100,7 +100,7 @@ impl JoinError {
     }
 }
 
-/// Joins as a node. Returns the membership and the URL that answered.
+/// Joins as a node. Returns the answer and the URL that sent it.
 pub async fn join(
     token: &str,
     csr_pem: &str,
@@ -172,7 +172,8 @@ fn read<T: DeserializeOwned>(answer: &Answer, url: &str) -> Result<T, JoinError>
     Err(if passing { JoinError::Later { url, reason } } else { JoinError::Refused { url, reason } })
 }
 
-/// What was pinned must be among the roots, and the SVID must be one.
+/// The pinned authority must be among the roots, and the certificate must be an
+/// SVID.
 fn check(joined: &Joined, pin: &str) -> Result<(), String> {
     let text = |error: crate::identity::IdentityError| error.to_string();
     let roots = svid::certificates(&joined.roots).map_err(text)?;

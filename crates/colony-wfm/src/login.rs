@@ -1,8 +1,8 @@
-//! Logins inside of addresses: found, and taken out before others see them.
+//! Credentials inside URLs: finds them, and removes them before a URL is shown.
 
 use std::ops::Range;
 
-/// What stands for a secret.
+/// The replacement for a secret.
 const MASK: &str = "***";
 
 /// The password of `scheme://user:password@host/…`.
@@ -11,7 +11,7 @@ pub fn password(url: &str) -> Option<&str> {
     Some(password).filter(|it| !it.is_empty())
 }
 
-/// The address without what stands before its host.
+/// The URL without user and password.
 pub fn without_login(url: &str) -> String {
     match login(url) {
         Some(login) => format!("{}{}", &url[..login.start], &url[login.end + 1..]),
@@ -19,7 +19,7 @@ pub fn without_login(url: &str) -> String {
     }
 }
 
-/// The address for people to see. The user of an HTTP address may be a token.
+/// The URL to print. The user of an HTTP URL may be a token.
 pub fn masked(url: &str) -> String {
     let Some(login) = login(url) else { return without_secret_options(url) };
     let (before, after) = (&url[..login.start], &url[login.end..]);
@@ -32,7 +32,7 @@ pub fn masked(url: &str) -> String {
     without_secret_options(&format!("{before}{shown}{after}"))
 }
 
-/// `?password=…`, as databases take it.
+/// Masks `?password=…`, as databases accept it.
 fn without_secret_options(url: &str) -> String {
     let Some((address, query)) = url.split_once('?') else { return url.to_owned() };
     let option = |it: &str| match it.split_once('=') {
@@ -43,7 +43,7 @@ fn without_secret_options(url: &str) -> String {
     format!("{address}?{}", options.join("&"))
 }
 
-/// Where the login is, without its `@`.
+/// The range of user and password, without the `@`.
 fn login(url: &str) -> Option<Range<usize>> {
     let start = url.find("://")? + 3;
     let rest = &url[start..];

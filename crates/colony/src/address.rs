@@ -1,10 +1,11 @@
-//! Where a role listens.
+//! The address a role listens on.
 
 use std::net::{IpAddr, SocketAddr};
 
 use anyhow::Context;
 
-/// `0.0.0.0`, `0.0.0.0:7443` or `:7443`; what is missing comes from `usual`.
+/// Parses `0.0.0.0`, `0.0.0.0:7443` or `:7443`; missing parts come from
+/// `usual`.
 pub(crate) fn listen(text: &str, usual: SocketAddr) -> anyhow::Result<SocketAddr> {
     if let Ok(address) = text.parse() {
         return Ok(address);
@@ -13,7 +14,7 @@ pub(crate) fn listen(text: &str, usual: SocketAddr) -> anyhow::Result<SocketAddr
         return Ok(SocketAddr::new(ip, usual.port()));
     }
     let port = text.strip_prefix(':').and_then(|it| it.parse().ok());
-    let port = port.with_context(|| format!("`{text}` is no address; such as 0.0.0.0:7443"))?;
+    let port = port.with_context(|| format!("`{text}` is not an address such as 0.0.0.0:7443"))?;
     Ok(SocketAddr::new(usual.ip(), port))
 }
 

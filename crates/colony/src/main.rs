@@ -35,7 +35,7 @@ use clap::Parser;
 
 use tool::Tool;
 
-/// EX_USAGE of sysexits: not to be taken for an answer of a command.
+/// EX_USAGE of sysexits, distinct from the exit codes of commands.
 const USAGE: u8 = 64;
 
 fn main() -> ExitCode {
@@ -52,23 +52,24 @@ fn main() -> ExitCode {
     }
 }
 
-/// Part of an error may be what a server answered.
+/// Prints an error. Control characters are removed, since a part of it may come
+/// from a server.
 fn complain(text: &str) {
     let mut stderr = std::io::stderr();
     let text = if stderr.is_terminal() { terminal::printable(text) } else { text.to_owned() };
-    // Nobody may be listening.
+    // The reader may be gone.
     let _ = writeln!(stderr, "{text}");
 }
 
-/// Help and version are answers; everything else is a mistake of who typed.
+/// Help and version are successes; everything else is a usage error.
 fn misunderstood(error: &clap::Error) -> ExitCode {
-    // Nobody may be listening.
+    // The reader may be gone.
     let _ = error.print();
     if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
 }
 
-/// A line for whoever started a role.
+/// Prints a line for the user that started a role.
 fn say(text: &str) {
-    // Nobody may be listening.
+    // The reader may be gone.
     let _ = writeln!(std::io::stdout(), "{text}");
 }

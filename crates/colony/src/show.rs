@@ -1,7 +1,8 @@
-//! `colony config show`: every setting, and where it came from.
+//! `colony config show`: every setting, and its origin.
 //!
-//! A setting of a role that runs with the same data directory is shown as that
-//! role took it when it was started; others as a role started here would.
+//! A setting of a role that runs with the same data directory is shown with the
+//! value at the start of that role; others with the value that a role started
+//! here would get.
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,11 @@
-//! What a terminal may be sent of texts that others wrote.
+//! Cleans texts from other machines for a terminal.
 //!
 //! Containers, nodes and sites write log lines, failure messages, labels and
-//! notes. A terminal obeys control characters in them: it moves the cursor,
-//! fills the clipboard or hides lines. They are replaced before they get there.
+//! notes. A terminal executes control characters in them: it moves the cursor,
+//! fills the clipboard or hides lines. They are replaced before they are
+//! printed.
 
-/// Stands for a character that was taken out.
+/// The replacement of a control character.
 const REPLACEMENT: char = '\u{fffd}';
 
 /// The text with its lines and tabs, and without other control characters.

@@ -1,4 +1,4 @@
-//! What can be typed behind `colony`, and who does it.
+//! The commands of `colony`, and which module executes each.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -147,14 +147,14 @@ pub(crate) fn run(tool: Tool) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Runs a role. One thread is enough: work waits for others most of the time.
+/// Runs a role. One thread is enough: it waits for I/O most of the time.
 fn start(
     config: &Config,
     name: Option<&str>,
     role: impl Future<Output = anyhow::Result<()>>,
 ) -> anyhow::Result<ExitCode> {
     log::start(config)?;
-    // The role does its work also where nobody can look its settings up.
+    // The role also runs if its settings cannot be recorded for `config show`.
     let recorded = name.map(|it| Running::record(it, config)).transpose();
     let _running = recorded.inspect_err(|it| tracing::warn!("{it:#}")).ok();
     runtime()?.block_on(role)?;

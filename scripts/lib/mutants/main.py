@@ -28,38 +28,38 @@ CHECKS = {
     "colony-store": ["**"],
     # What is written and pushed, compare-and-swap of references, what clients send, packs and limits.
     "colony-git": [
-        "durable/**", "durable.rs", "limit.rs", "origin.rs", "pack/**", "path.rs", "repo.rs",
-        "serve/gzip.rs", "serve/incoming.rs", "serve/line.rs", "serve/small.rs",
+        "path.rs", "repo/durable/**", "repo/durable.rs", "repo/mod.rs", "repo/origin.rs", "repo/pack/**",
+        "serve/gzip.rs", "serve/incoming.rs", "serve/line.rs", "serve/small.rs", "transport/limit.rs",
         "writer/hosted.rs", "writer/push.rs", "writer/stage.rs", "writer/batch.rs",
     ],
     # Who somebody is, what a token permits, what a certificate proves, and what a body may hold.
     "colony-wfm": [
-        "authority.rs", "credentials.rs", "file.rs", "identity.rs", "join.rs", "key.rs", "limit.rs",
-        "login.rs", "svid.rs", "token.rs", "tls/verify.rs", "server/body.rs", "server/caller.rs",
-        "server/content.rs", "server/poll.rs", "link/url.rs",
+        "file.rs", "identity/**", "join.rs", "login.rs", "tls/verify.rs", "server/body.rs", "server/caller.rs",
+        "server/content.rs", "server/limit.rs", "server/poll.rs", "link/url.rs",
     ],
     # The journal, the step that stores before it acts, the identity, and reports until they are taken.
     # Not what acts: it needs a container engine.
     "colony-node": [
-        "brain.rs", "identity.rs", "journal.rs", "manager.rs", "rejoin.rs", "renew.rs", "report.rs",
+        "brain/**", "identity/**", "manager/mod.rs", "manager/report.rs",
     ],
     # Store before acting, orders, the log on its way to central, who may join, and what is on disk.
     "colony-local": [
-        "brain/load.rs", "brain/mod.rs", "brain/writer.rs", "home.rs", "join.rs", "margo/door.rs",
-        "margo/keys.rs", "margo/mod.rs", "margo/shelf.rs", "operator/caller.rs", "operator/command.rs",
-        "orders.rs", "own.rs", "prune.rs", "uplink/events.rs", "uplink/renew.rs", "uplink/seed.rs",
+        "brain/load.rs", "brain/mod.rs", "brain/writer.rs", "home.rs", "join.rs", "margo/enrollment.rs",
+        "margo/keys.rs", "margo/mod.rs", "margo/served_manifests.rs", "operator/caller.rs", "operator/command.rs",
+        "orders.rs", "server/server_certificate.rs", "uplink/events.rs", "uplink/prune.rs", "uplink/renew.rs",
+        "uplink/seed.rs",
     ],
     # The one writer, who may do what, batches of sites, backups, plans by hash, the queue for Git.
     # Without most handlers: they are wiring, and long ones take minutes to compile in many versions.
     "colony-central": [
         "auth/key.rs", "auth/mod.rs", "auth/token.rs", "backup/archive.rs", "brain/record.rs",
-        "brain/stage.rs", "brain/writer.rs", "command.rs", "link/events.rs", "link/renew.rs",
+        "brain/stage.rs", "brain/writer.rs", "command/mod.rs", "link/events.rs", "link/renew.rs",
         "plan/hash.rs", "writer/batch.rs", "writer/overruled.rs",
     ],
     # What is fetched and unpacked, what on the engine is this node's, and credentials; without engines.
     "colony-runtime": [
-        "compose/archive.rs", "compose/mount.rs", "compose/unpack.rs",
-        "file.rs", "interference.rs", "label.rs", "registry/**", "scope.rs",
+        "compose/archive.rs", "compose/service/mount.rs", "compose/unpack.rs", "docker/label.rs",
+        "docker/scope.rs", "docker/survey/interference.rs", "file.rs", "oci/registry/**",
     ],
 }  # fmt: skip
 # Their tests in `tests/` need container engines: too slow to run once per mutant.
@@ -67,7 +67,7 @@ WITHOUT_ENGINES = {"colony-runtime"}
 # Where decisions are made: these files are tried first.
 DECISIONS = re.compile(
     r"src/(transition/|event/|fleet/(fold|join)\.rs|node/(apply|repair|decide|outcome)\.rs"
-    r"|site/(wave|want|lanes|failure|facts|refused|moving|rollout|stage)\.rs)"
+    r"|site/(wave|want|rollout_index|failure|facts|refused|placement_transition|rollout|stage)\.rs)"
 )
 
 
@@ -84,7 +84,8 @@ def main() -> None:
     with (out / "lock").open("w") as lock:
         # The tree is one package's at a time; tests of one may run while the next is built.
         fcntl.flock(lock, fcntl.LOCK_EX)
-        copy(source, woven)
+        manifests = source.glob("crates/*/Cargo.toml")
+        weave.copy(source, woven, {str(it.relative_to(source)): manifest(it) for it in manifests})
         mutants, functions = weave.read(source, chosen(listed(source), folder / "results.txt"))
         results = {it.id: ("apart", "") for it in mutants if not it.function}
         compile_all(source, woven, functions, results)
@@ -112,24 +113,6 @@ def listed(source: Path) -> list:
         wanted += [part for glob in CHECKS.get(PACKAGE, []) for part in ("-f", f"{CRATE}/src/{glob}")]
     command = ["cargo", "mutants", "--list", "--json", "-p", PACKAGE, *wanted]
     return json.loads(subprocess.run(command, cwd=source, check=True, stdout=subprocess.PIPE).stdout)
-
-
-def copy(source: Path, woven: Path) -> None:
-    """A copy of what Git knows; files that stay the same keep their time, so builds are small."""
-    command = ["git", "ls-files", "-co", "--exclude-standard"]
-    told = subprocess.run(command, cwd=source, check=True, capture_output=True, text=True)
-    wanted = {it for it in told.stdout.splitlines() if (source / it).is_file()}
-    for it in woven.rglob("*.rs"):
-        path = str(it.relative_to(woven))
-        if not path.startswith("target/") and path not in wanted:
-            it.unlink()
-    for it in wanted:
-        target, found = woven / it, (source / it).read_bytes()
-        if re.fullmatch(r"crates/[^/]+/Cargo\.toml", it):
-            found = manifest(source / it)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if not target.exists() or target.read_bytes() != found:
-            target.write_bytes(found)
 
 
 def manifest(path: Path) -> bytes:

@@ -122,14 +122,17 @@ def one(mutant: int, group: list[Test], place: Path, bounds: Bounds) -> str:
     return "caught" if code else ""
 
 
-def finish(command: list[str], place: Path, more: dict, seconds: float, before=None) -> int | None:
-    """The exit code of a command, or nothing if it was ended; its children and its files end with it."""
+def finish(command: list[str], place: Path, more: dict, seconds: float, before=None, log=None) -> int | None:
+    """The exit code of a command, or nothing if it was ended; its children and its files end with it.
+
+    What it prints goes to `log`, if there is one.
+    """
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         # Tests may start programs as another user.
         os.chmod(scratch, 0o777)
         nowhere, environment = subprocess.DEVNULL, os.environ | FIXED | {"TMPDIR": scratch} | more
         child = subprocess.Popen(
-            command, cwd=place, env=environment, stdin=nowhere, stdout=nowhere, stderr=nowhere,
+            command, cwd=place, env=environment, stdin=nowhere, stdout=log or nowhere, stderr=log or nowhere,
             start_new_session=True, preexec_fn=before,
         )  # fmt: skip
         try:

@@ -1,19 +1,20 @@
 """Weaves many mutants into one copy of a crate: a build instead of thousands.
 
-cargo-mutants says what to change (`--list --json`). Every function with a
-mutant gets a `match` around its body: one arm per mutant, the body as it was in
-the last. The environment says which arm runs. What does not compile is found
-by the compiler's own errors and left out.
+cargo-mutants says what to change (`--list --json`), or `mutants/bugs.toml` for
+the known bugs. Every function with a mutant gets a `match` around its body: one
+arm per mutant, the body as it was in the last. The environment says which arm
+runs. What does not compile is found by the compiler's own errors and left out.
 """
 
 import json
+import re
 import subprocess
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
 SWITCH = """\
-//! Which mutant runs, and which functions are met: written by `scripts/mutants`.
+//! Which mutant runs, and which functions are met: written by `scripts/lib/mutants/weave.py`.
 use std::{collections::BTreeSet, fs::OpenOptions, io::Write, sync::{Mutex, OnceLock}};
 
 static MUTANT: OnceLock<u32> = OnceLock::new();
@@ -54,25 +55,49 @@ class Function:
     lines: range = range(0)
 
 
+def copy(source: Path, woven: Path, other: dict) -> None:
+    """A copy of what Git knows, with `other` files in place of some; one that stays the same keeps its
+    time, so builds are small."""
+    command = ["git", "ls-files", "-co", "--exclude-standard"]
+    told = subprocess.run(command, cwd=source, check=True, capture_output=True, text=True)
+    wanted = {it for it in told.stdout.splitlines() if (source / it).is_file()} | other.keys()
+    for it in woven.rglob("*.rs"):
+        path = str(it.relative_to(woven))
+        if not path.startswith("target/") and path not in wanted:
+            it.unlink()
+    for it in wanted:
+        put(woven / it, other[it] if it in other else (source / it).read_bytes())
+
+
+def put(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_bytes() != content:
+        path.write_bytes(content)
+
+
 def read(tree: Path, listed: list) -> tuple[list, dict]:
-    """The mutants of a list, and the outermost functions they are in."""
-    mutants, functions = [], {}
+    """The mutants of a list by cargo-mutants, and the outermost functions they are in."""
     texts = {it["file"]: (tree / it["file"]).read_text() for it in listed}
-    spans = defaultdict(set)
-    for it in listed:
-        if it["function"]:
-            spans[it["file"]].add(offsets(texts[it["file"]], it["function"]["span"]))
+    spans, mutants = defaultdict(set), []
     for number, it in enumerate(listed, 1):
-        start, end = offsets(texts[it["file"]], it["span"])
-        mutant = Mutant(number, it["name"], it["file"], start, end, it["replacement"])
-        around = [span for span in spans[it["file"]] if span[0] <= start and end <= span[1]]
+        text = texts[it["file"]]
+        if it["function"]:
+            spans[it["file"]].add(offsets(text, it["function"]["span"]))
+        mutants.append(Mutant(number, it["name"], it["file"], *offsets(text, it["span"]), it["replacement"]))
+    return mutants, group(mutants, spans)
+
+
+def group(mutants: list, spans: dict) -> dict:
+    """The outermost functions that mutants are in, of the spans of functions in each file."""
+    functions = {}
+    for it in mutants:
+        around = [span for span in spans[it.file] if span[0] <= it.start and it.end <= span[1]]
         if around:
             span = max(around, key=lambda span: span[1] - span[0])
-            function = functions.setdefault((it["file"], span), Function(number, it["file"], *span))
-            function.mutants.append(mutant)
-            mutant.function = function.id
-        mutants.append(mutant)
-    return mutants, {it.id: it for it in functions.values()}
+            function = functions.setdefault((it.file, span), Function(it.id, it.file, *span))
+            function.mutants.append(it)
+            it.function = function.id
+    return {it.id: it for it in functions.values()}
 
 
 def offsets(text: str, span: dict) -> tuple[int, int]:
@@ -97,16 +122,20 @@ def body(text: str, function: Function) -> tuple[int, int]:
 
 
 def write(source: Path, woven: Path, crate: str, functions: dict) -> None:
-    """Writes the files of `functions` with their mutants; notes the lines they are at."""
+    for file, content in render(source, crate, functions).items():
+        put(woven / file, content)
+
+
+def render(source: Path, crate: str, functions: dict) -> dict:
+    """The files of `functions` with their mutants, and the switch; notes the lines the mutants are at."""
     files = defaultdict(list)
     for it in functions.values():
         files[it.file].append(it)
-    for file, inside in files.items():
-        (woven / file).write_text(weave((source / file).read_text(), inside))
-    root = woven / crate / "src"
-    (root / "mutation.rs").write_text(SWITCH)
-    with (root / "lib.rs").open("a") as lib:
-        lib.write("\nmod mutation;\n")
+    texts = {file: weave((source / file).read_text(), inside) for file, inside in files.items()}
+    lib = f"{crate}/src/lib.rs"
+    texts[lib] = (texts.get(lib) or (source / lib).read_text()) + "\nmod mutation;\n"
+    texts[f"{crate}/src/mutation.rs"] = SWITCH
+    return {file: text.encode() for file, text in texts.items()}
 
 
 def weave(text: str, functions: list) -> str:

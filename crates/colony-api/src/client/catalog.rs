@@ -45,7 +45,7 @@ impl Client {
         self.get(&["registries", name], &()).await
     }
 
-    /// Reads it again, now.
+    /// Reads the registry again at once.
     pub async fn registry_sync(&self, name: &str) -> Result<RegistryView, Error> {
         self.post(&["registries", name, "sync"], &()).await
     }

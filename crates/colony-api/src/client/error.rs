@@ -1,18 +1,18 @@
-//! Why a question got no answer.
+//! Errors of the client.
 
 use std::fmt;
 
-use colony_margo::problem::FieldError;
+use colony_core::margo::problem::FieldError;
 
 use crate::Problem;
 
 /// What went wrong with a request.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The server understood and said no.
-    #[error("{}", Told(.0))]
+    /// The server refused the request.
+    #[error("{}", ProblemText(.0))]
     Problem(Box<Problem>),
-    #[error("`{0}` is no server: expected a URL such as https://hub.local:7443")]
+    #[error("`{0}` is not a server URL: expected one such as https://hub.local:7443")]
     Url(String),
     #[error("could not {doing}")]
     Setup {
@@ -42,7 +42,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What the server said, if it said anything.
+    /// The problem that the server sent, if it sent one.
     pub fn problem(&self) -> Option<&Problem> {
         match self {
             Error::Problem(problem) => Some(problem),
@@ -56,20 +56,20 @@ impl Error {
         }
     }
 
-    /// There is no such thing.
+    /// The resource does not exist.
     pub fn is_not_found(&self) -> bool {
         self.problem().is_some_and(|it| it.status == 404)
     }
 }
 
 /// A problem as a person reads it: the sentence, then a line per field.
-struct Told<'a>(&'a Problem);
+struct ProblemText<'a>(&'a Problem);
 
-impl fmt::Display for Told<'_> {
+impl fmt::Display for ProblemText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Problem { title, status, detail, errors, .. } = self.0;
         let said: Vec<&str> = errors.iter().map(|it| it.message.as_str()).collect();
-        // The fields say the same, and where it is.
+        // The field errors repeat the detail, with the field.
         let repeated = detail.as_ref().is_some_and(|it| *it == said.join("; "));
         match detail.as_deref().unwrap_or(title) {
             _ if repeated => return f.write_str(&listed(errors).join("\n")),
@@ -83,7 +83,7 @@ impl fmt::Display for Told<'_> {
     }
 }
 
-/// What is wrong, by field.
+/// The errors by field.
 fn listed(errors: &[FieldError]) -> Vec<String> {
     let line = |it: &FieldError| match it.field.as_str() {
         "" => it.message.clone(),

@@ -14,18 +14,19 @@ use crate::path;
 use crate::request::EventQuery;
 use crate::view::{EventPage, EventView};
 
-/// A stream that says nothing for so long is dead; servers send comments.
+/// A stream without data for so long is dead; servers send comments.
 const SILENCE: Duration = Duration::from_secs(60);
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// What a stream has to say.
+/// An item of the stream.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Signal {
     Event(Box<EventView>),
-    /// The store is another one: what was known has to be read again.
+    /// The store is another one: everything has to be read again.
     Reset,
-    /// The connection broke; the next call makes another one. Nothing is missed.
+    /// The connection broke; the next call opens another one. No event is
+    /// missed.
     Lost(String),
     /// The connection is back.
     Resumed,
@@ -36,8 +37,8 @@ impl Client {
         self.get(&["events"], query).await
     }
 
-    /// Follows the log: behind the event `after`, or from the moment the
-    /// server takes the request.
+    /// Follows the log: after the event `after`, or from the moment the server
+    /// accepts the request.
     pub async fn event_follow(
         &self,
         query: EventQuery,
@@ -67,7 +68,7 @@ pub struct EventStream {
 }
 
 impl EventStream {
-    /// The next event. An error is one that trying again does not mend.
+    /// The next event. An error is permanent: retrying does not help.
     pub async fn next(&mut self) -> Result<Signal, Error> {
         loop {
             if let Some(signal) = self.pop()? {
@@ -142,7 +143,7 @@ impl fmt::Debug for EventStream {
     }
 }
 
-/// A server that restarts is waited for.
+/// Errors that pass, such as a restart of the server, are waited for.
 fn is_passing(error: &Error) -> bool {
     match error {
         Error::Unreachable { .. } => true,

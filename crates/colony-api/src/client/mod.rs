@@ -1,8 +1,9 @@
 //! A thin client of the operator API: one typed method per endpoint.
 //!
-//! Talks to the central orchestrator over TLS with a bearer token, or to a
+//! Connects to the central orchestrator over TLS with a bearer token, or to a
 //! local one over its Unix socket, where the file's permission is the login.
-//! Left out on purpose: retries of requests. Who asked is a person and is told.
+//! Left out on purpose: retries of requests. The caller is a person and sees
+//! the error.
 
 mod catalog;
 mod change;
@@ -28,43 +29,45 @@ use crate::request::{ListQuery, PAGE_LIMIT};
 pub use error::Error;
 pub use event::{EventStream, Signal};
 
-/// The most a server may answer with.
+/// The largest response that is accepted.
 const ANSWER_LIMIT: usize = 32 << 20;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Logs come from a node through two others: more than that is no answer.
+/// Logs come from a node through both orchestrators: a response takes no
+/// longer.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Where a central orchestrator is, and who asks.
+/// The address of a central orchestrator, and the credentials for it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Server {
     pub url: String,
     pub token: Option<String>,
     /// The fleet's own CA. With it nothing else is trusted and the host name
-    /// does not matter; without it the roots of this machine count.
+    /// does not matter; without it the roots of this machine are trusted.
     pub ca_pem: Option<String>,
 }
 
-/// A token lets its holder in: it is not printed.
+/// A token grants access, so it is not printed.
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server").field("url", &self.url).finish_non_exhaustive()
     }
 }
 
-/// Asks one orchestrator. Cheap to clone; connections are shared and kept.
+/// A client of one orchestrator. Cheap to clone; connections are shared and
+/// kept.
 #[derive(Clone, Debug)]
 pub struct Client {
     http: reqwest::Client,
     base: Url,
     token: Option<String>,
-    /// As people call the server, for messages.
+    /// The name of the server in messages.
     name: String,
 }
 
 impl Client {
     pub fn new(server: Server) -> Result<Client, Error> {
         let base = read_url(&server.url)?;
-        // Whoever set a provider before was the first to need one: fine too.
+        // If a provider was installed before, that one is used.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut http = reqwest::Client::builder();
         if let Some(pem) = &server.ca_pem {
@@ -80,7 +83,7 @@ impl Client {
 
     /// A client of the local orchestrator that listens on `path`.
     pub fn unix(path: &Path) -> Result<Client, Error> {
-        // reqwest sets TLS up in any case.
+        // reqwest sets up TLS in any case.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder().unix_socket(path).no_proxy();
         let base = read_url("http://localhost")?;
@@ -100,7 +103,7 @@ impl Client {
         Ok(Client { http, base, token, name })
     }
 
-    /// The server as people call it.
+    /// The name of the server in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -157,13 +160,13 @@ impl Client {
     async fn answer<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, Error> {
         let response = self.send(request.timeout(REQUEST_TIMEOUT)).await?;
         let bytes = self.read(response).await?;
-        // An answer without content is the JSON of nothing.
+        // A response without content is read as JSON `null`.
         let bytes = if bytes.is_empty() { b"null".as_slice() } else { &bytes };
         serde_json::from_slice(bytes)
             .map_err(|source| Error::Answer { server: self.name.clone(), source })
     }
 
-    /// The response, if it is a good one.
+    /// The response, if its status is a success.
     async fn send(&self, request: RequestBuilder) -> Result<Response, Error> {
         let response = request.send().await.map_err(|source| self.unreachable(source))?;
         if response.status().is_success() {

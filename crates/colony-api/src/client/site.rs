@@ -35,7 +35,7 @@ impl Client {
         self.post(&["sites", site, "release"], release).await
     }
 
-    /// What the whole fleet waits for.
+    /// The reasons why anything in the fleet waits.
     pub async fn fleet_why(&self) -> Result<WhyView, Error> {
         self.get(&["why"], &()).await
     }

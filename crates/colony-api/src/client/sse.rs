@@ -1,13 +1,13 @@
 //! Reads a stream of server-sent events, byte by byte, within limits.
 //!
-//! Pure: whoever has bytes pushes them and pops the messages they completed.
+//! Pure: the caller pushes bytes and pops the messages they completed.
 
 use std::collections::VecDeque;
 
 /// The most one message may hold.
 pub(crate) const MESSAGE_LIMIT: usize = 4 << 20;
 
-/// The longest id that is kept: every message after it has a copy.
+/// The longest id that is kept: every later message has a copy of it.
 const ID_LIMIT: usize = 256;
 
 /// One message of the stream.
@@ -19,11 +19,11 @@ pub(crate) struct Message {
     pub(crate) data: String,
 }
 
-/// A message is larger than a message may be.
+/// A message exceeds the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooLarge;
 
-/// What was read and is not yet a message.
+/// The bytes that are not a message yet, and the messages that are complete.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     line: Vec<u8>,
@@ -123,7 +123,7 @@ mod tests {
         check(&format!("id: e-1\nid: {id}\ndata: a\n\n"), "message e-1 a");
     }
 
-    /// However the bytes are cut, the messages are the same.
+    /// The messages are the same however the bytes are split.
     #[track_caller]
     fn check(text: &str, expected: &str) {
         for size in 1..=text.len() {

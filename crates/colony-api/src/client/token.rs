@@ -11,7 +11,7 @@ impl Client {
         self.get(&["tokens"], &()).await
     }
 
-    /// The answer is the only one that shows the secret.
+    /// Only this response contains the secret.
     pub async fn token_create(&self, add: &TokenAdd) -> Result<TokenView, Error> {
         self.post(&["tokens"], add).await
     }

@@ -1,4 +1,4 @@
-//! What a person should look at: every answer whose owner is a person.
+//! Items that need a person: every reason whose owner is a person.
 
 use colony_core::fleet::Fleet;
 use colony_core::id::SiteName;
@@ -7,10 +7,10 @@ use colony_core::why::{Cause, CentralCause, FitCause, NodeCause, SiteCause, Subj
 use super::{Context, command};
 use crate::view::Attention;
 
-/// How many files that no site reads are named.
+/// The most files without a site that are named.
 const STRAYS: usize = 10;
 
-/// What does not go on without help, the most urgent first.
+/// Everything that cannot continue without help, the most urgent first.
 pub(super) fn attention(fleet: &Fleet, context: &Context<'_>) -> Vec<Attention> {
     let sites = fleet.sites().map(|it| it.0).filter(|it| (context.sees)(it));
     let mut found: Vec<(u8, Attention)> = Vec::new();
@@ -69,7 +69,7 @@ fn entry(site: &SiteName, why: &Why, context: &Context<'_>) -> Attention {
     }
 }
 
-/// Failures before waits, and waits before what runs all the same.
+/// Failures before waits, and waits before causes that do not stop anything.
 #[expect(clippy::wildcard_enum_match_arm, reason = "everything else is a wait")]
 fn rank(why: &Why) -> u8 {
     match &why.cause {

@@ -1,4 +1,4 @@
-//! The command that helps with a cause, where there is one.
+//! The command that resolves a cause, where there is one.
 
 use colony_core::id::{DeploymentName, SiteName};
 use colony_core::why::{
@@ -6,7 +6,7 @@ use colony_core::why::{
     VerdictCause, Why,
 };
 
-/// The command line to type, for the first cause of the answer.
+/// The command line to type, for the first cause of a reason.
 #[expect(clippy::wildcard_enum_match_arm, reason = "most causes have no command")]
 pub(super) fn of(why: &Why, site: &SiteName) -> Option<String> {
     let deployment = deployment(&why.subject);
@@ -24,11 +24,9 @@ pub(super) fn of(why: &Why, site: &SiteName) -> Option<String> {
         Cause::Site(SiteCause::HistoryHeld { .. }) => {
             Some(format!("colony release --site {site} --what history"))
         }
-        Cause::Verdict(VerdictCause::Quarantined { .. })
-        | Cause::Verdict(VerdictCause::RejectedHere { .. }) => of_deployment("quarantine release"),
         Cause::Rollout(RolloutCause::AwaitsPromotion { .. }) => of_deployment("deployment promote"),
         Cause::Rollout(RolloutCause::Paused { .. }) => of_deployment("deployment resume"),
-        Cause::Verdict(VerdictCause::WaveStopped { .. })
+        Cause::Verdict(VerdictCause::RolloutStopped { .. })
         | Cause::Attempt(AttemptCause::TriesUsedUp { .. })
         | Cause::Verdict(VerdictCause::RollbackRefused { .. })
         | Cause::Removal(RemovalCause::DeleteFailed { until: None, .. }) => {

@@ -1,4 +1,4 @@
-//! A deployment over its sites.
+//! A deployment across its sites.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::why::reason;
 use super::{Context, Page, sentence, target_blob};
 use crate::view::{DeploymentSite, DeploymentView};
 
-/// The deployments that are somewhere, or are to be; of one site or of all.
+/// The deployments that exist or are about to, of one site or of all.
 pub fn deployments(
     fleet: &Fleet,
     site: Option<&SiteName>,
@@ -25,7 +25,7 @@ pub fn deployments(
     views.take(page.limit).collect()
 }
 
-/// One deployment, also one that is gone; `None` if there never was one.
+/// One deployment, also a deleted one; `None` if it never existed.
 pub fn deployment(
     fleet: &Fleet,
     name: &DeploymentName,
@@ -88,9 +88,9 @@ fn application(
     application.or(context.gone).unwrap_or_default().to_owned()
 }
 
-/// The version of all sites, if they have the same.
+/// The version of all sites, if it is the same.
 fn common_version(sites: &[DeploymentSite]) -> Option<String> {
-    let mut versions = sites.iter().filter(|it| it.status != "GONE").map(|it| &it.version);
+    let mut versions = sites.iter().filter(|it| !it.is_gone()).map(|it| &it.version);
     let first = versions.next()?.clone();
     versions.all(|it| *it == first).then_some(first)?
 }

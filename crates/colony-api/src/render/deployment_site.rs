@@ -1,11 +1,11 @@
-//! A deployment at one site: what the site reported and what Git wants there.
+//! A deployment at one site: the site's report and the file in Git.
 
 use colony_core::event::{HoldScope, Presence};
-use colony_core::fleet::{self, DeploymentView, Outcome, Share, SiteView, Target};
+use colony_core::fleet::{self, DeploymentView, Outcome, PlacementBucket, SiteView, Target};
 use colony_core::id::{BlobId, DeploymentName, GitRevision, NodeName, SiteName};
+use colony_core::margo::Digest;
 use colony_core::site::{Quarantine, Rejected, deployment_path};
-use colony_core::time::{Spoken, Wall};
-use colony_margo::Digest;
+use colony_core::time::{HumanDuration, Timestamp};
 
 use super::node::last_heard;
 use super::{Context, failure, failure_clause, placement_failure, target_blob};
@@ -34,8 +34,8 @@ impl DeploymentSiteBuilder<'_> {
         DeploymentSite {
             site: self.site.clone(),
             id: deployment.map(|it| it.id.clone()),
-            status: self.view.standing(self.name).to_string(),
-            since: since(self.view.standing_since(self.name), target)
+            status: self.view.rollup_status(self.name).to_string(),
+            since: since(self.view.rollup_status_since(self.name), target)
                 .or_else(|| Some(self.view.files.get(&path)?.since))
                 .unwrap_or_default(),
             version: self.version(deployment, target, &path),
@@ -60,8 +60,8 @@ impl DeploymentSiteBuilder<'_> {
         }
     }
 
-    /// What Git wants here, or will when the queue is written; of a deployment
-    /// that is leaving, what it was.
+    /// The version in Git, or the one that Git will have when the queue is
+    /// written; for a deployment that is being removed, its last version.
     fn version(
         &self,
         deployment: Option<&DeploymentView>,
@@ -85,13 +85,13 @@ impl DeploymentSiteBuilder<'_> {
         let node = self.view.nodes.get(&it.id.node);
         let runs = it.revisions.target.as_ref().map(|it| &it.blob);
         let version = |it: &BlobId| self.context.version(it);
-        let deferred = self.view.share(it) == Share::Deferred;
+        let deferred = self.view.bucket_of(it) == PlacementBucket::Deferred;
         PlacementView {
             node: it.id.node.clone(),
             state: it.state,
             since: it.since,
             version: runs.and_then(version),
-            last_good: it.revisions.way_back().and_then(|it| version(&it.blob)),
+            last_good: it.revisions.rollback_target().and_then(|it| version(&it.blob)),
             commit: runs.and_then(|it| brought_by(it, deployment, target)),
             attempt: it.attempt,
             presence: node.map_or(Presence::Offline, |it| it.presence),
@@ -105,7 +105,8 @@ impl DeploymentSiteBuilder<'_> {
         }
     }
 
-    /// How far the images of an attempt under way are: the last report says it.
+    /// Progress of the image pull of an attempt in progress, from the last
+    /// report.
     fn pull(&self, placement: &fleet::PlacementView) -> Option<PullHealth> {
         if !placement.state.is_in_flight() || self.view.silent_since(self.context.now).is_some() {
             return None;
@@ -115,7 +116,7 @@ impl DeploymentSiteBuilder<'_> {
         node.progress.iter().find(|it| it.deployment == placement.id.deployment).cloned()
     }
 
-    fn last_heard(&self, node: &NodeName) -> Option<Wall> {
+    fn last_heard(&self, node: &NodeName) -> Option<Timestamp> {
         last_heard(self.site, self.view, node, self.context)
     }
 
@@ -126,7 +127,7 @@ impl DeploymentSiteBuilder<'_> {
             Some(Presence::Joined) => "not heard yet".to_owned(),
             Some(Presence::Online | Presence::Suspect | Presence::Offline) => {
                 let lasting = since.map_or(Default::default(), |it| self.context.now.since(it));
-                format!("offline {}", Spoken(lasting))
+                format!("offline {}", HumanDuration(lasting))
             }
         };
         Deferred { reason, since }
@@ -147,7 +148,8 @@ impl DeploymentSiteBuilder<'_> {
         deployment.quarantine.iter().map(shown).collect()
     }
 
-    /// What single nodes gave up, with `onFailure: rollback-node`.
+    /// The revisions that single nodes rejected, with `onFailure:
+    /// rollback-node`.
     fn rejected(&self, deployment: &DeploymentView) -> Vec<QuarantineView> {
         let shown = |(node, it): (&NodeName, &Rejected)| {
             let wanted =
@@ -173,7 +175,7 @@ impl DeploymentSiteBuilder<'_> {
         let pair = deployment.rolled_back.as_ref()?;
         let good = pair.good.as_ref().map(|it| &it.blob);
         let restored = target.filter(|it| good.is_some() && target_blob(it) == good);
-        // The site has the good file again: the commit that brought it took the bad one out.
+        // The site has the good file again: its commit removed the bad one.
         let taken_back = || {
             let again = good == Some(&deployment.accepted.blob);
             again.then(|| deployment.commit.clone()).flatten()
@@ -210,9 +212,10 @@ impl DeploymentSiteBuilder<'_> {
     }
 }
 
-/// Since when it stands as it does: what the site has taken is as old as the
-/// site says, and not as the record of the commit.
-fn since(reported: Option<Wall>, target: Option<&Target>) -> Option<Wall> {
+/// Since when the deployment is in its state. For a revision that the site has
+/// accepted, the time that the site reported counts, not the time of the
+/// commit.
+fn since(reported: Option<Timestamp>, target: Option<&Target>) -> Option<Timestamp> {
     let wanted = target.map(|it| match it {
         Target::Planned { since }
         | Target::Committed { since, .. }
@@ -227,7 +230,7 @@ fn since(reported: Option<Wall>, target: Option<&Target>) -> Option<Wall> {
     }
 }
 
-/// The commit that brought a revision, where that is known.
+/// The commit of a revision, if it is known.
 fn brought_by(
     blob: &BlobId,
     deployment: Option<&DeploymentView>,
@@ -238,7 +241,7 @@ fn brought_by(
     wanted.or_else(|| accepted.and_then(|it| it.commit.clone()))
 }
 
-/// A site where nothing is left of the deployment.
+/// A site from which the deployment is completely removed.
 pub(super) fn archived(
     site: &SiteName,
     view: &SiteView,
@@ -295,9 +298,9 @@ mod tests {
     #[test]
     fn what_the_site_has_taken_is_as_old_as_the_site_says() {
         let git: GitRevision = "3f2a1c0000000000000000000000000000000000".parse().expect("an id");
-        let accepted = Target::Accepted { git: git.clone(), blob: None, since: Wall(20) };
-        let committed = Target::Committed { git, blob: None, since: Wall(20) };
-        let planned = Target::Planned { since: Wall(20) };
+        let accepted = Target::Accepted { git: git.clone(), blob: None, since: Timestamp(20) };
+        let committed = Target::Committed { git, blob: None, since: Timestamp(20) };
+        let planned = Target::Planned { since: Timestamp(20) };
         for (reported, target, expected) in [
             (Some(10), None, Some(10)),
             (Some(10), Some(&accepted), Some(10)),
@@ -306,7 +309,11 @@ mod tests {
             (Some(10), Some(&planned), Some(20)),
             (None, None, None),
         ] {
-            assert_eq!(since(reported.map(Wall), target), expected.map(Wall), "{target:?}");
+            assert_eq!(
+                since(reported.map(Timestamp), target),
+                expected.map(Timestamp),
+                "{target:?}"
+            );
         }
     }
 }

@@ -1,8 +1,8 @@
-//! What people are shown, computed from the fleet's projection.
+//! The views that people see, computed from the fleet's projection.
 //!
-//! Both orchestrators render with these functions: the central one its fleet,
-//! a local one the fleet of its own site. All are pure; what lies beside the
-//! projection comes in a `Context`.
+//! Both orchestrators render with these functions: the central one its fleet, a
+//! local one the fleet of its own site. All are pure; inputs beside the
+//! projection come in a `Context`.
 
 mod attention;
 mod command;
@@ -20,10 +20,10 @@ use std::sync::Arc;
 
 use colony_core::attempt::Failure;
 use colony_core::document::FileFacts;
-use colony_core::fleet::{Fleet, PlacementView, Target};
+use colony_core::fleet::{Fleet, PlacementView, SiteView, Target};
 use colony_core::id::{BlobId, DeploymentName, NodeName, SiteName};
-use colony_core::time::Wall;
-use colony_margo::Problem;
+use colony_core::margo::Problem;
+use colony_core::time::Timestamp;
 
 pub use deployment::{deployment, deployments};
 pub use node::{node, nodes};
@@ -35,15 +35,15 @@ use crate::problem::Kind;
 use crate::site::NodesReport;
 use crate::view::FailureView;
 
-/// What files say, by blob.
+/// The facts of files, by blob.
 pub type Versions = BTreeMap<BlobId, Arc<FileFacts>>;
 
-/// The health that a site's orchestrator reported last, and when.
-pub type SiteReport = (Wall, Arc<NodesReport>);
+/// The last health report of a site's orchestrator, with its time.
+pub type SiteReport = (Timestamp, Arc<NodesReport>);
 
-/// What a view needs beside the fleet.
+/// The inputs of a view beside the fleet.
 pub struct Context<'a> {
-    pub now: Wall,
+    pub now: Timestamp,
     pub versions: &'a Versions,
     /// Files that are accepted and not committed yet, by path.
     pub queued: &'a BTreeMap<String, FileFacts>,
@@ -52,11 +52,11 @@ pub struct Context<'a> {
     pub report: &'a (dyn Fn(&SiteName) -> Option<SiteReport> + Sync),
     /// Files of deployments that no site reads, by path.
     pub strays: &'a [String],
-    /// The application of a deployment that is gone everywhere.
+    /// The application of a deployment that no site has any longer.
     pub gone: Option<&'a str>,
-    /// What the repository said when it refused the last commit.
+    /// The error of the repository when it refused the last commit.
     pub git_problem: Option<&'a str>,
-    /// Nothing of other sites is shown.
+    /// Whether the caller may see a site; nothing of other sites is shown.
     pub sees: &'a (dyn Fn(&SiteName) -> bool + Sync),
 }
 
@@ -72,10 +72,10 @@ impl Context<'_> {
     }
 }
 
-/// A part of a list, in order of names.
+/// A part of a list, ordered by name.
 #[derive(Debug, Clone, Copy)]
 pub struct Page<'a> {
-    /// Only what comes behind this name.
+    /// Only items after this name.
     pub after: Option<&'a str>,
     pub limit: usize,
 }
@@ -83,13 +83,13 @@ pub struct Page<'a> {
 impl Page<'_> {
     pub const ALL: Page<'static> = Page { after: None, limit: usize::MAX };
 
-    /// Whether an item of this name comes behind the page before.
+    /// Whether an item of this name comes after the previous page.
     fn is_behind(&self, name: &str) -> bool {
         self.after.is_none_or(|it| name > it)
     }
 }
 
-/// The file that the central orchestrator itself wants.
+/// The file of the central orchestrator's own target.
 fn target_blob(target: &Target) -> Option<&BlobId> {
     match target {
         Target::Committed { blob, .. } | Target::Accepted { blob, .. } => blob.as_ref(),
@@ -97,7 +97,7 @@ fn target_blob(target: &Target) -> Option<&BlobId> {
     }
 }
 
-/// Every blob whose version a view of these deployments names.
+/// Every blob whose version is shown in a view of these deployments.
 pub fn blobs_of<'a>(
     fleet: &Fleet,
     names: impl Iterator<Item = &'a DeploymentName>,
@@ -132,7 +132,7 @@ fn failure(failure: &Failure) -> FailureView {
     }
 }
 
-/// The failure of a placement, and how it goes on.
+/// The failure of a placement, and its next retry.
 fn placement_failure(placement: &PlacementView) -> Option<FailureView> {
     let retry = placement.retry;
     placement.failure.as_ref().map(|it| FailureView {
@@ -150,21 +150,21 @@ fn failure_clause(failure: &Failure) -> String {
     if line.is_empty() { failure.code.to_string() } else { format!("{} ({line})", failure.code) }
 }
 
-/// A site that does not exist, and those that do.
+/// The problem of an unknown site; lists the known ones.
 pub fn unknown_site(fleet: &Fleet, sees: &dyn Fn(&SiteName) -> bool, site: &SiteName) -> Problem {
     let known = fleet.sites().map(|it| it.0).filter(|it| sees(it));
     let known = listed(known, "none yet: add one with `colony site add`");
     Kind::NotFound.problem(format!("site `{site}` does not exist; there is {known}"))
 }
 
-/// A node that does not exist, and those that do.
+/// The problem of an unknown node; lists the known ones.
 pub fn unknown_node(fleet: &Fleet, site: &SiteName, node: &NodeName) -> Problem {
     let known = fleet.site(site).into_iter().flat_map(|it| it.nodes.keys());
     let known = listed(known, "none yet: invite one with `colony node invite`");
     Kind::NotFound.problem(format!("site {site} has no node `{node}`; there is {known}"))
 }
 
-/// A deployment that does not exist, and those that do.
+/// The problem of an unknown deployment; lists the known ones.
 pub fn unknown_deployment(
     fleet: &Fleet,
     sees: &dyn Fn(&SiteName) -> bool,
@@ -173,10 +173,14 @@ pub fn unknown_deployment(
     let seen = |it: &&DeploymentName| fleet.sites_of(it).any(|at| sees(at.0));
     let known = fleet.deployment_names().filter(seen);
     let known = listed(known, "none yet: `colony deploy <application>`");
-    Kind::NotFound.problem(format!("deployment `{name}` does not exist; there is {known}"))
+    let was_there =
+        |view: &SiteView| view.archives.values().any(|it| it.name.as_ref() == Some(name));
+    let deleted = fleet.sites().any(|it| sees(it.0) && was_there(it.1));
+    let problem = if deleted { "is already deleted" } else { "does not exist" };
+    Kind::NotFound.problem(format!("deployment `{name}` {problem}; there is {known}"))
 }
 
-/// `a, b and 3 more`, or what to say if there is none.
+/// `a, b and 3 more`, or `none` if the list is empty.
 pub fn listed<T: fmt::Display>(names: impl IntoIterator<Item = T>, none: &str) -> String {
     const SHOWN: usize = 12;
     let all: Vec<String> = names.into_iter().map(|it| it.to_string()).collect();

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use colony_core::fleet::{self, Fleet, SiteView};
 use colony_core::id::{NodeName, SiteName};
-use colony_core::time::Wall;
+use colony_core::margo::Problem;
+use colony_core::time::Timestamp;
 use colony_core::why::AnswerKey;
-use colony_margo::Problem;
 
 use super::{Context, Page, unknown_node, unknown_site};
 use crate::site::NodeHealth;
@@ -58,7 +58,8 @@ fn build(
     let of_node = |it: &&NodeHealth| it.name == *name;
     let health = report.as_ref().and_then(|it| it.1.nodes.iter().find(of_node));
     let silent = view.silent_since(context.now);
-    // What a node said of a moment is void once it is not heard any more.
+    // The momentary state of a node is void once the node or its site is
+    // silent.
     let current = health.filter(|_| node.is_online() && silent.is_none());
     let answers = view.answers_about(&AnswerKey::Node(name.clone()));
     NodeView {
@@ -82,13 +83,14 @@ fn build(
     }
 }
 
-/// When a node was heard last: as the site's answer says, or else its last report.
+/// When a node was last heard: from the site's answers, or else from its last
+/// report.
 pub(super) fn last_heard(
     site: &SiteName,
     view: &SiteView,
     name: &NodeName,
     context: &Context<'_>,
-) -> Option<Wall> {
+) -> Option<Timestamp> {
     view.node_last_heard(name).or_else(|| {
         let (at, report) = (context.report)(site)?;
         let health = report.nodes.iter().find(|it| it.name == *name)?;

@@ -1,18 +1,18 @@
-//! A deployment in a sentence: what, where, and what is to be done.
+//! A deployment in one sentence: what, where, and what to do.
 
 use std::collections::BTreeMap;
 
 use colony_core::fleet::Outcome;
 use colony_core::state::State;
-use colony_core::time::{Spoken, Wall};
+use colony_core::time::{HumanDuration, Timestamp};
 
 use crate::view::{DeploymentSite, DeploymentView, PlacementView, QuarantineView, status_text};
 
-/// How many places are named.
+/// The most places that are named.
 const SHOWN: usize = 3;
 
-/// The outcome as people want to hear it: a watch ends with it too.
-pub(super) fn deployment(view: &DeploymentView, now: Wall) -> String {
+/// The outcome as a sentence; a watch ends with it too.
+pub(super) fn deployment(view: &DeploymentView, now: Timestamp) -> String {
     match view.outcome {
         Outcome::Installed => installed(view),
         Outcome::InProgress => progress(view),
@@ -63,15 +63,15 @@ fn states(view: &DeploymentView) -> String {
 }
 
 /// `INSTALLED 3, deferred 1 (plant-b/b2 offline 3 h); catches up on return`
-fn deferred(view: &DeploymentView, now: Wall) -> String {
+fn deferred(view: &DeploymentView, now: Timestamp) -> String {
     let (mut waiting, mut many) = (Vec::new(), 0);
     for site in &view.sites {
         if let Some(since) = silent_and_behind(site) {
-            waiting.push(format!("site {} offline {}", site.site, Spoken(now.since(since))));
+            waiting.push(format!("site {} offline {}", site.site, HumanDuration(now.since(since))));
             many += site.placements.len().max(1);
             continue;
         }
-        if site.placements.is_empty() && site.status != "GONE" {
+        if site.placements.is_empty() && !site.is_gone() {
             waiting.push(format!("site {} {}", site.site, status_text(&site.status)));
             many += 1;
         }
@@ -85,13 +85,13 @@ fn deferred(view: &DeploymentView, now: Wall) -> String {
     format!("{states}deferred {many} ({}); catches up on return", listed(waiting, ", "))
 }
 
-/// Since when a site is silent that has something to catch up with.
-fn silent_and_behind(site: &DeploymentSite) -> Option<Wall> {
+/// Since when a site is silent that still has to catch up.
+fn silent_and_behind(site: &DeploymentSite) -> Option<Timestamp> {
     let nodes = site.placements.len() as u64;
     site.silent_since.filter(|_| nodes == 0 || site.installed < nodes)
 }
 
-/// `plant-b/b2 offline 3 h`; of a removal also that it is one.
+/// `plant-b/b2 offline 3 h`; for a removal also the remark that it is one.
 fn deferred_node(site: &DeploymentSite, placement: &PlacementView) -> Option<String> {
     let deferred = placement.deferred.as_ref()?;
     let removal = if placement.state.is_leaving() { ", to be removed there" } else { "" };
@@ -102,7 +102,7 @@ fn failed(view: &DeploymentView) -> String {
     let mut causes = Vec::new();
     for site in &view.sites {
         if let Some(it) = &site.stopped {
-            let said = said(&it.failure.code, &it.failure.message);
+            let said = code_text(&it.failure.code, &it.failure.message);
             causes.push(format!("stopped at {}/{}: {said}", site.site, it.node));
         } else if site.conflict.is_some() {
             let site = &site.site;
@@ -122,15 +122,15 @@ fn failed(view: &DeploymentView) -> String {
     if causes.is_empty() { "FAILED".to_owned() } else { format!("FAILED: {}", short(causes)) }
 }
 
-/// A placement that failed and is not tried again.
+/// A placement that failed and is not retried.
 fn given_up(site: &DeploymentSite, placement: &PlacementView) -> Option<String> {
     let failure = placement.failure.as_ref()?;
     let failed = matches!(placement.state, State::Failed(_)) && failure.retry_at.is_none();
-    let said = said(&failure.code, &failure.message);
+    let said = code_text(&failure.code, &failure.message);
     (failed && site.stopped.is_none()).then(|| format!("{}/{}: {said}", site.site, placement.node))
 }
 
-/// Every site that went back, in one sentence each.
+/// One sentence for every site that rolled back.
 fn rolled_back(view: &DeploymentView) -> String {
     let sites: Vec<&DeploymentSite> = view
         .sites
@@ -195,7 +195,7 @@ fn deleted(view: &DeploymentView) -> String {
     let unconfirmed: u64 = view.sites.iter().filter_map(|it| it.unconfirmed).sum();
     let count = usize::try_from(count).unwrap_or(usize::MAX);
     match (count, unconfirmed) {
-        (0, _) => "DELETED; no node had it any more".to_owned(),
+        (0, _) => "DELETED; no node had it".to_owned(),
         (_, 0) => format!("DELETED from {}", nodes(count)),
         (_, some) => format!("DELETED from {}, of these {some} unconfirmed", nodes(count)),
     }
@@ -206,7 +206,7 @@ fn placements(view: &DeploymentView) -> impl Iterator<Item = (&DeploymentSite, &
     all.filter(|it| it.1.state != State::Deleted)
 }
 
-fn said(code: &str, message: &str) -> String {
+fn code_text(code: &str, message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     if line.is_empty() { code.to_owned() } else { format!("{code} ({line})") }
 }
@@ -232,7 +232,7 @@ mod tests {
 
     use super::*;
 
-    const NOW: Wall = Wall(1_800_000_000_000);
+    const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
     #[test]
     fn nodes_and_sites_that_are_not_there_are_counted_and_named() {

@@ -1,11 +1,11 @@
-//! A site: its orchestrator, what it has, what waits there for a person.
+//! A site: its orchestrator, its deployments and nodes, its findings and holds.
 
 use std::collections::BTreeMap;
 
 use colony_core::event::HoldScope;
 use colony_core::fleet::{self, Fleet, SitePresence};
 use colony_core::id::SiteName;
-use colony_margo::{Finding, Problem};
+use colony_core::margo::{Finding, Problem};
 
 use super::{Context, Page, unknown_site};
 use crate::request::ReleaseWhat;
@@ -46,7 +46,7 @@ fn build(site: &SiteName, view: &fleet::SiteView, context: &Context<'_>) -> Site
     }
 }
 
-/// A node counts as online only while its site is heard.
+/// A node counts as online only while its site is online.
 fn counts(view: &fleet::SiteView, context: &Context<'_>) -> NodeCounts {
     let count = |it: fn(&&fleet::NodeView) -> bool| view.nodes.values().filter(it).count() as u64;
     let heard = view.presence(context.now) == SitePresence::Online;
@@ -61,7 +61,7 @@ fn counts(view: &fleet::SiteView, context: &Context<'_>) -> NodeCounts {
 fn statuses(view: &fleet::SiteView) -> BTreeMap<String, u64> {
     let mut statuses = BTreeMap::new();
     for name in view.deployment_names() {
-        *statuses.entry(view.standing(name).to_string()).or_default() += 1;
+        *statuses.entry(view.rollup_status(name).to_string()).or_default() += 1;
     }
     statuses
 }
@@ -70,7 +70,7 @@ fn statuses(view: &fleet::SiteView) -> BTreeMap<String, u64> {
 fn findings(view: &fleet::SiteView) -> Vec<Finding> {
     let mut all: Vec<Finding> =
         view.files.values().flat_map(|it| it.findings.iter().cloned()).collect();
-    all.sort_by_key(|it| it.severity != colony_margo::Severity::Error);
+    all.sort_by_key(|it| it.severity != colony_core::margo::Severity::Error);
     all
 }
 

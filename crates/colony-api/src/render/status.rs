@@ -1,4 +1,4 @@
-//! The whole fleet at a glance.
+//! An overview of the whole fleet.
 
 use colony_core::fleet::Fleet;
 use colony_core::id::GitRevision;
@@ -7,11 +7,11 @@ use super::attention::attention;
 use super::{Context, Page, deployments, sites};
 use crate::view::{DeploymentSummary, DeploymentView, Role, StatusView};
 
-/// The orchestrator that answers.
+/// The orchestrator that renders the status.
 #[derive(Debug, Clone)]
 pub struct About {
     pub role: Role,
-    /// Of its program.
+    /// The version of its program.
     pub version: String,
     pub url: String,
     pub ready: bool,
@@ -19,7 +19,7 @@ pub struct About {
     pub commit: Option<GitRevision>,
 }
 
-/// What `colony status` shows.
+/// The view behind `colony status`.
 pub fn status(fleet: &Fleet, about: About, context: &Context<'_>) -> StatusView {
     let deployments = deployments(fleet, None, Page::ALL, context);
     StatusView {
@@ -43,7 +43,7 @@ fn summary(view: &DeploymentView) -> DeploymentSummary {
         version: view.version.clone(),
         outcome: view.outcome,
         sentence: view.sentence.clone(),
-        sites: view.sites.len() as u64,
+        sites: view.sites.iter().filter(|it| !it.is_gone()).count() as u64,
         installed: view.sites.iter().map(|it| it.installed).sum(),
         placements: view.sites.iter().map(|it| it.placements.len() as u64).sum(),
     }

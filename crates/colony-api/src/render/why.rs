@@ -1,19 +1,20 @@
-//! Why something is not as it should be: the answers of the core on the wire.
+//! Reasons why a subject deviates from its desired state, as the API sends
+//! them.
 
 use serde_json::Value;
 
 use colony_core::event::Presence;
 use colony_core::fleet::{Fleet, SiteView};
 use colony_core::id::{DeploymentName, NodeName, SiteName};
-use colony_core::time::Spoken;
+use colony_core::margo::Problem;
+use colony_core::time::HumanDuration;
 use colony_core::why::{Cause, Subject, Why};
-use colony_margo::Problem;
 
 use super::{Context, command, deployment, unknown_deployment, unknown_node, unknown_site};
 use crate::problem::Kind;
 use crate::view::{CauseView, DeploymentSite, ReasonView, WhyView, status_text};
 
-/// Why a deployment is not at its end, at one site or wherever it is.
+/// Why a deployment is not at its end, at one site or at all of them.
 pub fn why_deployment(
     fleet: &Fleet,
     name: &DeploymentName,
@@ -41,7 +42,7 @@ pub fn why_deployment(
     Ok(WhyView { subject, summary: parts.join("; "), reasons })
 }
 
-/// Everything at a site that is not as it should be.
+/// All reasons of a site.
 pub fn why_site(fleet: &Fleet, site: &SiteName, context: &Context<'_>) -> Result<WhyView, Problem> {
     let view = fleet.site(site).ok_or_else(|| unknown_site(fleet, context.sees, site))?;
     let reasons = site_reasons(fleet, site, context);
@@ -49,7 +50,7 @@ pub fn why_site(fleet: &Fleet, site: &SiteName, context: &Context<'_>) -> Result
     Ok(WhyView { subject: site.to_string(), summary, reasons })
 }
 
-/// A node that is not as it should be, and everything on it that is not.
+/// The reasons of a node, and of everything that is placed on it.
 pub fn why_node(
     fleet: &Fleet,
     site: &SiteName,
@@ -80,7 +81,7 @@ impl ReasonView {
     }
 }
 
-/// Everything in the fleet that is not as it should be.
+/// All reasons of the fleet.
 pub fn why_fleet(fleet: &Fleet, context: &Context<'_>) -> WhyView {
     let sites: Vec<&SiteName> =
         fleet.sites().map(|it| it.0).filter(|it| (context.sees)(it)).collect();
@@ -145,7 +146,7 @@ fn summary(shown: &DeploymentSite, named: bool, context: &Context<'_>) -> String
             let message = failure.message.lines().next().unwrap_or_default();
             text = format!("{text}; node {} {}: {} {message}", it.node, it.state, failure.code);
         } else if it.presence == Presence::Offline {
-            let heard = it.last_heard.map(|at| Spoken(context.now.since(at)));
+            let heard = it.last_heard.map(|at| HumanDuration(context.now.since(at)));
             let heard = heard.map(|it| format!(", last heard {it} ago")).unwrap_or_default();
             text = format!("{text}; node {} is offline{heard}", it.node);
         }
@@ -153,8 +154,8 @@ fn summary(shown: &DeploymentSite, named: bool, context: &Context<'_>) -> String
     text
 }
 
-/// One answer on the wire: the cause by its published name with its facts, and
-/// the same as a sentence.
+/// One reason as the API sends it: the cause by its published name with its
+/// facts, and the same as a sentence.
 pub(super) fn reason(site: &SiteName, why: &Why, context: &Context<'_>) -> ReasonView {
     let nodes = match &why.subject {
         Subject::Placement { nodes, .. } => nodes.iter().map(ToString::to_string).collect(),

@@ -1,4 +1,4 @@
-//! The handlers: parse, look once, render.
+//! The handlers: parse, take one snapshot, render.
 
 use std::str::FromStr;
 
@@ -10,28 +10,29 @@ use axum::routing::get;
 use axum::{Json, Router};
 use colony_core::fleet::Fleet;
 use colony_core::id::{DeploymentName, NodeName, SiteName};
-use colony_margo::{Problem, ProblemType};
+use colony_core::margo::{Problem, ProblemType};
 
 use serde::Serialize;
 use utoipa::OpenApi;
 
-use super::{Questions, Scope};
+use super::{ReadApi, Scope};
 use crate::render::{self, Context, Page};
 use crate::request::{ListQuery, PAGE_LIMIT, SiteQuery};
 use crate::view::{DeploymentView, NodeView, SiteView, StatusView, WhyView};
 
-/// Declares every question once: its route, and its place in the document.
+/// Declares every question once: its route, and its entry in the OpenAPI
+/// document.
 macro_rules! questions {
     ($($path:literal => $handler:ident,)*) => {
         /// The routes of all questions.
-        pub fn routes<Q: Questions>() -> Router<Q> {
+        pub fn routes<Q: ReadApi>() -> Router<Q> {
             Router::new()$(.route($path, get($handler::<Q>)))*
         }
 
-        /// All questions as OpenAPI describes them.
+        /// The OpenAPI document of all questions.
         #[derive(Debug, OpenApi)]
         #[openapi(paths($($handler),*))]
-        pub struct QuestionDocument;
+        pub struct ReadApiDocument;
     };
 }
 
@@ -49,17 +50,14 @@ questions! {
     "/api/v1/deployments/{name}/why" => deployment_why,
 }
 
-type Answer<Q, T> = Result<Json<T>, <Q as Questions>::Error>;
+type Answer<Q, T> = Result<Json<T>, <Q as ReadApi>::Error>;
 type QueryResult<T> = Result<Query<T>, QueryRejection>;
-type ListAnswer<Q> = Result<Response, <Q as Questions>::Error>;
+type ListAnswer<Q> = Result<Response, <Q as ReadApi>::Error>;
 
 /// Show the fleet at a glance
 #[utoipa::path(get, path = "/api/v1/status", tag = "fleet", operation_id = "status",
     responses((status = 200, description = "The fleet", body = StatusView)))]
-pub async fn status<Q: Questions>(
-    State(app): State<Q>,
-    caller: Q::Caller,
-) -> Answer<Q, StatusView> {
+pub async fn status<Q: ReadApi>(State(app): State<Q>, caller: Q::Caller) -> Answer<Q, StatusView> {
     let about = app.about().await;
     let render = |fleet: &Fleet, it: &Context<'_>| render::status(fleet, about, it);
     Ok(Json(app.look(&caller, Scope::Status, render).await?))
@@ -68,10 +66,7 @@ pub async fn status<Q: Questions>(
 /// Ask why the fleet is not as it should be
 #[utoipa::path(get, path = "/api/v1/why", tag = "fleet", operation_id = "why",
     responses((status = 200, description = "What is in the way", body = WhyView)))]
-pub async fn fleet_why<Q: Questions>(
-    State(app): State<Q>,
-    caller: Q::Caller,
-) -> Answer<Q, WhyView> {
+pub async fn fleet_why<Q: ReadApi>(State(app): State<Q>, caller: Q::Caller) -> Answer<Q, WhyView> {
     Ok(Json(app.look(&caller, Scope::Status, render::why_fleet).await?))
 }
 
@@ -80,7 +75,7 @@ pub async fn fleet_why<Q: Questions>(
     params(("after" = Option<String>, Query), ("limit" = Option<u32>, Query)),
     responses((status = 200, description = "A page of sites", body = Vec<SiteView>),
         (status = 304, description = "As it was with the ETag of `If-None-Match`")))]
-pub async fn site_list<Q: Questions>(
+pub async fn site_list<Q: ReadApi>(
     State(app): State<Q>,
     caller: Q::Caller,
     headers: HeaderMap,
@@ -95,7 +90,7 @@ pub async fn site_list<Q: Questions>(
 #[utoipa::path(get, path = "/api/v1/sites/{site}", tag = "sites", operation_id = "show",
     params(("site" = String, Path)),
     responses((status = 200, description = "The site", body = SiteView)))]
-pub async fn site_show<Q: Questions>(
+pub async fn site_show<Q: ReadApi>(
     State(app): State<Q>,
     caller: Q::Caller,
     Path(site): Path<String>,
@@ -109,7 +104,7 @@ pub async fn site_show<Q: Questions>(
 #[utoipa::path(get, path = "/api/v1/sites/{site}/why", tag = "sites", operation_id = "why",
     params(("site" = String, Path)),
     responses((status = 200, description = "What is in the way", body = WhyView)))]
-pub async fn site_why<Q: Questions>(
+pub async fn site_why<Q: ReadApi>(
     State(app): State<Q>,
     caller: Q::Caller,
     Path(site): Path<String>,
@@ -124,7 +119,7 @@ pub async fn site_why<Q: Questions>(
     params(("site" = Option<String>, Query), ("after" = Option<String>, Query), ("limit" = Option<u32>, Query)),
     responses((status = 200, description = "A page of nodes", body = Vec<NodeView>),
         (status = 304, description = "As it was with the ETag of `If-None-Match`")))]
-pub async fn node_list<Q: Questions>(
+pub async fn node_list<Q: ReadApi>(
     State(app): State<Q>,
     caller: Q::Caller,
     headers: HeaderMap,
@@ -141,7 +136,7 @@ pub async fn node_list<Q: Questions>(
 #[utoipa::path(get, path = "/api/v1/nodes/{site}/{node}", tag = "nodes", operation_id = "show",
     params(("site" = String, Path), ("node" = String, Path)),
     responses((status = 200, description = "The node", body = NodeView)))]
-pub async fn node_show<Q: Questions>(
+pub async fn node_show<Q: ReadApi>(
     State(app): State<Q>,
     caller: Q::Caller,
     Path((site, node)): Path<(String, String)>,
@@ -156,7 +151,7 @@ pub async fn node_show<Q: Questions>(
 #[utoipa::path(get, path = "/api/v1/nodes/{site}/{node}/why", tag = "nodes", operation_id = "why",
     params(("site" = String, Path), ("node" = String, Path)),
     responses((status = 200, description = "What is in the way", body = WhyView)))]
-pub async fn node_why<Q: Questions>(
+pub async fn node_why<Q: ReadApi>(
     State(app): State<Q>,
     caller: Q::Caller,
     Path((site, node)): Path<(String, String)>,
@@ -172,7 +167,7 @@ pub async fn node_why<Q: Questions>(
     params(("site" = Option<String>, Query), ("after" = Option<String>, Query), ("limit" = Option<u32>, Query)),
     responses((status = 200, description = "A page of deployments", body = Vec<DeploymentView>),
         (status = 304, description = "As it was with the ETag of `If-None-Match`")))]
-pub async fn deployment_list<Q: Questions>(
+pub async fn deployment_list<Q: ReadApi>(
     State(app): State<Q>,
     caller: Q::Caller,
     headers: HeaderMap,
@@ -193,7 +188,7 @@ pub async fn deployment_list<Q: Questions>(
 #[utoipa::path(get, path = "/api/v1/deployments/{name}", tag = "deployments", operation_id = "show",
     params(("name" = String, Path)),
     responses((status = 200, description = "The deployment", body = DeploymentView)))]
-pub async fn deployment_show<Q: Questions>(
+pub async fn deployment_show<Q: ReadApi>(
     State(app): State<Q>,
     caller: Q::Caller,
     Path(handle): Path<String>,
@@ -211,7 +206,7 @@ pub async fn deployment_show<Q: Questions>(
     operation_id = "why",
     params(("name" = String, Path), ("site" = Option<String>, Query)),
     responses((status = 200, description = "What is in the way", body = WhyView)))]
-pub async fn deployment_why<Q: Questions>(
+pub async fn deployment_why<Q: ReadApi>(
     State(app): State<Q>,
     caller: Q::Caller,
     Path(handle): Path<String>,
@@ -224,7 +219,7 @@ pub async fn deployment_why<Q: Questions>(
     Ok(Json(app.look(&caller, Scope::Deployment(handle.clone()), render).await??))
 }
 
-/// The query of a request, or a problem that says what is wrong with it.
+/// The query of a request, or a problem that describes its error.
 fn parameters<T>(query: QueryResult<T>) -> Result<T, Problem> {
     let invalid =
         |it: QueryRejection| Problem::new(ProblemType::InvalidRequest).detail(it.body_text());
@@ -236,14 +231,14 @@ fn page(query: &ListQuery) -> Page<'_> {
     Page { after: query.after.as_deref(), limit: limit as usize }
 }
 
-/// A page of a list, unless the client has the list of this version.
-async fn list<Q: Questions, T: Serialize + Send>(
+/// A page of a list, unless the client already has this version of the list.
+async fn list<Q: ReadApi, T: Serialize + Send>(
     app: &Q,
     caller: &Q::Caller,
     headers: &HeaderMap,
     render: impl FnOnce(&Fleet, &Context<'_>) -> Result<Vec<T>, Problem> + Send,
 ) -> ListAnswer<Q> {
-    // Weak: ages in sentences move without a change.
+    // Weak, because ages in sentences change without a new version.
     let tag = app.list_version().await.map(|it| format!("W/\"{it}\""));
     let known = headers.get(header::IF_NONE_MATCH).and_then(|it| it.to_str().ok());
     let has = |tag: &str| known.is_some_and(|it| it.split(',').any(|it| it.trim() == tag));
@@ -256,8 +251,8 @@ async fn list<Q: Questions, T: Serialize + Send>(
     Ok(response)
 }
 
-/// A site of the caller's.
-fn viewed<Q: Questions>(app: &Q, caller: &Q::Caller, site: &str) -> Result<SiteName, Q::Error> {
+/// A site that the caller may view.
+fn viewed<Q: ReadApi>(app: &Q, caller: &Q::Caller, site: &str) -> Result<SiteName, Q::Error> {
     let site: SiteName = name("site", site)?;
     app.may_view(caller, &site)?;
     Ok(site)

@@ -1,8 +1,10 @@
-//! Every question about the fleet, answered alike by both orchestrators.
+//! Questions: every read request about the fleet, served alike by both
+//! orchestrators.
 //!
-//! An orchestrator implements `Questions`: whom it lets ask, and how it looks at
-//! its fleet once. The handlers parse, look and render. Orders are not here: the
-//! central orchestrator queues them, a local one executes them.
+//! An orchestrator implements `ReadApi`: which callers it accepts, and how it
+//! takes a snapshot of its fleet. The handlers parse, take the snapshot and
+//! render. Orders are not here: the central orchestrator queues them, a local
+//! one executes them.
 
 mod handler;
 
@@ -12,31 +14,31 @@ use axum::extract::FromRequestParts;
 use axum::response::IntoResponse;
 use colony_core::fleet::Fleet;
 use colony_core::id::{DeploymentName, SiteName};
-use colony_margo::Problem;
+use colony_core::margo::Problem;
 
 pub use handler::*;
 
 use crate::render::{About, Context};
 
-/// Which part of the fleet a question is about.
+/// The part of the fleet that a question is about.
 #[derive(Debug, Clone)]
 pub enum Scope {
     Fleet,
-    /// The fleet, and what lies in Git that no site reads.
+    /// The fleet, and the files in Git that no site reads.
     Status,
     Deployment(DeploymentName),
 }
 
-/// An orchestrator that can be asked.
-pub trait Questions: Clone + Send + Sync + 'static {
-    /// The caller, as the request proves it.
+/// An orchestrator that serves questions.
+pub trait ReadApi: Clone + Send + Sync + 'static {
+    /// The caller, authenticated by the request.
     type Caller: FromRequestParts<Self, Rejection = Self::Error> + Send + Sync;
     type Error: From<Problem> + IntoResponse + Send;
 
-    /// Refuses a caller that may not look at this site.
+    /// Refuses a caller that may not view this site.
     fn may_view(&self, caller: &Self::Caller, site: &SiteName) -> Result<(), Self::Error>;
 
-    /// Looks at the fleet once and renders what the caller may see of it.
+    /// Renders one snapshot of the fleet, limited to what the caller may see.
     fn look<T: Send>(
         &self,
         caller: &Self::Caller,
@@ -44,10 +46,10 @@ pub trait Questions: Clone + Send + Sync + 'static {
         render: impl FnOnce(&Fleet, &Context<'_>) -> T + Send,
     ) -> impl Future<Output = Result<T, Self::Error>> + Send;
 
-    /// Changes whenever a list may have changed, but for ages in sentences;
+    /// Changes whenever a list may have changed, except for ages in sentences;
     /// `None` if lists are always sent.
     fn list_version(&self) -> impl Future<Output = Option<String>> + Send;
 
-    /// What the orchestrator says of itself.
+    /// The orchestrator's description of itself.
     fn about(&self) -> impl Future<Output = About> + Send;
 }

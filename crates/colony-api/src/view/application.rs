@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use colony_core::time::Wall;
-use colony_margo::Finding;
+use colony_core::margo::Finding;
+use colony_core::time::Timestamp;
 
 /// `GET /api/v1/applications` and `GET /api/v1/applications/{id}`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -25,7 +25,7 @@ pub struct ApplicationView {
     pub latest: String,
     pub registry: String,
     #[schema(value_type = u64)]
-    pub at: Wall,
+    pub at: Timestamp,
 }
 
 /// `GET /api/v1/applications/{id}/{version}`
@@ -98,7 +98,7 @@ pub struct RegistryView {
     pub revision: Option<String>,
     #[schema(value_type = Option<u64>)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_sync: Option<Wall>,
+    pub last_sync: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
     /// What is wrong with the broken ones.

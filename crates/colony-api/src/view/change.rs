@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 
 /// `GET /api/v1/changes`: one commit that is to be made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -12,7 +12,7 @@ pub struct ChangeView {
     pub id: String,
     /// When it was accepted.
     #[schema(value_type = u64)]
-    pub at: Wall,
+    pub at: Timestamp,
     pub actor: String,
     pub message: String,
     /// The files it writes or removes.

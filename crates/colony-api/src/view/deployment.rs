@@ -6,8 +6,8 @@ use utoipa::ToSchema;
 use colony_core::event::StepStanding;
 use colony_core::fleet::Outcome;
 use colony_core::id::{DeploymentId, DeploymentName, GitRevision, NodeName, SiteName};
-use colony_core::time::Wall;
-use colony_margo::Finding;
+use colony_core::margo::Finding;
+use colony_core::time::Timestamp;
 
 use super::{FailureView, HoldView, PlacementView, ReasonView};
 
@@ -18,7 +18,7 @@ pub struct DeploymentView {
     #[schema(value_type = String)]
     pub name: DeploymentName,
     pub application: String,
-    /// What Git wants; absent where sites differ or it is being deleted.
+    /// What Git wants, or wanted of what is being deleted; absent where sites differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     pub outcome: Outcome,
@@ -40,7 +40,7 @@ pub struct DeploymentSite {
     /// PENDING, WAITING, ROLLED_BACK, CONFLICT, REFUSED, GONE, or its worst placement's state.
     pub status: String,
     #[schema(value_type = u64)]
-    pub since: Wall,
+    pub since: Timestamp,
     /// What Git wants here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
@@ -51,7 +51,7 @@ pub struct DeploymentSite {
     /// The site is not heard; what is shown is what it said last.
     #[schema(value_type = Option<u64>)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub silent_since: Option<Wall>,
+    pub silent_since: Option<Timestamp>,
     #[serde(default)]
     pub placements: Vec<PlacementView>,
     /// Revisions this site refuses until they are released.
@@ -84,12 +84,19 @@ pub struct DeploymentSite {
     /// removed. The central orchestrator keeps this; a site forgets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted: Option<u64>,
-    /// Of these, those nobody confirmed.
+    /// Of these, the removals that no node confirmed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unconfirmed: Option<u64>,
     /// What it waits for, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<ReasonView>,
+}
+
+impl DeploymentSite {
+    /// Nothing is left of it here.
+    pub fn is_gone(&self) -> bool {
+        self.status == "GONE"
+    }
 }
 
 /// A `status` as sentences and tables spell it: `ROLLED BACK`.
@@ -113,7 +120,7 @@ pub struct QuarantineView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<FailureView>,
     #[schema(value_type = u64)]
-    pub since: Wall,
+    pub since: Timestamp,
 }
 
 /// A site left a revision.
@@ -127,12 +134,12 @@ pub struct RolledBackView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
     #[schema(value_type = u64)]
-    pub since: Wall,
+    pub since: Timestamp,
     /// The commit that took the bad version out of Git.
     #[schema(value_type = Option<String>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revert: Option<GitRevision>,
-    /// Why there is no such commit: somebody changed the file meanwhile.
+    /// Why there is no such commit: another author changed the file in the meantime.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_reverted: Option<String>,
 }
@@ -155,7 +162,7 @@ pub struct RolloutView {
     /// When the soak ends.
     #[schema(value_type = Option<u64>)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub until: Option<Wall>,
+    pub until: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<PausedView>,
 }
@@ -168,7 +175,7 @@ pub struct PausedView {
     #[serde(default)]
     pub note: String,
     #[schema(value_type = u64)]
-    pub since: Wall,
+    pub since: Timestamp,
 }
 
 impl From<&colony_core::fleet::RolloutView> for RolloutView {
@@ -197,17 +204,17 @@ pub struct StoppedView {
     pub node: NodeName,
     pub failure: FailureView,
     #[schema(value_type = u64)]
-    pub since: Wall,
+    pub since: Timestamp,
 }
 
-/// Somebody else wrote the file.
+/// Another author wrote the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConflictView {
     /// From what was expected to what is there.
     pub diff: String,
     #[schema(value_type = u64)]
-    pub since: Wall,
+    pub since: Timestamp,
 }
 
 /// `GET /api/v1/deployments/{name}/history`: its commits, the newest first.
@@ -226,7 +233,7 @@ pub struct HistoryEntry {
     #[schema(value_type = String)]
     pub commit: GitRevision,
     #[schema(value_type = u64)]
-    pub at: Wall,
+    pub at: Timestamp,
     #[schema(value_type = String)]
     pub site: SiteName,
     pub author: String,
@@ -234,6 +241,9 @@ pub struct HistoryEntry {
     /// Absent: the file was removed, or cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+    /// The commit removed the file.
+    #[serde(default)]
+    pub removed: bool,
     /// What differs from the commit before: `version 1.0 → 1.1`, `replicas 3 → 1`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<String>,

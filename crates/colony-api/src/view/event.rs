@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 
 /// One event; also the data of an SSE message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -15,7 +15,7 @@ pub struct EventView {
     /// Rising in the order of arrival.
     pub position: i64,
     #[schema(value_type = u64)]
-    pub at: Wall,
+    pub at: Timestamp,
     /// Such as `state_transition`.
     pub kind: String,
     /// Absent: the central orchestrator's own.

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use colony_core::event::Presence;
 use colony_core::id::{DeploymentName, NodeName, SiteName};
 use colony_core::state::State;
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 
 /// `GET /api/v1/nodes` and `GET /api/v1/nodes/{site}/{node}`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -24,14 +24,14 @@ pub struct NodeView {
     pub presence: Presence,
     /// Of the presence.
     #[schema(value_type = u64)]
-    pub since: Wall,
+    pub since: Timestamp,
     /// Its site is not heard: the presence is what the site reported last.
     #[schema(value_type = Option<u64>)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub silent_since: Option<Wall>,
+    pub silent_since: Option<Timestamp>,
     #[schema(value_type = Option<u64>)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_heard: Option<Wall>,
+    pub last_heard: Option<Timestamp>,
     #[serde(default)]
     pub cordoned: bool,
     /// Whether it says that it can do its job.
@@ -63,5 +63,5 @@ pub struct NodePlacement {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     #[schema(value_type = u64)]
-    pub since: Wall,
+    pub since: Timestamp,
 }

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use colony_core::event::Presence;
 use colony_core::id::{GitRevision, NodeName};
 use colony_core::state::State;
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 
 /// Where a deployment stands on a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -17,8 +17,8 @@ pub struct PlacementView {
     #[schema(value_type = String, example = "INSTALLED")]
     pub state: State,
     #[schema(value_type = u64)]
-    pub since: Wall,
-    /// What the node runs or was told to run.
+    pub since: Timestamp,
+    /// What the node runs or was instructed to run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// What it ran before and can go back to.
@@ -35,7 +35,7 @@ pub struct PlacementView {
     /// When the node was last heard, where that says something.
     #[schema(value_type = Option<u64>)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_heard: Option<Wall>,
+    pub last_heard: Option<Timestamp>,
     /// Nothing is done here until the node returns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deferred: Option<Deferred>,
@@ -58,7 +58,7 @@ pub struct Deferred {
     pub reason: String,
     #[schema(value_type = Option<u64>)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub since: Option<Wall>,
+    pub since: Option<Timestamp>,
 }
 
 /// What went wrong.
@@ -82,7 +82,7 @@ pub struct FailureView {
     /// When it is tried again by itself.
     #[schema(value_type = Option<u64>)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub retry_at: Option<Wall>,
+    pub retry_at: Option<Timestamp>,
     /// What a person can do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use colony_core::id::DeploymentName;
+use colony_core::margo::Finding;
 use colony_core::plan::{PlanAction, PlanPull, PlanStep, PlanTarget, ValueChange};
-use colony_margo::Finding;
 
 /// `POST /api/v1/deployments`, `…/rollback`, `DELETE …/{name}`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

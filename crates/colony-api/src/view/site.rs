@@ -7,8 +7,8 @@ use utoipa::ToSchema;
 
 use colony_core::fleet::SitePresence;
 use colony_core::id::{DeploymentName, GitRevision, SiteName};
-use colony_core::time::Wall;
-use colony_margo::Finding;
+use colony_core::margo::Finding;
+use colony_core::time::Timestamp;
 
 /// `GET /api/v1/sites` and `GET /api/v1/sites/{site}`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -19,10 +19,10 @@ pub struct SiteView {
     pub presence: SitePresence,
     #[schema(value_type = Option<u64>)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub joined: Option<Wall>,
+    pub joined: Option<Timestamp>,
     #[schema(value_type = Option<u64>)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_heard: Option<Wall>,
+    pub last_heard: Option<Timestamp>,
     /// Counts the orchestrators the site has had, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub incarnation: Option<u32>,
@@ -88,7 +88,7 @@ pub struct HoldView {
     #[serde(default)]
     pub note: String,
     #[schema(value_type = u64)]
-    pub since: Wall,
+    pub since: Timestamp,
     /// Of a removal or a rewritten history.
     #[schema(value_type = Option<String>)]
     #[serde(skip_serializing_if = "Option::is_none")]

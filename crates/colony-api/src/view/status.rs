@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use colony_core::fleet::Outcome;
 use colony_core::id::{DeploymentName, GitRevision};
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 
 use super::SiteView;
 
@@ -28,7 +28,7 @@ pub struct StatusView {
     pub commit: Option<GitRevision>,
     /// When this was true.
     #[schema(value_type = u64)]
-    pub at: Wall,
+    pub at: Timestamp,
     pub sites: Vec<SiteView>,
     pub deployments: Vec<DeploymentSummary>,
     /// What a person should look at, the gravest first.

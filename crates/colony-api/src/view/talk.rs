@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 
 use crate::site::GitAuth;
 
@@ -19,7 +19,7 @@ pub struct InviteView {
     /// What to run on the other machine.
     pub command: String,
     #[schema(value_type = u64)]
-    pub expires: Wall,
+    pub expires: Timestamp,
     /// Seconds it is good from the moment it was made.
     pub lifetime_seconds: u64,
 }
@@ -95,13 +95,13 @@ pub struct ReasonView {
     pub command: Option<String>,
     #[schema(value_type = Option<u64>)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub since: Option<Wall>,
+    pub since: Option<Timestamp>,
     /// What happens next.
     #[serde(default)]
     pub next: String,
     #[schema(value_type = Option<u64>)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_at: Option<Wall>,
+    pub next_at: Option<Timestamp>,
 }
 
 /// A cause with its facts.
@@ -140,7 +140,7 @@ pub struct LogLine {
     /// When it was printed, by the clock of the node.
     #[schema(value_type = Option<u64>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub time: Option<Wall>,
+    pub time: Option<Timestamp>,
     pub text: String,
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 
 /// `GET /api/v1/tokens`, and the answer of `POST`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -15,11 +15,11 @@ pub struct TokenView {
     /// The sites it is for; empty: all.
     pub sites: Vec<String>,
     #[schema(value_type = u64)]
-    pub created: Wall,
+    pub created: Timestamp,
     /// Absent: it is good until it is deleted.
     #[schema(value_type = Option<u64>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires: Option<Wall>,
+    pub expires: Option<Timestamp>,
     /// Shown once, when it is made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,

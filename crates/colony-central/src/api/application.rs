@@ -4,14 +4,14 @@ use axum::Json;
 use axum::extract::{Path, State};
 use colony_api::request::Lint;
 use colony_api::view::{ApplicationDetail, ApplicationView, LintView, ParameterView, ProfileView};
-use colony_margo::description::{Profile, Schema};
-use colony_margo::{ApplicationDescription, Finding, Severity};
+use colony_core::margo::description::{Profile, Schema};
+use colony_core::margo::{ApplicationDescription, Finding, Severity};
 use colony_store::PackageHead;
 
+use crate::api::extract::JsonBody;
 use crate::app::App;
 use crate::auth::Operator;
-use crate::catalog::{self, Found};
-use crate::extract::JsonBody;
+use crate::catalog::{self, CatalogVersion};
 use crate::fault::Fault;
 
 /// List applications
@@ -96,7 +96,7 @@ async fn entry(
 }
 
 /// Packages of the application that cannot be used; the last good ones stay.
-async fn broken(app: &App, id: &str, found: &Found) -> Result<Vec<Finding>, Fault> {
+async fn broken(app: &App, id: &str, found: &CatalogVersion) -> Result<Vec<Finding>, Fault> {
     let broken = catalog::broken(app.brain.store(), &found.registry).await?;
     let mine = broken.into_iter().filter(|it| {
         it.application.as_deref() == Some(id) || (it.application.is_none() && it.path == found.path)
@@ -104,7 +104,11 @@ async fn broken(app: &App, id: &str, found: &Found) -> Result<Vec<Finding>, Faul
     Ok(mine.flat_map(|it| it.findings).collect())
 }
 
-fn describe(found: &Found, versions: Vec<String>, warnings: Vec<Finding>) -> ApplicationDetail {
+fn describe(
+    found: &CatalogVersion,
+    versions: Vec<String>,
+    warnings: Vec<Finding>,
+) -> ApplicationDetail {
     let description = &found.description;
     ApplicationDetail {
         id: description.id.to_string(),

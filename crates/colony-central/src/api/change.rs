@@ -1,4 +1,4 @@
-//! Changes that wait for Git: look at them, or take one back.
+//! Changes that wait for Git: list them, or cancel one.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use colony_api::view::ChangeView;
 use colony_core::event::CentralEvent;
 use colony_core::fleet::{Fleet, Target};
 use colony_core::id::SiteName;
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use colony_store::{Change, Write};
 
 use crate::app::App;
@@ -19,7 +19,8 @@ use crate::clock;
 use crate::fault::Fault;
 use crate::repo::{path_parts, site_of};
 
-/// How long a cancellation waits for the writer, which may be writing just this change.
+/// How long a cancellation waits for the writer, which may be writing this very
+/// change.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// List the changes that wait for Git, the oldest first
@@ -47,7 +48,7 @@ pub(crate) async fn cancel(
     Path(id): Path<String>,
 ) -> Result<StatusCode, Fault> {
     operator.must_be(Role::Operator)?;
-    // As long as this is held, the writer takes no change out of the queue.
+    // While this lock is held, the writer takes no change out of the queue.
     let Ok(_writing) = tokio::time::timeout(PATIENCE, app.writing.lock()).await else {
         return Err(Fault::later("changes are being written to Git; cancel again in a moment", 10));
     };
@@ -65,14 +66,14 @@ pub(crate) async fn cancel(
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn take_back(fleet: &mut Fleet, operator: &Operator, change: &Change, now: Wall) -> Write {
+fn take_back(fleet: &mut Fleet, operator: &Operator, change: &Change, now: Timestamp) -> Write {
     let mut write = Write { changes_done: vec![change.id.clone()], ..Write::default() };
     for edit in &change.edits {
         let parts = path_parts(&edit.path);
         if let Some((site, name)) = &parts {
             let target = fleet.site(site).and_then(|it| it.targets.get(name));
             if matches!(target, Some(Target::Planned { .. })) {
-                // The site is there: it was found above.
+                // The site exists: it was looked up above.
                 fleet.target_cleared(site, name).ok();
             }
         }
@@ -89,7 +90,7 @@ fn take_back(fleet: &mut Fleet, operator: &Operator, change: &Change, now: Wall)
     write
 }
 
-/// Refuses who has not this role at every site that the change touches.
+/// Requires this role at every site that the change touches.
 fn may(operator: &Operator, role: Role, change: &Change) -> Result<(), Fault> {
     for edit in &change.edits {
         match site(&edit.path) {

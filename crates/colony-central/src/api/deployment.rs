@@ -7,9 +7,9 @@ use colony_api::request::{DeleteQuery, DeployRequest, Rollback};
 use colony_api::view::{DeployAnswer, HistoryView};
 use colony_core::id::DeploymentName;
 
+use crate::api::extract::{JsonBody, QueryParameters, name};
 use crate::app::App;
 use crate::auth::{Operator, Role};
-use crate::extract::{JsonBody, QueryParameters, name};
 use crate::fault::Fault;
 use crate::{plan, view};
 

@@ -1,4 +1,4 @@
-//! What a workload printed, asked for through the site's next hints.
+//! Logs of a workload, requested with the next hints for its site.
 
 use std::time::Duration;
 
@@ -9,12 +9,13 @@ use colony_api::request::LogsQuery;
 use colony_api::site::SiteLogRequest;
 use colony_api::view::LogsView;
 use colony_core::id::{DeploymentId, DeploymentName, NodeName, SiteName};
+use colony_core::time::{HumanDuration, Timestamp};
 
+use crate::api::extract::{QueryParameters, name};
 use crate::app::App;
 use crate::auth::Operator;
-use crate::extract::{QueryParameters, name};
 use crate::fault::Fault;
-use crate::view;
+use crate::{clock, view};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 const LINES: u32 = 200;
@@ -48,9 +49,13 @@ pub(crate) async fn logs(
         service: query.service.clone(),
         after: query.after.clone(),
     };
+    if let Some(since) = silent_since(&app, &place.site).await? {
+        let (site, lasting) = (&place.site, HumanDuration(clock::wall().since(since)));
+        return Err(Fault::later(format!("site {site} has been offline for {lasting}"), 10));
+    }
     let asked = app.relay.ask(&place.site, id, request);
     let mut asked = asked.ok_or_else(|| Fault::later("too many ask for logs", 5))?;
-    app.brain.bells().ring_one(&place.site);
+    app.brain.notifier().ring_one(&place.site);
     let answer = tokio::time::timeout(PATIENCE, asked.answer()).await.ok().flatten();
     let Some(answer) = answer else {
         let (site, node) = (&place.site, &place.node);
@@ -68,19 +73,24 @@ pub(crate) async fn logs(
     }))
 }
 
-struct Place {
+async fn silent_since(app: &App, site: &SiteName) -> Result<Option<Timestamp>, Fault> {
+    let fleet = app.brain.read().await?;
+    Ok(fleet.site(site).and_then(|it| it.silent_since(clock::wall())))
+}
+
+struct LogSource {
     site: SiteName,
     node: NodeName,
     deployment: DeploymentId,
 }
 
-/// The one placement that is meant.
+/// The one placement that the query selects.
 async fn place(
     app: &App,
     operator: &Operator,
     handle: &DeploymentName,
     query: &LogsQuery,
-) -> Result<Place, Fault> {
+) -> Result<LogSource, Fault> {
     let (site, node) = wanted(query)?;
     let fleet = app.brain.read().await?;
     let mut places = Vec::new();
@@ -89,7 +99,7 @@ async fn place(
             let all = view.placements_of(&deployment.id).map(|it| &it.id);
             let mine = all.filter(|it| node.as_ref().is_none_or(|node| *node == it.node));
             let mine = mine.filter(|_| site.as_ref().is_none_or(|site| site == at));
-            places.extend(mine.map(|it| Place {
+            places.extend(mine.map(|it| LogSource {
                 site: at.clone(),
                 node: it.node.clone(),
                 deployment: it.deployment.clone(),
@@ -98,7 +108,10 @@ async fn place(
     }
     let names = listed(places.iter().map(|it| format!("{}/{}", it.site, it.node)), "");
     match places.pop() {
-        None => Err(Fault::not_found(format!("{handle} is not placed there"))),
+        None => {
+            let asked = query.node.as_deref().or(query.site.as_deref()).unwrap_or("any node");
+            Err(Fault::not_found(format!("{handle} is not placed on {asked}")))
+        }
         Some(one) if places.is_empty() => Ok(one),
         Some(_) => {
             let said =
@@ -108,7 +121,7 @@ async fn place(
     }
 }
 
-/// `--node home/laptop`, or site and node apart.
+/// Site and node of the query: `--node home/laptop`, or both separately.
 fn wanted(query: &LogsQuery) -> Result<(Option<SiteName>, Option<NodeName>), Fault> {
     let (mut site, mut node) = (query.site.as_deref(), query.node.as_deref());
     if let Some((at, it)) = node.and_then(|it| it.split_once('/')) {

@@ -1,27 +1,22 @@
 //! The operator API: a file per resource, and the document that describes it.
 //!
-//! Handlers parse, ask and answer; what is decided is decided by the core and
-//! by `plan`.
+//! Handlers parse, query and reply; the decisions are made by the core and by
+//! `plan`.
 
 mod application;
 mod change;
 mod deployment;
 mod event;
-mod invite;
+pub(crate) mod extract;
 mod logs;
 mod node;
 mod order;
-mod order_targets;
 mod registry;
 mod repo;
 mod site;
-mod site_order;
-mod steer;
-mod stream;
 #[cfg(test)]
 mod tests;
 mod token;
-mod trust;
 
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{delete, get, post};
@@ -35,8 +30,11 @@ use colony_api::server;
 use crate::app::App;
 use crate::fault::Fault;
 use crate::{health, link};
+use order::{site_order, steer};
+use site::{invite, trust};
 
-/// Requests of people are small; a package's description is not.
+/// Limit of a request body. Most requests are small, but the description of a
+/// package is not.
 const BODY: usize = 2 << 20;
 
 /// Everything this role serves.
@@ -153,11 +151,11 @@ fn operators() -> Router<App> {
 )]
 struct Document;
 
-/// The OpenAPI document; an operation is named noun first: `sites_show`. All but
-/// the probe can be refused.
+/// The OpenAPI document. Operations are named noun first: `sites_show`. All but
+/// the probe have an error response.
 pub(crate) fn document() -> utoipa::openapi::OpenApi {
     let mut document = Document::openapi();
-    document.merge(server::QuestionDocument::openapi());
+    document.merge(server::ReadApiDocument::openapi());
     let items = document.paths.paths.iter_mut();
     let operations = items.flat_map(|(path, it)| {
         let all = [&mut it.get, &mut it.put, &mut it.post, &mut it.delete];

@@ -5,10 +5,10 @@ use colony_api::request::NodeOrder;
 use colony_api::view::Accepted;
 use colony_core::id::{NodeName, SiteName};
 
-use super::order_targets::{OrderAnswer, Orders, give};
+use crate::api::extract::name;
+use crate::api::order::order_targets::{OrderAnswer, Orders, issue};
 use crate::app::App;
 use crate::auth::{Operator, Role};
-use crate::extract::name;
 use crate::fault::Fault;
 use crate::view;
 
@@ -59,5 +59,5 @@ async fn order(
     let node: NodeName = name("node", &path.1)?;
     view::node_exists(app, operator, &site, &node).await?;
     let orders = Orders::one(&site, order.action(node.clone()));
-    give(app, operator, None, orders, format!("node {site}/{node} {}", order.sentence())).await
+    issue(app, operator, None, orders, format!("node {site}/{node} {}", order.sentence())).await
 }

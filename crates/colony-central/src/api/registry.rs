@@ -12,12 +12,12 @@ use colony_core::event::CentralEvent;
 use colony_git::Remote;
 use colony_store::{Registry, Write};
 
+use crate::api::extract::JsonBody;
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::brain::own_event;
-use crate::catalog::{self, BUILTIN, Fresh};
+use crate::catalog::{self, BUILTIN, NewRegistry};
 use crate::clock;
-use crate::extract::JsonBody;
 use crate::fault::Fault;
 
 /// List registries
@@ -67,7 +67,7 @@ pub(crate) async fn add(
             registry
         }
         None => {
-            let fresh = Fresh { name: &name, url: &request.url, branch };
+            let fresh = NewRegistry { name: &name, url: &request.url, branch };
             let added = fresh.add(&app.registries, &operator.name).await?;
             added.map_err(|it| unreadable(&it))?
         }
@@ -75,7 +75,8 @@ pub(crate) async fn add(
     Ok((StatusCode::CREATED, Json(shown(&app, registry).await?)))
 }
 
-/// Whoever adds what is there has it read again; another place needs another name.
+/// Adding a known registry reads it again; another URL or branch needs another
+/// name.
 fn same(known: &Registry, branch: Option<&str>, request: &RegistryAdd) -> Result<(), Fault> {
     if (known.url.as_str(), branch) == (request.url.as_str(), request.branch.as_deref()) {
         return Ok(());
@@ -170,7 +171,7 @@ fn named(request: &RegistryAdd) -> Result<String, Fault> {
         Err(_) => Err(Fault::field(
             "name",
             format!(
-                "`{name}` is no name of a registry; expected lower-case letters, digits and inner dashes"
+                "`{name}` is not a valid registry name; expected lower-case letters, digits and inner dashes"
             ),
         )),
         Ok(_) if name == BUILTIN => {

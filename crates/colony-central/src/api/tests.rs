@@ -1,4 +1,4 @@
-//! The router as a server calls it.
+//! Tests of the router as a server calls it.
 
 use std::pin::pin;
 use std::task::{Context, Waker};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use colony_core::id::SiteName;
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use colony_store::Registry;
 use tower::ServiceExt as _;
 
@@ -40,7 +40,7 @@ async fn no_password_of_a_registry_is_shown() {
     let registry = Registry {
         name: "apps".to_owned(),
         url: "https://bob:hunter2@git.test/apps.git".to_owned(),
-        at: Wall(1),
+        at: Timestamp(1),
         last_sync: None,
         last_error: None,
         revision: None,

@@ -11,11 +11,11 @@ use colony_api::view::TokenView;
 use colony_core::event::CentralEvent;
 use colony_store::{NewEvent, OperatorToken, Write};
 
+use crate::api::extract::JsonBody;
 use crate::app::App;
 use crate::auth::{self, Operator, Role};
 use crate::brain::own_event;
 use crate::clock;
-use crate::extract::JsonBody;
 use crate::fault::Fault;
 use crate::plan;
 
@@ -62,7 +62,7 @@ pub(crate) async fn make(
         ..Write::default()
     };
     app.brain.write(|_| Ok::<_, Fault>(((), write))).await?;
-    colony_fail::hit(colony_fail::Point::CentralTokenStored);
+    colony_process::fail::hit(colony_process::fail::Point::CentralTokenStored);
     Ok((StatusCode::CREATED, Json(shown(made, Some(token)))))
 }
 
@@ -87,7 +87,8 @@ pub(crate) async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// A name stands in commits and events, so it is short and of plain letters.
+/// A name appears in commits and events, so it is short and of plain
+/// characters.
 fn check_name(name: &str) -> Result<(), Fault> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._@-".contains(c);
     if !name.is_empty() && name.len() <= NAME_LIMIT && name.chars().all(plain) {

@@ -1,8 +1,9 @@
-//! Which of a site's orchestrators has which key.
+//! The keys of a site's orchestrators.
 //!
-//! A certificate names the site alone, and that of a replaced orchestrator is
-//! good for a while. Its key was recorded when it joined and stays when it
-//! renews, so an orchestrator is known by its key, whatever it says of itself.
+//! A certificate only names the site, and the certificate of a replaced
+//! orchestrator stays valid for a while. The key is recorded when an
+//! orchestrator joins and is kept when it renews, so the key identifies the
+//! orchestrator, whatever its requests claim.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +11,14 @@ use colony_core::event::Incarnation;
 use colony_core::id::SiteName;
 use parking_lot::Mutex;
 
-/// The incarnation that joined last with each key, by site and digest of the key.
+/// The last incarnation that joined with each key, by site and digest of the
+/// key.
 #[derive(Debug, Default)]
 pub(crate) struct Keys(Mutex<BTreeMap<SiteName, BTreeMap<String, Incarnation>>>);
 
 impl Keys {
-    /// An orchestrator of the site joined with the key of this digest.
+    /// Records that an orchestrator of the site joined with the key of this
+    /// digest.
     pub(crate) fn add(&self, site: &SiteName, key: &str, incarnation: Incarnation) {
         let mut sites = self.0.lock();
         let keys = sites.entry(site.clone()).or_default();

@@ -1,24 +1,25 @@
-//! A site's orchestrator (LO), known by its certificate.
+//! A site's orchestrator (LO), identified by its certificate.
 
 use axum::extract::{ConnectInfo, FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use colony_core::event::Incarnation;
 use colony_core::id::SiteName;
-use colony_core::time::Wall;
-use colony_margo::Digest;
+use colony_core::margo::Digest;
+use colony_core::time::Timestamp;
 use colony_wfm::Peer;
 
 use crate::app::App;
 use crate::clock;
 use crate::fault::Fault;
 
-/// Who asks, and which of the site's orchestrators it is. A path that names a
-/// site must name the one of the certificate.
+/// The orchestrator that sent a request: its site, and which of the site's
+/// orchestrators it is. A path that names a site must name the one of the
+/// certificate.
 #[derive(Debug, Clone)]
 pub(crate) struct Local {
     pub site: SiteName,
-    /// Of the key. `None` only at a site whose orchestrator joined before keys
-    /// were recorded.
+    /// The incarnation that joined with the key. `None` only at a site whose
+    /// orchestrator joined before keys were recorded.
     pub incarnation: Option<Incarnation>,
     /// The key of the connection.
     pub key: Option<Digest>,
@@ -66,8 +67,9 @@ impl Local {
         Ok(Some(Local { site, incarnation, key: peer.key }))
     }
 
-    /// Refuses who was replaced; answers when the site was heard last.
-    async fn check_current(&self, app: &App) -> Result<Option<Wall>, Fault> {
+    /// Refuses an orchestrator that was replaced; returns when the site was
+    /// last heard.
+    async fn check_current(&self, app: &App) -> Result<Option<Timestamp>, Fault> {
         let fleet = app.brain.read().await?;
         let unknown = || Fault::not_found(format!("site `{}` does not exist", self.site));
         let view = fleet.site(&self.site).ok_or_else(unknown)?;
@@ -84,7 +86,8 @@ fn site_of(peer: &Peer, app: &App) -> Option<SiteName> {
     id.as_site_client()?.parse().ok()
 }
 
-/// What the key says; never what the request says of itself.
+/// The incarnation that joined with the key; never the one that the request
+/// claims.
 fn incarnation(
     app: &App,
     site: &SiteName,

@@ -1,8 +1,8 @@
-//! Who is asking: an operator by token, a site's orchestrator by certificate.
+//! Authentication: an operator by token, a site's orchestrator by certificate.
 //!
-//! Tokens are random and only their hash is kept. A site speaks for itself
-//! alone: the site of its certificate must be the one in the path. Which of a
-//! site's orchestrators it is, the key it joined with says.
+//! Tokens are random and only their hash is stored. An orchestrator acts for
+//! one site: the site of its certificate must be the one in the path. The key
+//! it joined with distinguishes it from the other orchestrators of its site.
 
 mod key;
 mod local;
@@ -17,7 +17,7 @@ use std::str::FromStr;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use colony_core::id::SiteName;
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 
 pub(crate) use key::Keys;
 pub(crate) use local::Local;
@@ -28,7 +28,7 @@ use crate::app::App;
 use crate::clock;
 use crate::fault::Fault;
 
-/// What an operator may do; each may also do what the ones before may.
+/// The role of an operator; each includes the permissions of the ones before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Role {
     Viewer,
@@ -44,7 +44,7 @@ impl FromStr for Role {
             "viewer" => Ok(Role::Viewer),
             "operator" => Ok(Role::Operator),
             "admin" => Ok(Role::Admin),
-            other => Err(format!("`{other}` is no role; expected viewer, operator or admin")),
+            other => Err(format!("`{other}` is not a role; expected viewer, operator or admin")),
         }
     }
 }
@@ -69,11 +69,11 @@ pub(crate) struct Operator {
     sites: Vec<String>,
     /// The hash of the token.
     hash: String,
-    expires: Option<Wall>,
+    expires: Option<Timestamp>,
 }
 
 impl Operator {
-    /// Who has the token of this hash.
+    /// The operator with the token of this hash.
     async fn known(app: &App, hash: String) -> Result<Operator, Fault> {
         let known = app.brain.store().token_by_hash(&hash).await?;
         let known = known.ok_or_else(|| Fault::unknown_caller("this token is not known here"))?;
@@ -86,7 +86,8 @@ impl Operator {
         Ok(Operator { name, role, sites: known.sites, hash, expires })
     }
 
-    /// Asks again, for what goes on longer than a request.
+    /// Checks the token again, for streams that outlive the check of their
+    /// request.
     pub(crate) async fn is_still_known(&self, app: &App) -> bool {
         Operator::known(app, self.hash.clone()).await.is_ok()
     }
@@ -99,7 +100,8 @@ impl Operator {
         }
     }
 
-    /// Refuses who has not this role, wherever; what is done has a site, too.
+    /// Requires this role, whatever sites the token is for; the caller checks
+    /// the site of the action separately.
     pub(crate) fn must_be(&self, role: Role) -> Result<(), Fault> {
         if self.role >= role {
             return Ok(());
@@ -108,7 +110,7 @@ impl Operator {
         Err(Fault::forbidden(format!("token `{name}` has the role {own}; this needs {role}")))
     }
 
-    /// Refuses who has not this role at this site.
+    /// Requires this role at this site.
     pub(crate) fn must_be_at(&self, role: Role, site: &SiteName) -> Result<(), Fault> {
         self.must_be(role)?;
         if self.sees(site) {
@@ -117,8 +119,8 @@ impl Operator {
         Err(Fault::forbidden(format!("token `{}` is not for site {site}", self.name)))
     }
 
-    /// Refuses who has not this role at every site: what a push, a token or a
-    /// registry touches is not of one site.
+    /// Requires this role at every site: a push, a token or a registry concerns
+    /// more than one site.
     pub(crate) fn must_be_everywhere(&self, role: Role) -> Result<(), Fault> {
         self.must_be(role)?;
         if self.sees_all() {
@@ -129,7 +131,7 @@ impl Operator {
         Err(Fault::forbidden(said))
     }
 
-    /// Whether the token is for every site, also for those to come.
+    /// Whether the token is for every site, including future ones.
     pub(crate) fn sees_all(&self) -> bool {
         self.sites.is_empty()
     }
@@ -142,7 +144,7 @@ impl Operator {
         }
     }
 
-    /// Whether the site is among those the token is for.
+    /// Whether the token is for this site.
     pub(crate) fn sees(&self, site: &SiteName) -> bool {
         self.sees_all() || self.sites.iter().any(|it| it == site.as_str())
     }

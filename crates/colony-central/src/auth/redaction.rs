@@ -1,4 +1,4 @@
-//! Names of sites that a reader may not know, taken out of texts for it.
+//! Hides the names of sites that a reader may not see.
 //!
 //! A commit for several sites names all of them in its subject, and the events
 //! of each site repeat the subject.
@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use super::Operator;
 
-/// What stands in place of a name.
+/// The replacement of a hidden name.
 const HIDDEN: &str = "…";
 
-/// The names that one reader is not shown; none for most readers.
+/// The names that are hidden from one reader; none for most readers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Redaction(BTreeSet<String>);
 

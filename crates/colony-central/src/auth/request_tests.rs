@@ -1,4 +1,4 @@
-//! What a connection shows, asked again with every request.
+//! Tests that the identity of a connection is checked with every request.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::extract::{ConnectInfo, Request};
 use axum::response::Response;
 use colony_core::id::SiteName;
-use colony_margo::Digest;
+use colony_core::margo::Digest;
 use colony_wfm::{Peer, SpiffeId};
 use tower::ServiceExt as _;
 
@@ -59,7 +59,8 @@ fn peer(app: &App, key: &str) -> Peer {
     Peer { key: Some(Digest::of(key.as_bytes())), ..peer }
 }
 
-/// It says that it is the newest orchestrator, which counts for nothing.
+/// The request claims to come from the newest orchestrator; the claim must be
+/// ignored.
 async fn call(app: &App, peer: Peer, path: &str) -> Response {
     let request = Request::builder().uri(path).header("colony-incarnation", "99");
     let mut request = request.body(Body::empty()).expect("a request");

@@ -1,4 +1,4 @@
-//! Tokens of operators: 256 random bits, kept as their SHA-256.
+//! Tokens of operators: 256 random bits, stored as their SHA-256.
 
 use axum::http::{HeaderMap, header};
 use base64::Engine as _;
@@ -9,7 +9,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 /// The name of the token that is made at the first start.
 pub(crate) const ADMIN: &str = "admin";
 
-/// A fresh token and what is kept of it.
+/// A fresh token and the hash that is stored of it.
 pub(crate) fn make() -> anyhow::Result<(String, String)> {
     let mut random = [0; 32];
     let filled = SystemRandom::new().fill(&mut random);
@@ -24,7 +24,7 @@ pub(super) fn hash(token: &str) -> String {
     digest.as_ref().iter().map(|it| format!("{it:02x}")).collect()
 }
 
-/// The token a request shows: as bearer, or as the password Git sends.
+/// The token of a request: as bearer, or as the password Git sends.
 pub(crate) fn presented(headers: &HeaderMap) -> Option<String> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, rest) = value.split_once(' ')?;

@@ -1,7 +1,8 @@
-//! The file of a backup: a tar archive with names that are known before.
+//! The file of a backup: a tar archive with a fixed set of names.
 //!
-//! Whoever restores is not always who saved: each file is taken once, none is
-//! longer than its kind, and one that is cut off anywhere is refused.
+//! A backup may come from an untrusted source: each name is accepted once, the
+//! size of each file is limited by its kind, and a truncated archive is
+//! refused.
 
 use std::collections::BTreeSet;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -14,18 +15,18 @@ use tar::{Archive, Builder, Entry, EntryType, Header};
 
 use super::{ABOUT, BUNDLE, DATABASE, KEYS};
 
-/// The longest of the files that are held in memory: keys, and what a backup
-/// says of itself.
+/// The size limit of files that are held in memory: keys, and the description
+/// of the backup.
 const SMALL: u64 = 64 << 10;
 
-/// What goes into an entry.
+/// The content of an entry.
 #[derive(Debug)]
 pub(super) enum Content {
     Text(String),
     File(PathBuf),
 }
 
-/// A folder for its owner only.
+/// Makes a folder that only its owner can access.
 pub(super) fn folder(path: &Path) -> anyhow::Result<()> {
     let made = DirBuilder::new().mode(0o700).recursive(true).create(path);
     made.with_context(|| format!("could not make the folder {}", path.display()))
@@ -45,7 +46,7 @@ pub(super) fn write(file: &Path, aside: &Path, files: &[(&str, Content)]) -> any
     Ok(())
 }
 
-/// The folder that holds a file, also if the file is named without one.
+/// The folder that holds a file, also if the path has no folder part.
 fn folder_of(file: &Path) -> &Path {
     let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
     folder.unwrap_or(Path::new("."))
@@ -70,7 +71,7 @@ fn put(tar: &mut Builder<File>, name: &str, content: &Content) -> anyhow::Result
     Ok(())
 }
 
-/// Unpacks everything into `folder`; a name nobody gave is refused.
+/// Unpacks everything into `folder`; an unknown name is refused.
 pub(super) fn read(file: &Path, folder: &Path) -> anyhow::Result<()> {
     let opened = File::open(file).with_context(|| format!("could not open {}", file.display()))?;
     let length = opened.metadata()?.len();
@@ -91,7 +92,8 @@ pub(super) fn unpack(
 ) -> anyhow::Result<()> {
     let mut tar = Archive::new(from);
     let mut seen = BTreeSet::new();
-    // As it is written: what extends a header would be held in memory, at any length.
+    // Raw entries: extensions of a header would be held in memory, at any
+    // length.
     for entry in tar.entries().map_err(|it| broken(&it))?.raw(true) {
         let mut entry = entry.map_err(|it| broken(&it))?;
         let name = name_of(&entry)?;
@@ -119,12 +121,13 @@ fn name_of<R: Read>(entry: &Entry<'_, R>) -> anyhow::Result<&'static str> {
         Some(name) => Ok(name),
         None => {
             let found = String::from_utf8_lossy(&found).escape_debug().to_string();
-            bail!("it is no backup of a central orchestrator: it holds `{found}`")
+            bail!("this is not a backup of a central orchestrator: it contains `{found}`")
         }
     }
 }
 
-/// The database and the repository are as long as the archive has room for.
+/// Checks the size of a file. The database and the repository are only limited
+/// by the length of the archive.
 fn check(name: &str, size: u64, left: u64) -> anyhow::Result<()> {
     if ![DATABASE, BUNDLE].contains(&name) && size > SMALL {
         bail!("`{name}` has {size} bytes; a file of its kind has {SMALL} at most");
@@ -199,7 +202,10 @@ mod tests {
         let twice: Vec<_> = [whole(), whole()].concat();
         check("it holds `backup.json` twice", &twice);
         let strange = [("ca/../x\u{1b}[2J", String::new())];
-        check("it is no backup of a central orchestrator: it holds `ca/../x\\u{1b}[2J`", &strange);
+        check(
+            "this is not a backup of a central orchestrator: it contains `ca/../x\\u{1b}[2J`",
+            &strange,
+        );
     }
 
     #[test]
@@ -240,7 +246,7 @@ mod tests {
         tar.into_inner().expect("memory")
     }
 
-    /// The names in their order, or why it was refused.
+    /// The names in their order, or the reason of the refusal.
     fn told(bytes: &[u8]) -> String {
         let mut names = Vec::new();
         let unpacked = unpack(bytes, bytes.len() as u64, |name, content| {

@@ -1,8 +1,10 @@
-//! Backup and restore: what of this role cannot be had again, in one file.
+//! Backup and restore: everything of this role that cannot be recreated, in one
+//! file.
 //!
-//! The file is a tar archive for its owner only: what it is, the database, the
-//! hosted repository, the fleet's authority and keys. The database is copied
-//! before the repository, so that Git has whatever the database speaks of.
+//! The file is a tar archive that only its owner can read: a description, the
+//! database, the hosted repository, the fleet's authority and keys. The
+//! database is copied before the repository, so that Git has every commit that
+//! the database refers to.
 
 mod archive;
 mod restore;
@@ -10,7 +12,7 @@ mod restore;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use colony_store::CentralStore;
 use serde::{Deserialize, Serialize};
 
@@ -23,19 +25,20 @@ const FORMAT: u32 = 1;
 const ABOUT: &str = "backup.json";
 const DATABASE: &str = "central.db";
 const BUNDLE: &str = "deployments.bundle";
-/// Files of the data directory that are secrets, or cannot be made again.
+/// Files of the data directory that are secret or cannot be recreated.
 const KEYS: [&str; 4] = ["ca/ca.key", "ca/ca.pem", "token.key", "admin.token"];
 
-/// What a backup says of itself.
+/// The description of a backup, stored in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
     pub format: u32,
-    /// Of the program that made it.
+    /// The version of the program that made it.
     pub version: String,
-    pub at: Wall,
-    /// The database is inside; else it is Postgres, saved by its own tools.
+    pub at: Timestamp,
+    /// The database is inside; otherwise it is Postgres, saved by its own
+    /// tools.
     pub database: bool,
-    /// The repository is inside; else it is on somebody else's server.
+    /// The repository is inside; otherwise it is on an external server.
     pub repository: bool,
 }
 
@@ -48,17 +51,17 @@ pub async fn backup(config: &Config, file: &Path) -> anyhow::Result<About> {
         bail!("{} exists: a backup replaces nothing", file.display());
     }
     let parts = beside(file, "parts");
-    // Of a backup that was cut off.
+    // Left over from an interrupted backup.
     let _ = std::fs::remove_dir_all(&parts);
     let made = make(config, file, &parts).await;
-    // What failed leaves nothing behind, as far as it can.
+    // A failed backup leaves nothing behind, as far as possible.
     let _ = std::fs::remove_dir_all(&parts);
     made.with_context(|| format!("could not write the backup {}", file.display()))
 }
 
 async fn make(config: &Config, file: &Path, parts: &Path) -> anyhow::Result<About> {
     archive::folder(parts)?;
-    // Beside the role that runs: nothing is changed, not even the tables' version.
+    // The role may be running: nothing is changed, not even the schema version.
     let store = CentralStore::open_as_is(&config.database_url()).await;
     let store = store.context("could not open the database")?;
     let copied = store.copy_to(&parts.join(DATABASE)).await;
@@ -76,13 +79,13 @@ async fn make(config: &Config, file: &Path, parts: &Path) -> anyhow::Result<Abou
     files.extend(database.then(|| (DATABASE, archive::Content::File(parts.join(DATABASE)))));
     files.extend(repository.then(|| (BUNDLE, archive::Content::File(parts.join(BUNDLE)))));
     files.extend(KEYS.map(|it| (it, archive::Content::File(config.data.join(it)))));
-    colony_fail::hit(colony_fail::Point::CentralBackupCopied);
+    colony_process::fail::hit(colony_process::fail::Point::CentralBackupCopied);
     let (to, aside) = (file.to_owned(), beside(file, "tmp"));
     tokio::task::spawn_blocking(move || archive::write(&to, &aside, &files)).await??;
     Ok(about)
 }
 
-/// A backup in memory: its files by name, and what it says of itself.
+/// A backup in memory: its files by name, and its description.
 #[cfg(feature = "fuzz")]
 pub type Unpacked = (Vec<(&'static str, Vec<u8>)>, About);
 

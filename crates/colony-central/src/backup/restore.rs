@@ -1,9 +1,9 @@
-//! A backup becomes a central orchestrator again.
+//! Restores a central orchestrator from a backup.
 //!
-//! Everything is made in a folder beside and takes its name in the end. The
-//! positions of events get another epoch, and numbers that may have been given
-//! since the backup are not given again. What happened since comes back from
-//! the sites; no workload is touched.
+//! Everything is made in a temporary folder that is renamed at the end. The
+//! positions of events get another epoch, and numbers that may have been
+//! assigned since the backup are not assigned again. The sites send the events
+//! since the backup again; no workload is touched.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -19,24 +19,24 @@ use crate::brain::{own_event, rows_of};
 use crate::clock;
 use crate::config::Config;
 
-/// What came back.
+/// The result of a restore.
 #[derive(Debug)]
 pub struct Restored {
     pub about: About,
-    /// What the positions of events are named by from here on.
+    /// The epoch of event positions from here on.
     pub epoch: String,
 }
 
 /// Makes the role of `config` from the backup `file`.
 ///
-/// With Postgres the database has to be restored before, by its own tools.
+/// With Postgres the database has to be restored first, by its own tools.
 pub async fn restore(config: &Config, file: &Path) -> anyhow::Result<Restored> {
     let taken = std::fs::read_dir(&config.data).is_ok_and(|mut it| it.next().is_some());
     if taken {
         bail!("{} is not empty: move it away first", config.data.display());
     }
     let aside = beside(&config.data, "restoring");
-    // Of a restore that was cut off.
+    // Left over from an interrupted restore.
     let _ = std::fs::remove_dir_all(&aside);
     let made = make(config, file, &aside).await;
     if made.is_err() {
@@ -55,9 +55,9 @@ async fn make(config: &Config, file: &Path, aside: &Path) -> anyhow::Result<Rest
     repository(config, &about, aside).await?;
     let database = database(config, &about, aside)?;
     let epoch = rewind(&database, &about).await?;
-    colony_fail::hit(colony_fail::Point::CentralRestoreRewound);
+    colony_process::fail::hit(colony_process::fail::Point::CentralRestoreRewound);
     std::fs::remove_file(aside.join(ABOUT))?;
-    // An empty folder may stand there; a full one was refused.
+    // An empty folder may exist; a non-empty one was refused above.
     let _ = std::fs::remove_dir(&config.data);
     std::fs::rename(aside, &config.data)?;
     let parent = config.data.parent().filter(|it| !it.as_os_str().is_empty());
@@ -75,7 +75,7 @@ pub(super) fn about(text: &[u8]) -> anyhow::Result<About> {
     Ok(about)
 }
 
-/// A database that is missing would be made anew, and empty.
+/// Refuses an incomplete backup: a missing database would be created empty.
 fn complete(about: &About, aside: &Path) -> anyhow::Result<()> {
     for (said, name) in [(about.database, DATABASE), (about.repository, BUNDLE)] {
         if said && !aside.join(name).exists() {
@@ -121,7 +121,8 @@ fn database(config: &Config, about: &About, aside: &Path) -> anyhow::Result<Stri
     Ok(url.clone())
 }
 
-/// Nobody takes what comes now for what was before.
+/// Starts another epoch and skips numbers, so that nothing after the restore is
+/// mistaken for something before it.
 async fn rewind(url: &str, about: &About) -> anyhow::Result<String> {
     let opened = CentralStore::open_claimed(url, Duration::ZERO).await;
     let (store, _claim) = opened.context("could not open the database")?;

@@ -1,15 +1,16 @@
-//! When sites were last heard: in memory at once, on disk now and then.
+//! When sites were last heard: in memory at once, on disk periodically.
 //!
 //! Every request of a site counts as a sign of life, and a fleet has thousands
-//! of sites. So they are collected here, and one transaction stores all of
-//! them. A crash loses what came since; the sites are heard again at once.
+//! of sites. So signs of life are collected here, and one transaction stores
+//! all of them. A crash loses those since the last transaction; the next
+//! request of each site replaces them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use colony_core::fleet::SITE_SILENT;
 use colony_core::id::SiteName;
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use colony_store::{Error, Write};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -23,15 +24,16 @@ const HEARD_PERIOD: Duration = Duration::from_secs(15);
 
 /// The sites that were heard since the last flush, with the time.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
-    sites: Mutex<BTreeMap<SiteName, Wall>>,
-    /// A site that counted as silent is back: everyone should see that soon.
+pub(super) struct LastHeard {
+    sites: Mutex<BTreeMap<SiteName, Timestamp>>,
+    /// Triggers a flush at once: a site that counted as silent is back.
     back: Notify,
 }
 
 impl Brain {
-    /// Notes that a site was heard that was `last` heard then; waits for nothing.
-    pub(crate) fn heard(&self, site: &SiteName, last: Option<Wall>, now: Wall) {
+    /// Records that a site was heard at `now`, after `last`; does not wait for
+    /// the store.
+    pub(crate) fn heard(&self, site: &SiteName, last: Option<Timestamp>, now: Timestamp) {
         let mut heard = self.shared.heard.sites.lock();
         match heard.get_mut(site) {
             Some(at) => *at = now,
@@ -68,7 +70,7 @@ impl Brain {
                 for (site, at) in &heard {
                     let last = fleet.site(site).and_then(|it| it.head.last_heard);
                     if last != Some(*at) {
-                        // A site that is gone since was heard all the same.
+                        // The site may have been removed since.
                         fleet.heard(site, *at).ok();
                     }
                 }

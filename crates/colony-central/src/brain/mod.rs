@@ -1,20 +1,21 @@
 //! The projection in memory and on disk: one writer, snapshots for readers.
 //!
 //! `write` is the only way to change anything. Its closure runs on the staged
-//! fleet, one closure at a time; what it returns waits for the writer
-//! (`writer.rs`), which commits everything that waits in one transaction,
-//! publishes the fleet as it was staged, wakes, and only then answers. Readers
-//! take the published snapshot: they never wait for a commit, and never see
-//! anything that is not committed. A caller that hangs up leaves its change
-//! where it is: not staged at all, or staged and committed with the others.
+//! fleet, one closure at a time; the resulting write waits for the writer
+//! (`writer.rs`), which commits all waiting writes in one transaction,
+//! publishes the staged fleet, wakes waiting tasks, and only then replies.
+//! Readers take the published snapshot: they never wait for a commit, and never
+//! see uncommitted changes. If the future of a `write` is dropped, its change is
+//! either not staged at all, or staged and committed with the others.
 //!
-//! If a commit fails, everything staged since is refused and the staged fleet
-//! goes back to the published one. A failed commit may still be on disk, so
-//! its sites are marked and read again before the next closure runs.
+//! If a commit fails, everything staged after it is refused and the staged fleet
+//! is reset to the published one. A commit that returned an error may still have
+//! reached the disk, so its sites are marked and read again before the next
+//! closure runs.
 
-mod bell;
 mod heard;
 mod record;
+mod site_notifier;
 mod stage;
 #[cfg(test)]
 mod tests;
@@ -25,20 +26,20 @@ use std::sync::atomic::AtomicU64;
 
 use colony_core::fleet::{Fleet, RECENT_LIMIT, Row, RowKey};
 use colony_core::id::SiteName;
-use colony_margo::Digest;
+use colony_core::margo::Digest;
 use colony_store::{CentralStore, Error, Write};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use bell::Bells;
 pub(crate) use record::{BatchNames, batch_events, own_event};
+pub(crate) use site_notifier::SiteNotifier;
 
-use heard::Heard;
+use heard::LastHeard;
 use stage::Stage;
 
-/// The fleet as it was committed at some time; it does not change any more.
+/// The committed fleet at one moment; it never changes.
 pub(crate) type Snapshot = Arc<Fleet>;
 
 /// Everything central knows, in memory and on disk.
@@ -48,10 +49,10 @@ pub(crate) struct Brain {
     writer: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What callers and the writer share.
+/// The state that callers and the writer share.
 #[derive(Debug)]
 struct Shared {
-    /// Who has the permit may stage; it is never held by readers.
+    /// The permit to stage a change; readers never take it.
     entry: Arc<Semaphore>,
     stage: Mutex<Stage>,
     /// Wakes the writer.
@@ -63,8 +64,8 @@ struct Shared {
     head: watch::Sender<i64>,
     /// Cancelled when the writer ends, however it does.
     ended: CancellationToken,
-    bells: Bells,
-    heard: Heard,
+    notifier: SiteNotifier,
+    heard: LastHeard,
 }
 
 impl Brain {
@@ -86,8 +87,8 @@ impl Brain {
             commits: AtomicU64::new(0),
             head,
             ended: CancellationToken::new(),
-            bells: Bells::default(),
-            heard: Heard::default(),
+            notifier: SiteNotifier::default(),
+            heard: LastHeard::default(),
         });
         let writer = tokio::spawn(writer::run(shared.clone()));
         Ok(Brain { shared, writer: Mutex::new(Some(writer)) })
@@ -97,8 +98,8 @@ impl Brain {
         &self.shared.store
     }
 
-    pub(crate) fn bells(&self) -> &Bells {
-        &self.shared.bells
+    pub(crate) fn notifier(&self) -> &SiteNotifier {
+        &self.shared.notifier
     }
 
     /// Follows the position of the newest event.
@@ -106,18 +107,18 @@ impl Brain {
         self.shared.head.subscribe()
     }
 
-    /// The fleet as it is committed; costs a counter.
+    /// The committed fleet; costs one reference count.
     pub(crate) fn snapshot(&self) -> Snapshot {
         self.shared.snapshot()
     }
 
-    /// The same for handlers, which read and write alike.
+    /// Like `snapshot`, with the same error type as `write`.
     pub(crate) async fn read(&self) -> Result<Snapshot, Error> {
         Ok(self.snapshot())
     }
 
-    /// Changes the fleet and records it, in one transaction with others that
-    /// wait; `act` may refuse, and then nothing has changed.
+    /// Changes the fleet and stores the change, in one transaction with other
+    /// waiting changes; `act` may refuse, and then nothing has changed.
     pub(crate) async fn write<T, E: From<Error>>(
         &self,
         act: impl FnOnce(&mut Fleet) -> Result<(T, Write), E>,
@@ -125,9 +126,9 @@ impl Brain {
         let shared = &self.shared;
         let permit = shared.entry.clone().acquire_owned().await.map_err(|_| stopping())?;
         let (answer, end) = {
-            // From here to the end of the block nothing waits: a caller that
-            // hangs up has staged all of its change or nothing.
-            let mut stage = shared.healed().await?;
+            // There is no await after the stage is taken: a caller that is
+            // dropped has staged all of its change or nothing.
+            let mut stage = shared.stage_after_reload().await?;
             stage.fleet.change_begin();
             match act(&mut stage.fleet) {
                 Ok((answer, write)) => (answer, stage.push(write, permit)),
@@ -142,7 +143,8 @@ impl Brain {
         Ok(answer)
     }
 
-    /// Fails if the writer ends before `stop`: nothing could be stored any more.
+    /// Fails if the writer ends before `stop`: nothing could be stored from
+    /// then on.
     pub(crate) async fn writer_watch(&self, stop: CancellationToken) -> anyhow::Result<()> {
         tokio::select! {
             () = stop.cancelled() => Ok(()),
@@ -150,7 +152,7 @@ impl Brain {
         }
     }
 
-    /// Commits what is staged, refuses everything after it and ends the writer.
+    /// Commits the staged changes, refuses all later ones and ends the writer.
     pub(crate) async fn close(&self) {
         if let Err(error) = self.heard_flush().await {
             tracing::warn!("could not store when sites were last heard: {error}");
@@ -183,7 +185,8 @@ impl Shared {
             let mut published = self.published.write();
             std::mem::replace(&mut *published, fleet)
         };
-        // Not under the lock: it may be the last one, and large.
+        // Dropped outside the lock: it may be the last reference to a large
+        // fleet.
         drop(before);
     }
 
@@ -193,16 +196,18 @@ impl Shared {
         self.staged.notify_one();
     }
 
-    /// The stage, after sites were read again whose last commit failed. Only who
-    /// may stage calls it, and after a failure nothing is staged.
-    async fn healed(&self) -> Result<MutexGuard<'_, Stage>, Error> {
+    /// The stage, after all sites whose last commit failed were read again.
+    /// Only the holder of the permit calls it, and after a failure nothing is
+    /// staged.
+    async fn stage_after_reload(&self) -> Result<MutexGuard<'_, Stage>, Error> {
         loop {
             let site = {
                 let stage = self.stage.lock();
                 let Some(site) = stage.doubtful.first().cloned() else { return Ok(stage) };
                 site
             };
-            // A commit that was given up may still be on its way to the disk.
+            // A commit whose caller gave up may still be on its way to the
+            // disk.
             self.store.settle().await?;
             let rows = self.store.fleet_rows_of(&site).await?;
             let hashes = hashes(&self.store, &Fleet::restore(rows.clone()), &site).await?;
@@ -216,11 +221,11 @@ impl Shared {
             };
             self.publish(fleet);
             self.advance(position);
-            self.bells.ring_one(&site);
+            self.notifier.ring_one(&site);
         }
     }
 
-    /// Says that the log has grown up to here.
+    /// Publishes that the log has grown up to this position.
     fn advance(&self, position: i64) {
         self.head.send_if_modified(|head| {
             let newer = *head < position;
@@ -234,7 +239,7 @@ fn stopping() -> Error {
     Error::Uncommitted { problem: "the orchestrator is stopping".to_owned() }
 }
 
-/// The rows to store for these names.
+/// The rows to store for these keys.
 pub(crate) fn rows_of<'a>(
     fleet: &Fleet,
     keys: impl Iterator<Item = &'a RowKey>,

@@ -1,12 +1,13 @@
-//! How events are stored: a site's as it sent them, central's own with their actor.
+//! How events are stored: those of a site as it sent them, those of central
+//! with their actor.
 
 use std::collections::BTreeMap;
 
 use colony_core::event::{Body, CentralEvent, Event};
 use colony_core::fleet::SiteView;
 use colony_core::id::{DeploymentId, DeploymentName, SiteName};
-use colony_core::time::Wall;
-use colony_margo::Digest;
+use colony_core::margo::Digest;
+use colony_core::time::Timestamp;
 use colony_store::NewEvent;
 use serde_json::Value;
 
@@ -68,11 +69,12 @@ fn batch_event(event: &Event, hash: Digest, names: &BatchNames) -> NewEvent {
     }
 }
 
-/// Something central did itself, or an operator did through it.
+/// An event of something that central did itself, or an operator did through
+/// it.
 pub(crate) fn own_event(
     event: &CentralEvent,
     actor: &str,
-    at: Wall,
+    at: Timestamp,
     (site, deployment): (Option<&SiteName>, Option<&DeploymentName>),
 ) -> NewEvent {
     let (kind, body) = event.parts();

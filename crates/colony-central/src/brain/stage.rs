@@ -1,4 +1,4 @@
-//! What waits for the next commit.
+//! The changes that wait for the next commit.
 
 use std::collections::BTreeSet;
 
@@ -14,9 +14,9 @@ use super::rows_of;
 pub(super) struct Stage {
     pub fleet: Fleet,
     queue: Vec<Staged>,
-    /// Sites of a commit that failed: what is on disk of them is not known.
+    /// Sites of a failed commit: their state on disk is unknown.
     pub doubtful: BTreeSet<SiteName>,
-    /// Nothing more is staged; the writer ends after what waits.
+    /// No further change is staged; the writer ends after the waiting ones.
     pub closed: bool,
 }
 
@@ -24,18 +24,18 @@ pub(super) struct Stage {
 #[derive(Debug)]
 pub(super) struct Staged {
     pub write: Write,
-    /// The sites whose orchestrator has something to hear of it.
+    /// The sites whose orchestrator is woken after the commit.
     pub alerted: BTreeSet<SiteName>,
     pub end: oneshot::Sender<Result<(), Error>>,
     alone: Option<Box<Alone>>,
 }
 
-/// A write that the database may refuse for what it says: it is committed by
-/// itself, so that it fails alone, and nothing is staged on top of it before
-/// its end is known.
+/// A write that the database may refuse because of its content: it is committed
+/// by itself, so that it fails alone, and nothing is staged on top of it before
+/// its result is known.
 #[derive(Debug)]
 struct Alone {
-    /// The fleet without it.
+    /// The fleet without this write.
     before: Option<Fleet>,
     _permit: OwnedSemaphorePermit,
 }
@@ -52,7 +52,7 @@ impl Stage {
         Stage { fleet, queue: Vec::new(), doubtful: BTreeSet::new(), closed: false }
     }
 
-    /// Ends the open change and queues it with what belongs to it.
+    /// Ends the open change and queues it with its rows.
     pub(super) fn push(
         &mut self,
         mut write: Write,
@@ -74,7 +74,7 @@ impl Stage {
         Alone { before: Some(before), _permit: permit }
     }
 
-    /// Everything that can be committed together next.
+    /// All changes that can be committed together next.
     pub(super) fn group(&mut self) -> Option<Group> {
         let first = self.queue.first()?;
         let length = match first.alone {
@@ -87,8 +87,8 @@ impl Stage {
         Some(Group { members, fleet: before.unwrap_or_else(|| self.fleet.clone()) })
     }
 
-    /// Goes back to what was published: nothing staged on top of a failed
-    /// commit counts.
+    /// Resets the stage to the published fleet: nothing staged on top of a
+    /// failed commit counts.
     pub(super) fn discard(
         &mut self,
         published: &Fleet,

@@ -1,4 +1,4 @@
-//! One writer, snapshots: what callers and readers can rely on.
+//! Tests of what callers and readers can rely on: one writer, snapshots.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use colony_core::event::CentralEvent;
 use colony_core::site::Action;
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use futures_util::future::join_all;
 
 use super::*;
@@ -72,8 +72,8 @@ async fn a_closure_that_refuses_changes_nothing() {
     let refused = brain
         .write(|fleet| {
             fleet.site_add(&site("away"));
-            fleet.target_planned(&site("home"), &"hello".parse()?, Wall(2))?;
-            fleet.command(&site("home"), Action::ReleaseRemoval, "ana", Wall(9))?;
+            fleet.target_planned(&site("home"), &"hello".parse()?, Timestamp(2))?;
+            fleet.command(&site("home"), Action::ReleaseRemoval, "ana", Timestamp(9))?;
             Err::<((), Write), _>(anyhow::anyhow!("no"))
         })
         .await;
@@ -139,15 +139,15 @@ async fn sites_are_heard_without_the_writer_and_stored_together() {
     let commits = brain.shared.commits.load(Ordering::Relaxed);
 
     for name in ["a", "b", "c"] {
-        brain.heard(&site(name), Some(Wall(5)), Wall(7));
+        brain.heard(&site(name), Some(Timestamp(5)), Timestamp(7));
     }
     assert_eq!(last_heard(&brain.snapshot()), [None, None, None]);
     brain.heard_flush().await.expect("it is stored");
     brain.heard_flush().await.expect("there is nothing to store");
 
     assert_eq!(brain.shared.commits.load(Ordering::Relaxed), commits + 1);
-    assert_eq!(last_heard(&brain.snapshot()), [Some(Wall(7)); 3]);
-    assert_eq!(last_heard(&world.reopen().await.snapshot()), [Some(Wall(7)); 3]);
+    assert_eq!(last_heard(&brain.snapshot()), [Some(Timestamp(7)); 3]);
+    assert_eq!(last_heard(&world.reopen().await.snapshot()), [Some(Timestamp(7)); 3]);
 }
 
 #[tokio::test]
@@ -155,9 +155,9 @@ async fn only_commands_and_another_orchestrator_ring_the_bell_of_a_site() {
     let world = World::open().await;
     let brain = &world.brain;
     add(brain, "home").await.expect("it is stored");
-    let mut bell = brain.bells().listen(&site("home"));
+    let mut bell = brain.notifier().listen(&site("home"));
 
-    brain.heard(&site("home"), None, Wall(7));
+    brain.heard(&site("home"), None, Timestamp(7));
     brain.heard_flush().await.expect("it is stored");
     plan(brain, "home").await.expect("it is stored");
     assert!(!bell.has_changed().expect("the bell is there"));
@@ -207,7 +207,7 @@ impl World {
     }
 }
 
-/// Begins to write and hangs up before the commit.
+/// Begins to write and drops the future before the commit.
 fn given_up<T: std::fmt::Debug>(write: Pin<&mut impl Future<Output = T>>) {
     poll_once(write);
 }
@@ -230,7 +230,7 @@ async fn add(brain: &Brain, name: &str) -> anyhow::Result<()> {
 
 /// Adds a site with a token that can be used once.
 async fn spend(brain: &Brain, token: &str, name: &str) -> anyhow::Result<()> {
-    let once = Some(("join".to_owned(), token.to_owned(), Wall(1)));
+    let once = Some(("join".to_owned(), token.to_owned(), Timestamp(1)));
     brain
         .write(|fleet| {
             fleet.site_add(&site(name));
@@ -240,29 +240,29 @@ async fn spend(brain: &Brain, token: &str, name: &str) -> anyhow::Result<()> {
 }
 
 async fn spend_at(brain: &Brain, name: &str) -> anyhow::Result<()> {
-    let joined = |fleet: &mut Fleet| fleet.join(&site(name), Wall(8), true).map(drop);
+    let joined = |fleet: &mut Fleet| fleet.join(&site(name), Timestamp(8), true).map(drop);
     brain.write(|fleet| Ok((joined(fleet)?, Write::default()))).await
 }
 
 async fn plan(brain: &Brain, name: &str) -> anyhow::Result<()> {
     let hello = "hello".parse()?;
-    let planned = |fleet: &mut Fleet| fleet.target_planned(&site(name), &hello, Wall(2));
+    let planned = |fleet: &mut Fleet| fleet.target_planned(&site(name), &hello, Timestamp(2));
     brain.write(|fleet| Ok((planned(fleet)?, Write::default()))).await
 }
 
 async fn order(brain: &Brain, name: &str) -> anyhow::Result<()> {
     let given = |fleet: &mut Fleet| {
-        fleet.command(&site(name), Action::ReleaseRemoval, "ana", Wall(9)).map(drop)
+        fleet.command(&site(name), Action::ReleaseRemoval, "ana", Timestamp(9)).map(drop)
     };
     brain.write(|fleet| Ok((given(fleet)?, Write::default()))).await
 }
 
 fn added(site: &SiteName) -> colony_store::NewEvent {
     let event = CentralEvent::SiteAdded { labels: Default::default() };
-    own_event(&event, "ana", Wall(1), (Some(site), None))
+    own_event(&event, "ana", Timestamp(1), (Some(site), None))
 }
 
-fn last_heard(fleet: &Fleet) -> Vec<Option<Wall>> {
+fn last_heard(fleet: &Fleet) -> Vec<Option<Timestamp>> {
     fleet.sites().map(|it| it.1.head.last_heard).collect()
 }
 

@@ -1,4 +1,4 @@
-//! The task that commits: persist first, then publish, wake and answer.
+//! The task that commits: persist first, then publish, wake and reply.
 //!
 //! Changes that are staged while a transaction is written share the next one.
 
@@ -12,7 +12,7 @@ use colony_store::{Error, Write};
 use super::Shared;
 use super::stage::{Group, Staged};
 
-/// Runs until the brain is closed and nothing waits any more.
+/// Runs until the brain is closed and no change waits.
 pub(super) async fn run(shared: Arc<Shared>) {
     let _ended = shared.ended.clone().drop_guard();
     loop {
@@ -49,15 +49,15 @@ fn keep(shared: &Shared, group: Group, position: Option<i64>) {
         shared.advance(position);
     }
     for member in group.members {
-        shared.bells.ring(&member.alerted);
-        // Who asked may have hung up; what was stored stays.
+        shared.notifier.ring(&member.alerted);
+        // The caller may be gone; the change is stored all the same.
         drop(member.end.send(Ok(())));
     }
 }
 
 fn refuse(shared: &Shared, members: Vec<Staged>, error: Error, sites: BTreeSet<SiteName>) {
     let doubtful = if error.is_refusal() { BTreeSet::new() } else { sites };
-    let problem = said(&error);
+    let problem = error_text(&error);
     let discarded = shared.stage.lock().discard(&shared.snapshot(), doubtful);
     let mut failed = members.into_iter().chain(discarded);
     if let Some(first) = failed.next() {
@@ -74,7 +74,7 @@ fn refuse(shared: &Shared, members: Vec<Staged>, error: Error, sites: BTreeSet<S
 }
 
 /// An error with all its causes.
-fn said(error: &Error) -> String {
+fn error_text(error: &Error) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(it) = cause {

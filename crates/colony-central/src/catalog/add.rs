@@ -1,4 +1,4 @@
-//! A registry that comes new: read first, and only kept if that worked.
+//! Adds a registry: it is read first, and only stored if that succeeds.
 
 use colony_core::event::CentralEvent;
 use colony_git::Remote;
@@ -10,16 +10,17 @@ use super::sync::{BRANCH, FINDINGS, folder};
 use crate::brain::own_event;
 use crate::clock;
 
-/// What somebody wants to add.
+/// The registry that an operator wants to add.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Fresh<'a> {
+pub(crate) struct NewRegistry<'a> {
     pub name: &'a str,
     pub url: &'a str,
     pub branch: Option<&'a str>,
 }
 
-impl Fresh<'_> {
-    /// Adds it, or says why it cannot be read; then nothing of it is left.
+impl NewRegistry<'_> {
+    /// Adds the registry, or returns why it cannot be read; then nothing of it
+    /// is kept.
     pub(crate) async fn add(
         self,
         registries: &Registries,
@@ -29,7 +30,7 @@ impl Fresh<'_> {
         let found = match registries.read(self.name, self.url, self.branch).await {
             Ok(found) => found,
             Err(error) => {
-                // A copy that stays is only clutter.
+                // Errors are ignored: a leftover copy does no harm.
                 let _ = tokio::fs::remove_dir_all(folder(&registries.data, self.name)).await;
                 return Ok(Err(error));
             }
@@ -37,7 +38,7 @@ impl Fresh<'_> {
         let registry = self.registry(found.revision.clone());
         let brain = &registries.brain;
         brain.write(|_| Ok::<_, colony_store::Error>(((), self.write(&registry, by)))).await?;
-        // Cut off here, the packages come with the next reading.
+        // After a crash here, the next sync reads the packages.
         registries.take(self.name, found, registry.at).await?;
         Ok(Ok(registry))
     }
@@ -77,7 +78,7 @@ mod tests {
     #[test]
     fn no_event_has_the_password_of_a_registry() {
         let url = "https://bob:hunter2@git.test/apps.git";
-        let fresh = Fresh { name: "apps", url, branch: None };
+        let fresh = NewRegistry { name: "apps", url, branch: None };
 
         let write = fresh.write(&fresh.registry("3f2a1c".to_owned()), "ana");
 

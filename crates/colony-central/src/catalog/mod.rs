@@ -1,8 +1,8 @@
 //! The applications that can be deployed: registries in Git, read into SQL.
 //!
-//! A package that cannot be read is a finding of its registry; what the catalog
-//! had of it stays. The application that comes with colony is the registry
-//! `builtin`.
+//! A package that cannot be read is a finding of its registry; its previous
+//! entry in the catalog stays. The application that comes with colony is the
+//! registry `builtin`.
 
 mod add;
 mod package;
@@ -15,10 +15,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use colony_api::render::listed;
-use colony_margo::{ApplicationDescription, Digest};
+use colony_core::margo::{ApplicationDescription, Digest};
 use colony_store::{CentralStore, Package, PackageHead};
 
-pub(crate) use add::Fresh;
+pub(crate) use add::NewRegistry;
 pub(crate) use package::lint;
 pub(crate) use registries::Registries;
 pub(crate) use sync::{BUILTIN, add_builtin, branch, broken};
@@ -27,7 +27,7 @@ use crate::fault::Fault;
 
 /// A version of an application, ready to be deployed.
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
+pub(crate) struct CatalogVersion {
     pub description: Arc<ApplicationDescription>,
     pub version: String,
     pub digest: Digest,
@@ -54,7 +54,7 @@ pub(crate) async fn list(
     Ok(applications)
 }
 
-/// The versions of an application, the newest first; refuses one that is not there.
+/// The versions of an application, the newest first; an error if there is none.
 pub(crate) async fn versions(store: &CentralStore, id: &str) -> Result<Vec<String>, Fault> {
     let withdrawn = withdrawn::kept(store).await?;
     let mut versions = store.package_versions(id).await?;
@@ -74,7 +74,7 @@ pub(crate) async fn find(
     store: &CentralStore,
     id: &str,
     wanted: Option<&str>,
-) -> Result<Found, Fault> {
+) -> Result<CatalogVersion, Fault> {
     let named = match wanted {
         Some(version) => store.package(id, version).await?,
         None => None,
@@ -86,11 +86,12 @@ pub(crate) async fn find(
     let chosen = package.version.as_str();
     let parsed = ApplicationDescription::parse(package.text.as_bytes());
     let description = parsed.map_err(|it| {
-        // It was valid when it was stored: another program wrote it.
+        // It was valid when it was stored, so another program must have written
+        // it.
         tracing::error!(application = id, version = chosen, "the catalog holds a broken package");
-        Fault::from(colony_margo::Problem::semantic(&it))
+        Fault::from(colony_core::margo::Problem::semantic(&it))
     })?;
-    Ok(Found {
+    Ok(CatalogVersion {
         description: Arc::new(description.value),
         version: package.version,
         digest: package.digest,
@@ -100,7 +101,8 @@ pub(crate) async fn find(
     })
 }
 
-/// The newest release, unless a version was named: then there is none of that name.
+/// The newest release if no version is named, else the error that there is no
+/// such version.
 async fn newest(store: &CentralStore, id: &str, wanted: Option<&str>) -> Result<Package, Fault> {
     let versions = versions(store, id).await?;
     let newest = || version::newest(versions.iter().map(String::as_str));

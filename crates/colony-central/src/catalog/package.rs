@@ -1,8 +1,8 @@
-//! One `margo.yaml`: a package, or what is wrong with it.
+//! One `margo.yaml`: a package, or its findings.
 
-use colony_core::time::Wall;
-use colony_margo::yaml::{self, Cursor, Limits};
-use colony_margo::{ApplicationDescription, Digest, Finding, Findings};
+use colony_core::margo::yaml::{self, Cursor, Limits};
+use colony_core::margo::{ApplicationDescription, Digest, Finding, Findings};
+use colony_core::time::Timestamp;
 use colony_store::Package;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Broken {
     /// The folder of the package.
     pub path: String,
-    /// The application, if the file says that much.
+    /// The application, if that much of the file can be read.
     pub application: Option<String>,
     pub findings: Vec<Finding>,
 }
@@ -21,7 +21,7 @@ pub(super) fn read(
     registry: &str,
     path: &str,
     text: &[u8],
-    at: Wall,
+    at: Timestamp,
 ) -> Result<Package, Box<Broken>> {
     let file = file_of(path);
     let parsed = ApplicationDescription::parse(text).map_err(|findings| {
@@ -41,7 +41,7 @@ pub(super) fn read(
     })
 }
 
-/// Everything that is wrong with a description, or worth saying about it.
+/// The errors and warnings of a description.
 pub(crate) fn lint(text: &[u8], file: Option<&str>) -> Vec<Finding> {
     let findings = match ApplicationDescription::parse(text) {
         Ok(parsed) => parsed.warnings,

@@ -1,16 +1,16 @@
-//! Reads registries again and again, each on its own: none waits for another.
+//! Reads registries periodically, each in its own task: none waits for another.
 //!
-//! A plain folder is read often, a repository seldom. What was being read when
-//! the process died is marked in the database: it is not read at the next start
-//! but at its next regular turn, so that a repository that kills this process
-//! cannot do so in a loop.
+//! A plain folder is read often, a repository rarely. A registry that was being
+//! read when the process died is marked in the database: it is not read at the
+//! next start but at its next regular time, so that a repository that kills
+//! this process cannot do so in a loop.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use colony_git::{FetchLimits, Remote, registry};
 use colony_store::Registry;
 use parking_lot::Mutex;
@@ -26,20 +26,21 @@ use crate::repo::Repo;
 
 /// How often a repository is read again.
 const PERIOD: Duration = Duration::from_secs(300);
-/// How often a plain folder is: that costs no network.
+/// How often a plain folder is read again: that costs no network.
 const FOLDER_PERIOD: Duration = Duration::from_secs(30);
-/// The API is there, and what matters more has begun, before anything is read.
+/// Delay before the first reading: the API and more important tasks start
+/// first.
 const FIRST: Duration = Duration::from_secs(10);
 const READING: &str = "registry-reading/";
 
-/// What is needed to read registries.
+/// The state for reading registries.
 #[derive(Debug)]
 pub(crate) struct Registries {
     pub(super) brain: Arc<Brain>,
     pub(super) repo: Repo,
     pub(super) data: PathBuf,
     pub(super) limits: FetchLimits,
-    /// One reading of a registry at a time: they share a copy.
+    /// Allows one reading of a registry at a time: they share a copy.
     turns: Mutex<BTreeMap<String, Arc<tokio::sync::Mutex<()>>>>,
 }
 
@@ -61,11 +62,11 @@ impl Registries {
         turn.lock_owned().await
     }
 
-    /// Notes that a registry is being read, or is not any more.
+    /// Records that a registry is being read, or no longer is.
     pub(super) async fn mark(
         &self,
         name: &str,
-        since: Option<Wall>,
+        since: Option<Timestamp>,
     ) -> Result<(), colony_store::Error> {
         let since = since.map_or(Value::Null, |it| json!(it));
         self.brain.store().note_put(&format!("{READING}{name}"), &since).await
@@ -78,7 +79,7 @@ impl Registries {
         Ok(marked.filter_map(|it| it.0.strip_prefix(READING).map(str::to_owned)).collect())
     }
 
-    /// Puts those off that were being read when the process died.
+    /// Postpones the registries that were being read when the process died.
     pub(crate) async fn put_off_interrupted(&self) -> Result<(), colony_store::Error> {
         let interrupted = self.interrupted().await?;
         let all = self.brain.store().registry_list().await?;
@@ -97,7 +98,7 @@ impl Registries {
         Ok(())
     }
 
-    /// Reads what is due until `stop`.
+    /// Reads the registries that are due, until `stop`.
     pub(crate) async fn run(self: Arc<Self>, stop: CancellationToken) -> anyhow::Result<()> {
         if let Err(error) = self.put_off_interrupted().await {
             tracing::warn!("could not look which registries were being read: {error}");
@@ -115,14 +116,14 @@ impl Registries {
                 Err(error) => tracing::warn!("could not read the registries: {error}"),
             }
         }
-        // Nothing died: the next start reads them as usual.
+        // A clean end: the next start reads them as usual.
         for name in reading.names.keys() {
             self.mark(name, None).await?;
         }
         Ok(())
     }
 
-    async fn due(&self, now: Wall) -> Result<Vec<Registry>, colony_store::Error> {
+    async fn due(&self, now: Timestamp) -> Result<Vec<Registry>, colony_store::Error> {
         let all = self.brain.store().registry_list().await?;
         let due = |it: &Registry| {
             let last = it.last_sync.filter(|last| *last <= now);
@@ -140,7 +141,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// Begins to read what is not being read already.
+    /// Starts reading the registries that are not being read already.
     fn begin(&mut self, registries: &Arc<Registries>, due: Vec<Registry>) {
         while self.tasks.try_join_next().is_some() {}
         self.names.retain(|_, it| !it.is_finished());
@@ -166,13 +167,15 @@ async fn read(registries: Arc<Registries>, registry: Registry) {
     }
 }
 
-/// Whether it lies on this machine, so that reading it costs no network.
+/// Whether the registry is on this machine, so that reading it costs no
+/// network.
 pub(super) fn is_folder(registry: &Registry) -> bool {
     registry::is_folder(&Remote::new(&registry.url))
 }
 
-/// Whether a reading that found the same is worth a row.
-pub(super) fn is_recent(registry: &Registry, now: Wall) -> bool {
+/// Whether the last sync is recent enough that the same content need not be
+/// stored again.
+pub(super) fn is_recent(registry: &Registry, now: Timestamp) -> bool {
     registry.last_sync.is_some_and(|it| it <= now && now.since(it) < PERIOD)
 }
 

@@ -1,12 +1,13 @@
-//! Reads one registry into the catalog: when it is added, asked for, and in its turn.
+//! Reads one registry into the catalog: when it is added, on request, and
+//! periodically.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use colony_core::time::Wall;
+use colony_core::margo::{Finding, Severity};
+use colony_core::time::Timestamp;
 use colony_git::registry::{Packages, packages};
 use colony_git::{FetchLimits, Remote};
-use colony_margo::{Finding, Severity};
 use colony_store::{CentralStore, Registry};
 use serde_json::{Value, json};
 
@@ -22,7 +23,7 @@ pub(super) const FINDINGS: &str = "registry-findings/";
 pub(super) const BRANCH: &str = "registry-branch/";
 
 /// Puts the application that comes with the binary into the catalog.
-pub(crate) async fn add_builtin(store: &CentralStore, at: Wall) -> anyhow::Result<()> {
+pub(crate) async fn add_builtin(store: &CentralStore, at: Timestamp) -> anyhow::Result<()> {
     let registry = Registry {
         name: BUILTIN.to_owned(),
         url: "builtin:".to_owned(),
@@ -41,9 +42,11 @@ pub(crate) async fn add_builtin(store: &CentralStore, at: Wall) -> anyhow::Resul
 }
 
 impl Registries {
-    /// Reads one registry; whatever went wrong is in the answer and is kept.
+    /// Reads one registry; an error is stored in the registry and returned with
+    /// it.
     ///
-    /// `asked` by a person, it is read and kept in any case.
+    /// With `asked`, on request of an operator, the result is stored in any
+    /// case.
     pub(crate) async fn sync(
         &self,
         mut registry: Registry,
@@ -85,7 +88,7 @@ impl Registries {
         Ok(registry)
     }
 
-    /// Reads what a registry holds; the error does not show its passwords.
+    /// Reads the packages of a registry; the error contains no passwords.
     pub(super) async fn read(
         &self,
         name: &str,
@@ -96,17 +99,17 @@ impl Registries {
         let (branch, limits): (_, FetchLimits) = (branch.map(str::to_owned), self.limits);
         let read = move || packages(&dir, &remote, branch.as_deref(), limits);
         match tokio::task::spawn_blocking(read).await {
-            Ok(read) => read.map_err(|it| crate::repo::said(&it)),
+            Ok(read) => read.map_err(|it| crate::repo::error_text(&it)),
             Err(error) => Err(error.to_string()),
         }
     }
 
-    /// Brings the catalog to what a registry holds.
+    /// Updates the catalog to the packages of a registry.
     pub(super) async fn take(
         &self,
         registry: &str,
         found: Packages,
-        now: Wall,
+        now: Timestamp,
     ) -> Result<(), colony_store::Error> {
         let store = self.brain.store();
         let mut broken: Vec<Broken> = found.skipped.iter().map(|it| too_large(it)).collect();
@@ -126,7 +129,7 @@ impl Registries {
         store.note_put(&format!("{FINDINGS}{registry}"), &json!(broken)).await?;
         let paths: BTreeSet<&str> = broken.iter().map(|it| it.path.as_str()).collect();
         withdrawn::take_out(self, registry, &versions, &paths).await?;
-        colony_fail::hit(colony_fail::Point::CentralPackagesStored);
+        colony_process::fail::hit(colony_process::fail::Point::CentralPackagesStored);
         Ok(())
     }
 }
@@ -145,7 +148,7 @@ pub(crate) async fn broken(
     Ok(kept.and_then(|it| serde_json::from_value(it).ok()).unwrap_or_default())
 }
 
-/// The branch of a registry, if somebody named one.
+/// The branch of a registry, if one was given.
 pub(crate) async fn branch(
     store: &CentralStore,
     registry: &str,

@@ -1,8 +1,9 @@
 //! Which of two versions is newer. Versions are texts and not always SemVer.
 //!
-//! Numbers compare as numbers, texts as texts. What follows the first `-` is a
-//! pre-release: older than the same version without it, and never chosen when
-//! nobody asked for it. What follows `+` says nothing about age.
+//! Numbers compare as numbers, texts as texts. The part after the first `-`
+//! marks a pre-release: it is older than the same version without it, and not
+//! chosen by default while there is a release. The part after `+` does not
+//! affect the order.
 
 use std::cmp::Ordering;
 
@@ -17,13 +18,13 @@ pub(crate) fn compare(a: &str, b: &str) -> Ordering {
     })
 }
 
-/// Whether the version is one people should only get when they ask for it.
+/// Whether the version is a pre-release, which is only chosen on request.
 pub(crate) fn is_prerelease(version: &str) -> bool {
     split(version).1.is_some()
 }
 
-/// The version to take when none is named: the newest release, or the newest
-/// of all if there are only pre-releases.
+/// The version to use when none is named: the newest release, or the newest of
+/// all if there are only pre-releases.
 pub(crate) fn newest<'a>(versions: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let all: Vec<&str> = versions.into_iter().collect();
     let released = all.iter().filter(|it| !is_prerelease(it)).max_by(|a, b| compare(a, b));
@@ -44,7 +45,7 @@ fn parts(a: &str, b: &str) -> Ordering {
     loop {
         match (a.next(), b.next()) {
             (None, None) => return Ordering::Equal,
-            // `1.0` and `1` differ only in how much was written down, as `1.00` does.
+            // `1`, `1.0` and `1.00` are equal: missing parts count as zero.
             (Some(rest), None) if part(rest, "0").is_eq() => {}
             (Some(_), None) => return Ordering::Greater,
             (None, Some(rest)) if part(rest, "0").is_eq() => {}
@@ -89,7 +90,7 @@ mod tests {
         assert_eq!(compare("1.0", "1"), Ordering::Equal);
     }
 
-    /// Sorting by what is no order may panic.
+    /// Sorting may panic if the comparison is not a total order.
     #[test]
     fn any_three_versions_have_an_order() {
         const ALL: [&str; 12] =

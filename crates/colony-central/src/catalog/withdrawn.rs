@@ -1,9 +1,9 @@
-//! Versions that their registry holds no more.
+//! Versions that their registry no longer holds.
 //!
-//! They leave the catalog, so that they get no new deployments. One that Git still
-//! deploys stays to be found by its version: its deployments can be changed,
-//! and other sites can follow. A package that is there and broken takes nothing
-//! away.
+//! They leave the catalog, so that they get no new deployments. A version that
+//! Git still deploys can still be found by its number: its deployments can be
+//! changed, and other sites can follow. A package that is present but broken
+//! withdraws nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,8 +25,8 @@ pub(super) async fn kept(store: &CentralStore) -> Result<BTreeSet<Key>, colony_s
     Ok(notes.into_iter().flat_map(|it| read(it.1)).collect())
 }
 
-/// Takes out what a registry does not hold any more: it holds `present`, and broken packages in
-/// the folders `broken`.
+/// Withdraws the versions that a registry no longer holds: it holds `present`,
+/// and broken packages in the folders `broken`.
 pub(super) async fn take_out(
     registries: &Registries,
     registry: &str,
@@ -49,7 +49,7 @@ pub(super) async fn take_out(
     if !gone.is_empty() {
         let deployed = deployed(registries).await;
         for key in gone {
-            // What cannot be asked may be deployed.
+            // If Git cannot be read, the version may be deployed.
             if deployed.as_ref().is_none_or(|it| it.contains(&key)) {
                 kept.push(key);
             } else {
@@ -60,7 +60,8 @@ pub(super) async fn take_out(
     store.note_put(&format!("{WITHDRAWN}{registry}"), &json!(kept)).await
 }
 
-/// What the head of the branch deploys; `None` if it cannot be read.
+/// The versions that the head of the branch deploys; `None` if it cannot be
+/// read.
 async fn deployed(registries: &Registries) -> Option<BTreeSet<Key>> {
     let files = |git: &Deployments| git.list("deployments");
     let files = registries.repo.call("list the deployments", files).await.ok()?;

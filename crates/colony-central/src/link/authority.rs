@@ -1,15 +1,15 @@
 //! The authority of a site's own domain, as it is on record.
 //!
-//! The invitations of nodes carry its fingerprint, so whoever could change it
-//! would have new nodes join somewhere else. The first report of an
-//! orchestrator sets it; another one is refused until an admin accepts it, or
-//! until another orchestrator has joined.
+//! Invitations of nodes carry its fingerprint, so an attacker that could change
+//! it would make invited nodes join another server. The first report of an
+//! orchestrator sets it; a different one is refused until an admin accepts it,
+//! or until another orchestrator has joined.
 
 use std::collections::BTreeMap;
 
 use colony_core::event::{CentralEvent, Incarnation};
 use colony_core::id::SiteName;
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use colony_store::{CentralStore, Write};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -22,14 +22,15 @@ use crate::fault::Fault;
 
 const PREFIX: &str = "site-authority/";
 
-/// What is on record of each site.
+/// The record of each site.
 #[derive(Debug, Default)]
 pub(crate) struct Authorities(Mutex<BTreeMap<SiteName, State>>);
 
 #[derive(Debug)]
 struct State {
     record: Record,
-    /// The last one that was refused: it is an event once.
+    /// The fingerprint that was refused last, so that it is recorded as an
+    /// event only once.
     refused: Option<String>,
 }
 
@@ -53,7 +54,7 @@ enum Verdict {
 }
 
 impl Authorities {
-    /// Reads what was on record before a restart.
+    /// Reads the records from before a restart.
     pub(crate) async fn restore(store: &CentralStore) -> Result<Authorities, colony_store::Error> {
         let authorities = Authorities::default();
         for (key, value) in store.notes(PREFIX).await? {
@@ -89,7 +90,7 @@ pub(super) async fn check(
     app: &App,
     local: &Local,
     fingerprint: &str,
-    now: Wall,
+    now: Timestamp,
 ) -> Result<(), Fault> {
     let site = &local.site;
     let incarnation = local.incarnation.unwrap_or_default();
@@ -119,13 +120,14 @@ pub(super) async fn check(
     }
 }
 
-/// An admin says which authority the current orchestrator of a site has.
+/// Records the authority of a site's current orchestrator, as stated by an
+/// admin.
 pub(crate) async fn accept(
     app: &App,
     operator: &Operator,
     site: &SiteName,
     fingerprint: String,
-    now: Wall,
+    now: Timestamp,
 ) -> Result<(), Fault> {
     let incarnation = app.brain.read().await?.site(site).and_then(|it| it.incarnation());
     let Some(incarnation) = incarnation else {
@@ -141,7 +143,7 @@ async fn record(
     site: &SiteName,
     record: Record,
     event: (&CentralEvent, &str),
-    now: Wall,
+    now: Timestamp,
 ) -> Result<(), Fault> {
     let note = (format!("{PREFIX}{site}"), json!(record));
     write(app, site, event, Some(note), now).await?;
@@ -154,7 +156,7 @@ async fn write(
     site: &SiteName,
     (event, actor): (&CentralEvent, &str),
     note: Option<(String, Value)>,
-    now: Wall,
+    now: Timestamp,
 ) -> Result<(), Fault> {
     let events = vec![own_event(event, actor, now, (Some(site), None))];
     let write = Write { events, notes: note.into_iter().collect(), ..Write::default() };

@@ -7,19 +7,18 @@ use colony_api::site::{BatchAnswer, EventBatch};
 use colony_core::event::CentralEvent;
 use colony_core::fleet::{AnswersTaken, Applied, BatchRefusal, Effect, Fleet};
 use colony_core::id::{DeploymentId, SiteName};
+use colony_core::margo::problem::{Problem, ProblemType};
 use colony_core::site::Action;
-use colony_core::time::Wall;
-use colony_margo::problem::{Problem, ProblemType};
+use colony_core::time::Timestamp;
 use colony_store::{NewEvent, Write};
 
+use crate::api::extract::JsonBody;
 use crate::app::App;
 use crate::auth::Local;
 use crate::brain::{BatchNames, batch_events, own_event, rows_of};
 use crate::clock;
-use crate::command::Order;
-use crate::extract::JsonBody;
+use crate::command::{Order, force};
 use crate::fault::Fault;
-use crate::force;
 
 /// Take the next events of a site's log
 #[utoipa::path(post, path = "/api/v1/sites/{site}/events", tag = "site link",
@@ -30,12 +29,13 @@ pub(crate) async fn take(
     local: Local,
     JsonBody(batch): JsonBody<EventBatch>,
 ) -> Result<Json<BatchAnswer>, Fault> {
-    let due = app.forces.due(&batch.events);
+    let forced_deletions = app.forces.due(&batch.events);
     let now = clock::wall();
-    let applied = app.brain.write(|fleet| apply(fleet, &local.site, &batch, &due, now)).await;
-    let (next_seq, unproven, reverts, answers_incomplete) = match applied {
+    let applied =
+        app.brain.write(|fleet| apply(fleet, &local.site, &batch, &forced_deletions, now)).await;
+    let (next_seq, unverified, reverts, answers_incomplete) = match applied {
         Ok(Outcome::Taken(it, answers)) => {
-            (it.next_seq, it.unproven, has_reverts(&it), answers == AnswersTaken::Incomplete)
+            (it.next_seq, it.unverified, has_reverts(&it), answers == AnswersTaken::Incomplete)
         }
         Ok(Outcome::Rewind(next_seq)) => {
             return Ok(Json(BatchAnswer { next_seq, answers_incomplete: true }));
@@ -45,15 +45,16 @@ pub(crate) async fn take(
             return Err(fault);
         }
     };
-    if let Some((seq, hash)) = unproven {
+    if let Some((seq, hash)) = unverified {
         let stored = app.brain.store().event_hash(&local.site, batch.incarnation, seq).await?;
         if stored != Some(hash) {
+            app.metrics.batches_refused.inc();
             return Err(diverged(&format!("event {seq} differs from what was stored before")));
         }
         return Ok(Json(BatchAnswer { next_seq, answers_incomplete }));
     }
-    colony_fail::hit(colony_fail::Point::CentralBatchStored);
-    due.iter().for_each(|it| app.forces.done(&it.0));
+    colony_process::fail::hit(colony_process::fail::Point::CentralBatchStored);
+    forced_deletions.iter().for_each(|it| app.forces.done(&it.0));
     tracing::debug!(site = %local.site, events = batch.events.len(), "stored events");
     app.metrics.events.inc_by(batch.events.len() as u64);
     if reverts {
@@ -64,7 +65,8 @@ pub(crate) async fn take(
 
 enum Outcome {
     Taken(Box<Applied>, AnswersTaken),
-    /// Something before the batch is missing: the LO goes back to it.
+    /// Events before the batch are missing: the LO has to send from this number
+    /// on.
     Rewind(u64),
 }
 
@@ -72,8 +74,8 @@ fn apply(
     fleet: &mut Fleet,
     site: &SiteName,
     batch: &EventBatch,
-    due: &[((SiteName, DeploymentId), String)],
-    now: Wall,
+    forced_deletions: &[((SiteName, DeploymentId), String)],
+    now: Timestamp,
 ) -> Result<(Outcome, Write), Fault> {
     let mut names = BatchNames::default();
     names.note(fleet.site(site), &batch.events);
@@ -84,13 +86,15 @@ fn apply(
         }
         Err(refusal) => return Err(refused(&refusal)),
     };
+    // Again after the batch: a deployment may appear in it, or vanish.
     names.note(fleet.site(site), &batch.events);
     let mut events = batch_events(&applied.fresh, &applied.hashes, &names);
     events.extend(applied.effects.iter().filter_map(|it| flagged(it, now)));
-    // Old events that are still to be compared bring nothing with them.
-    let proven = applied.unproven.is_none();
+    // While old events still have to be compared, the batch has no other
+    // effects.
+    let compared = applied.unverified.is_none();
     let answers = match &batch.answers {
-        Some(it) if proven => {
+        Some(it) if compared => {
             fleet.answers_apply(site, it).map_err(|it| Fault::not_found(it.to_string()))?
         }
         Some(_) => AnswersTaken::Incomplete,
@@ -98,9 +102,9 @@ fn apply(
     };
     let rows = rows_of(fleet, applied.changed.keys());
     let mut write = Write { rows, ..Write::default() };
-    for ((site, id), by) in due.iter().filter(|_| proven) {
+    for ((site, id), by) in forced_deletions.iter().filter(|_| compared) {
         let action = Action::Force { deployment: id.clone(), node: None };
-        events.push(Order { site, action: &action, deployment: None }.give(fleet, by, now)?);
+        events.push(Order { site, action: &action, deployment: None }.issue(fleet, by, now)?);
         write.notes.push(force::note(&(site.clone(), id.clone()), None));
     }
     write.events = events;
@@ -111,8 +115,9 @@ fn has_reverts(applied: &Applied) -> bool {
     applied.effects.iter().any(|it| matches!(it, Effect::Revert(_)))
 }
 
-/// What does not fit the table is stored, and said to be odd.
-fn flagged(effect: &Effect, now: Wall) -> Option<NewEvent> {
+/// The event for a transition that does not fit the table: it is stored and
+/// flagged.
+fn flagged(effect: &Effect, now: Timestamp) -> Option<NewEvent> {
     let Effect::Flagged { site, placement, flag } = effect else { return None };
     let event = CentralEvent::Flagged {
         node: placement.node.clone(),

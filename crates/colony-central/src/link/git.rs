@@ -1,7 +1,8 @@
 //! The hosted repository over Git's smart HTTP.
 //!
-//! A site reads it with its certificate, an operator with a token for all sites;
-//! writing needs the role operator. A push wakes the sites as CO's own commits do.
+//! A site reads it with its certificate, an operator with a token for all
+//! sites; writing needs the role operator. A push wakes the sites as central's
+//! own commits do.
 
 use axum::Router;
 use axum::body::Body;
@@ -16,11 +17,11 @@ use colony_git::serve::{self, BODY_LIMIT, Server, Service};
 use serde::Deserialize;
 use tokio_util::io::ReaderStream;
 
+use crate::api::extract::WholeBody;
 use crate::app::App;
 use crate::auth::{Local, Operator, Role};
 use crate::brain::own_event;
 use crate::clock;
-use crate::extract::WholeBody;
 use crate::fault::Fault;
 use colony_store::Write;
 
@@ -32,8 +33,8 @@ pub(super) fn routes() -> Router<App> {
         .route("/git/deployments.git/git-receive-pack", post(push).layer(limit))
 }
 
-/// Who may read: a site of this fleet, or a token that is for all sites, for the
-/// repository shows them all.
+/// The reader of the repository: a site of this fleet, or an operator with a
+/// token for all sites, since the repository shows all of them.
 struct Reader(Option<Operator>);
 
 impl FromRequestParts<App> for Reader {
@@ -50,7 +51,7 @@ impl FromRequestParts<App> for Reader {
 }
 
 impl Reader {
-    /// Who may write.
+    /// The operator, if it may write.
     fn writer(self) -> Result<Operator, Fault> {
         let operator =
             self.0.ok_or_else(|| Fault::forbidden("a site reads the repository, no more"))?;
@@ -102,7 +103,8 @@ async fn push(
     let body = unpacked(&headers, body)?;
     let before = app.repo.head().borrow().clone();
     let mut reply = hosted(&app)?.exchange(service, protocol(&headers), body).await?;
-    // The answer of a push is short, and only at its end the branch has moved.
+    // The response of a push is short, and the branch has only moved at its
+    // end.
     let mut bytes = Vec::new();
     let read = tokio::io::AsyncReadExt::read_to_end(&mut reply, &mut bytes).await;
     read.map_err(|it| anyhow::Error::new(it).context("could not read git's answer"))?;

@@ -1,4 +1,4 @@
-//! The long poll of an LO: returns at once when there is something for it.
+//! The long poll of an LO: returns at once if there is something for its site.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use axum::response::{IntoResponse, Response};
 use colony_api::path::{GIT_CURRENT, GIT_HEADER, PREFER_HEADER};
 use colony_api::site::{Hints, HintsQuery};
 
+use crate::api::extract::QueryParameters;
 use crate::app::App;
 use crate::auth::Local;
-use crate::extract::QueryParameters;
 use crate::fault::Fault;
 
 /// The longest a request is held.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// The most orders of one answer.
+/// The most orders of one response.
 const COMMANDS: usize = 100;
 
 /// Wait for something a site should know
@@ -34,8 +34,8 @@ pub(crate) async fn hints(
 ) -> Result<Response, Fault> {
     let end = tokio::time::sleep(wait(&headers));
     tokio::pin!(end);
-    // Listening begins before looking: what happens in between is not missed.
-    let mut bell = app.brain.bells().listen(&local.site);
+    // Subscribe before reading, so that no change in between is missed.
+    let mut bell = app.brain.notifier().listen(&local.site);
     let mut git = app.repo.listen(&local.site);
     loop {
         bell.mark_unchanged();
@@ -53,7 +53,8 @@ pub(crate) async fn hints(
     }
 }
 
-/// Says that the site need not ask Git itself: its part is as it has it.
+/// Tells the site that its part of Git is current, so that it need not poll Git
+/// itself.
 fn vouch(app: &App) -> HeaderMap {
     let mut headers = HeaderMap::new();
     if app.repo.is_current() {
@@ -71,7 +72,7 @@ async fn look(app: &App, local: &Local, have: &HintsQuery) -> Result<Option<Hint
     }
     let open = fleet.commands_open(&local.site).into_iter();
     let open = open.filter(|it| it.number.is_none_or(|it| it > have.command));
-    // The rest follows when these are done: an answer has a limit.
+    // A response has a limit: the remaining orders follow when these are done.
     let commands: Vec<_> = open.take(COMMANDS).cloned().collect();
     let logs = app.relay.open(&local.site, have.logs.as_deref());
     let head = app.repo.news(&local.site, have.head.as_deref()).await;
@@ -81,7 +82,7 @@ async fn look(app: &App, local: &Local, have: &HintsQuery) -> Result<Option<Hint
     Ok(Some(Hints { head, commands, logs }))
 }
 
-/// `Prefer: wait=30`; without it the answer comes at once.
+/// `Prefer: wait=30`; without it the response is sent at once.
 fn wait(headers: &HeaderMap) -> Duration {
     let prefer = headers.get(PREFER_HEADER).and_then(|it| it.to_str().ok()).unwrap_or_default();
     let wait = prefer.split(',').find_map(|it| it.trim().strip_prefix("wait="));

@@ -1,7 +1,9 @@
-//! An orchestrator takes a site: a token, used once, becomes a certificate.
+//! An orchestrator joins a site: a token that can be used once is exchanged for
+//! a certificate.
 //!
-//! Who asks again with the same key never got the answer: it gets the same
-//! identity again, as long as the token lives and nobody took the site since.
+//! A second request with the same key means that the response was lost: it gets
+//! the same identity again, as long as the token is valid and no other
+//! orchestrator has joined the site since.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +14,17 @@ use colony_api::site::{SiteJoinRequest, SiteJoined};
 use colony_core::event::{CentralEvent, Incarnation};
 use colony_core::fleet::{Fleet, JoinRefusal};
 use colony_core::id::SiteName;
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use colony_store::{CentralStore, EventFilter, Write};
 use colony_wfm::{Claims, IdentityError, TokenKind, requested_key, token};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::api::extract::{JsonBody, name};
 use crate::app::App;
 use crate::auth::Keys;
 use crate::brain::own_event;
 use crate::clock;
-use crate::extract::{JsonBody, name};
 use crate::fault::Fault;
 
 const PREFIX: &str = "joined/";
@@ -38,10 +40,10 @@ pub(crate) async fn join(
     let claims = claims(&app, &request, now)?;
     let site: SiteName = name("site", &claims.site)?;
     let key = requested_key(&request.csr).map_err(|it| unsigned(&it))?.to_string();
-    // A broken request must not spend the token.
+    // An invalid request must not use up the token.
     let chain = app.identity.sign_site(&request.csr, site.as_str(), clock::unix(now));
     let chain = chain.map_err(|it| unsigned(&it))?;
-    colony_fail::hit(colony_fail::Point::CentralJoinSigned);
+    colony_process::fail::hit(colony_process::fail::Point::CentralJoinSigned);
     let incarnation = match given(&app, &claims, &site, &key).await? {
         Some(incarnation) => incarnation,
         None => first(&app, &claims, (&site, &key), request.replace, now).await?,
@@ -58,7 +60,7 @@ pub(crate) async fn join(
     }))
 }
 
-fn claims(app: &App, request: &SiteJoinRequest, now: Wall) -> Result<Claims, Fault> {
+fn claims(app: &App, request: &SiteJoinRequest, now: Timestamp) -> Result<Claims, Fault> {
     let public = app.identity.signer.public();
     let claims = token::verify(&request.token, &public, clock::unix(now));
     let claims = claims.map_err(|it| Fault::forbidden(it.to_string()))?;
@@ -71,8 +73,9 @@ fn claims(app: &App, request: &SiteJoinRequest, now: Wall) -> Result<Claims, Fau
     }
 }
 
-/// The incarnation the token was used for, if it was by this very key; an
-/// error if by another one, or if somebody has taken the site since.
+/// The incarnation the token was used for, if it was used with this key; an
+/// error if it was used with another one, or if another orchestrator has joined
+/// the site since.
 async fn given(
     app: &App,
     claims: &Claims,
@@ -81,7 +84,7 @@ async fn given(
 ) -> Result<Option<Incarnation>, Fault> {
     let Some(note) = app.brain.store().note_get(&used(claims)).await? else { return Ok(None) };
     let used = || Fault::from(colony_wfm::join::token_used());
-    let given: Given = serde_json::from_value(note).map_err(|_| used())?;
+    let given: UsedToken = serde_json::from_value(note).map_err(|_| used())?;
     if given.key != key {
         return Err(used());
     }
@@ -92,17 +95,18 @@ async fn given(
     }
 }
 
-/// Takes the site. Who asked twice at once finds the token used by itself.
+/// Joins the site. Of two concurrent requests with the same key, the loser
+/// finds the token used with its own key and gets the same incarnation.
 async fn first(
     app: &App,
     claims: &Claims,
     (site, key): (&SiteName, &str),
     replace: bool,
-    now: Wall,
+    now: Timestamp,
 ) -> Result<Incarnation, Fault> {
     let replace = replace || claims.replace;
     let taken = app.brain.write(|fleet| take(fleet, (site, key), claims, replace, now)).await;
-    colony_fail::hit(colony_fail::Point::CentralJoinStored);
+    colony_process::fail::hit(colony_process::fail::Point::CentralJoinStored);
     match taken {
         Ok(incarnation) => {
             app.keys.add(site, key, incarnation);
@@ -118,21 +122,21 @@ fn take(
     (site, key): (&SiteName, &str),
     claims: &Claims,
     replace: bool,
-    now: Wall,
+    now: Timestamp,
 ) -> Result<(Incarnation, Write), Fault> {
     let incarnation = fleet.join(site, now, replace).map_err(|it| refused(&it))?;
     let event = CentralEvent::SiteJoined { incarnation, token: claims.id.clone(), replace };
     let event = own_event(&event, &format!("site:{site}"), now, (Some(site), None));
     let once = Some(("join".to_owned(), claims.id.clone(), now));
-    let given = Given { at: now, site: Some(site.clone()), key: key.to_owned(), incarnation };
+    let given = UsedToken { at: now, site: Some(site.clone()), key: key.to_owned(), incarnation };
     let notes = vec![(used(claims), json!(given))];
     Ok((incarnation, Write { events: vec![event], once, notes, ..Write::default() }))
 }
 
-/// What is remembered of a token that was used.
+/// The record of a token that was used.
 #[derive(Debug, Serialize, Deserialize)]
-struct Given {
-    at: Wall,
+struct UsedToken {
+    at: Timestamp,
     /// Not recorded by earlier versions.
     site: Option<SiteName>,
     /// The digest of the key it was used with.
@@ -144,12 +148,12 @@ fn used(claims: &Claims) -> String {
     format!("{PREFIX}{}", claims.id)
 }
 
-/// Reads which keys were joined with before a restart.
+/// Reads the keys of the orchestrators that joined before a restart.
 pub(crate) async fn restore(store: &CentralStore) -> Result<Keys, colony_store::Error> {
     let keys = Keys::default();
     let mut joined: Option<BTreeMap<String, SiteName>> = None;
     for (note, given) in store.notes(PREFIX).await? {
-        let Ok(given) = serde_json::from_value::<Given>(given) else { continue };
+        let Ok(given) = serde_json::from_value::<UsedToken>(given) else { continue };
         let mut site = given.site;
         if site.is_none() {
             let joined = match &mut joined {
@@ -165,7 +169,7 @@ pub(crate) async fn restore(store: &CentralStore) -> Result<Keys, colony_store::
     Ok(keys)
 }
 
-/// Which site each token was used for, as the events say.
+/// Which site each token was used for, according to the events.
 async fn sites_by_token(
     store: &CentralStore,
 ) -> Result<BTreeMap<String, SiteName>, colony_store::Error> {

@@ -1,12 +1,12 @@
-//! What a node printed, on its way up to who asked.
+//! Logs of a node, on their way to the operator that requested them.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use colony_api::site::LogAnswer;
 
+use crate::api::extract::JsonBody;
 use crate::app::App;
 use crate::auth::Local;
-use crate::extract::JsonBody;
 use crate::fault::Fault;
 
 /// Take the answer to a request for logs
@@ -21,6 +21,6 @@ pub(crate) async fn answer(
 ) -> Result<StatusCode, Fault> {
     match app.relay.answer(&local.site, &path.1, answer) {
         true => Ok(StatusCode::NO_CONTENT),
-        false => Err(Fault::not_found("nobody waits for these logs any more")),
+        false => Err(Fault::not_found("the request for these logs has ended")),
     }
 }

@@ -1,8 +1,8 @@
-//! What local orchestrators (LO) and this role say to each other.
+//! The protocol between local orchestrators (LO) and this role.
 //!
-//! The LO opens every connection. Its certificate says which site it speaks
-//! for, the key in it which of the site's orchestrators it is; a replaced one is
-//! refused with 409 whatever it asks.
+//! The LO opens every connection. Its certificate names the site, and the key
+//! in it identifies the orchestrator; every request of a replaced one is
+//! refused with 409.
 
 pub(crate) mod authority;
 pub(crate) mod events;
@@ -20,10 +20,11 @@ use axum::routing::{get, post, put};
 
 use crate::app::App;
 
-/// A batch of a thousand events with their log lines fits well below.
+/// A batch of a thousand events with their log lines is well below this limit.
 const BATCH_BYTES: usize = 16 << 20;
 const REPORT_BYTES: usize = 4 << 20;
-/// A token and a certificate request: all that is read without a certificate.
+/// A token and a certificate request: the only body that is read without a
+/// certificate.
 const JOIN_BYTES: usize = 64 << 10;
 
 /// The routes of LOs, and Git's.

@@ -1,4 +1,4 @@
-//! The next certificate of a site's orchestrator, for the one that is still good.
+//! Renews the certificate of a site's orchestrator while it is still valid.
 
 use axum::Json;
 use axum::extract::State;
@@ -8,11 +8,11 @@ use colony_store::Write;
 use colony_wfm::requested_key;
 
 use super::join::unsigned;
+use crate::api::extract::JsonBody;
 use crate::app::App;
 use crate::auth::Local;
 use crate::brain::own_event;
 use crate::clock;
-use crate::extract::JsonBody;
 use crate::fault::Fault;
 
 /// Renew the certificate of a site's orchestrator
@@ -23,7 +23,8 @@ pub(crate) async fn renew(
     local: Local,
     JsonBody(request): JsonBody<SiteRenewRequest>,
 ) -> Result<Json<SiteRenewed>, Fault> {
-    // Another key could outlive a replacement: it would belong to no incarnation.
+    // Another key would belong to no incarnation, so a replacement could not
+    // fence it.
     let asked = requested_key(&request.csr).map_err(|it| unsigned(&it))?;
     if local.key != Some(asked) {
         return Err(Fault::forbidden(
@@ -43,7 +44,7 @@ pub(crate) async fn renew(
     let event = own_event(&event, &format!("site:{site}"), now, (Some(site), None));
     let write = Write { events: vec![event], ..Write::default() };
     app.brain.write(|_| Ok::<_, Fault>(((), write))).await?;
-    colony_fail::hit(colony_fail::Point::CentralRenewIssued);
+    colony_process::fail::hit(colony_process::fail::Point::CentralRenewIssued);
     tracing::info!(%site, incarnation, "renewed a certificate");
     Ok(Json(SiteRenewed { chain, roots: app.identity.authority.root_pem().to_owned() }))
 }

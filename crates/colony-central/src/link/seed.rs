@@ -1,4 +1,4 @@
-//! What a new orchestrator of a site is told of it.
+//! The seed: the state of a site that its new orchestrator starts from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ fn build(
     fleet.seed(site, |blob| texts.get(blob).cloned()).map_err(|it| unknown(&it))
 }
 
-/// Every text the seed will ask for.
+/// Every blob that the seed needs.
 fn blobs(fleet: &Fleet, site: &SiteName) -> Result<BTreeSet<BlobId>, Fault> {
     let asked = std::cell::RefCell::new(BTreeSet::new());
     let note = |blob: &BlobId| {

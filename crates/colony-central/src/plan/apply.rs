@@ -1,4 +1,4 @@
-//! Stores the intent of a plan before it is answered.
+//! Stores the intent of a plan before the request is answered.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use colony_api::problem::Kind;
 use colony_api::view::DeployAnswer;
 use colony_core::event::CentralEvent;
 use colony_core::fleet::Fleet;
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use colony_store::{Change, NewEvent, Write};
 use tokio::sync::MutexGuard;
 
@@ -16,8 +16,8 @@ use crate::auth::Operator;
 use crate::brain::own_event;
 use crate::clock;
 use crate::command;
+use crate::command::force;
 use crate::fault::Fault;
-use crate::force;
 
 /// How long a plan waits for an earlier change of the same files.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -45,13 +45,13 @@ pub(crate) async fn apply(
     let now = clock::wall();
     app.brain.write(|fleet| store(fleet, operator, &plan, now)).await?;
     app.forces.add(&plan.forces, &operator.name);
-    colony_fail::hit(colony_fail::Point::CentralChangeQueued);
+    colony_process::fail::hit(colony_process::fail::Point::CentralChangeQueued);
     app.writer.wake();
     Ok(DeployAnswer { plan: plan.view, accepted: true, event })
 }
 
-/// The turn to plan a deployment: nothing of its files is queued, so that the
-/// plan is made on top of what was asked for before.
+/// Waits for the turn to plan a deployment: no change of its files is queued,
+/// so that the plan is based on all earlier requests.
 pub(crate) async fn turn<'a>(app: &'a App, name: &str) -> Result<MutexGuard<'a, ()>, Fault> {
     let end = tokio::time::sleep(PATIENCE);
     tokio::pin!(end);
@@ -85,7 +85,7 @@ fn store(
     fleet: &mut Fleet,
     operator: &Operator,
     plan: &Plan,
-    now: Wall,
+    now: Timestamp,
 ) -> Result<((), Write), Fault> {
     let name = &plan.view.name;
     let mut write = Write::default();
@@ -100,13 +100,13 @@ fn store(
     }
     for (site, action) in &plan.commands {
         let order = command::Order { site, action, deployment: Some(name) };
-        write.events.push(order.give(fleet, &operator.name, now)?);
+        write.events.push(order.issue(fleet, &operator.name, now)?);
     }
     write.notes = plan.forces.iter().map(|it| force::note(it, Some(&operator.name))).collect();
     Ok(((), write))
 }
 
-fn change(operator: &Operator, plan: &Plan, now: Wall) -> Change {
+fn change(operator: &Operator, plan: &Plan, now: Timestamp) -> Change {
     Change {
         id: uuid::Uuid::now_v7().to_string(),
         at: now,
@@ -124,7 +124,7 @@ fn events<'a>(
     operator: &'a Operator,
     plan: &'a Plan,
     change: &'a Change,
-    now: Wall,
+    now: Timestamp,
 ) -> impl Iterator<Item = NewEvent> + 'a {
     plan.edits.iter().map(move |(site, edit)| {
         let event = CentralEvent::DeploymentPlanned {
@@ -167,7 +167,7 @@ mod tests {
 
         let refused = apply(&app, &Operator::admin(), plan, false, None).await;
 
-        refused.expect_err("nobody knows the site");
+        refused.expect_err("the site is unknown");
         assert_eq!(app.forces.due(&plant.events), [], "a later plain delete is a plain one");
     }
 }

@@ -1,24 +1,26 @@
-//! The parameters a new site takes over from the sites that have the deployment.
+//! The parameters a new site takes over from the other sites of the deployment.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
+use colony_core::margo::{ApplicationDescription, Json};
 use colony_core::plan::values;
-use colony_margo::{ApplicationDescription, Json};
 
 use super::survey::Survey;
 use crate::app::App;
 use crate::catalog;
 use crate::repo::Facts;
 
-/// Values that were chosen at all other sites, and those that differ between them.
+/// The values that were chosen at all other sites, and the parameters that
+/// differ between them.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Carried {
+pub(super) struct CarriedValues {
     pub values: BTreeMap<String, Json>,
     pub differing: Vec<DifferingParameter>,
 }
 
-/// A parameter that a new site does not take over, because the others disagree.
+/// A parameter that a new site does not take over, because the other sites
+/// disagree.
 #[derive(Debug, PartialEq)]
 pub(super) struct DifferingParameter {
     pub name: String,
@@ -42,8 +44,8 @@ impl fmt::Display for DifferingParameter {
     }
 }
 
-/// What the sites that have the deployment agree on.
-pub(super) async fn carried(app: &App, survey: &Survey) -> Carried {
+/// The values that all sites of the deployment agree on.
+pub(super) async fn carried(app: &App, survey: &Survey) -> CarriedValues {
     let mut chosen = Vec::new();
     for place in survey.places.iter().chain(&survey.others) {
         let Some(deployed) = &place.deployed else { continue };
@@ -57,7 +59,8 @@ pub(super) async fn carried(app: &App, survey: &Survey) -> Carried {
     agreed(&chosen)
 }
 
-/// A value that equals the default of its version was not chosen by anybody.
+/// Drops values that equal the default of their version: they were not chosen
+/// explicitly.
 fn without_defaults(
     mut values: BTreeMap<String, Json>,
     description: Option<&ApplicationDescription>,
@@ -67,8 +70,8 @@ fn without_defaults(
     values
 }
 
-fn agreed(chosen: &[(String, BTreeMap<String, Json>)]) -> Carried {
-    let mut carried = Carried::default();
+fn agreed(chosen: &[(String, BTreeMap<String, Json>)]) -> CarriedValues {
+    let mut carried = CarriedValues::default();
     let Some((_, first)) = chosen.first() else { return carried };
     let names: std::collections::BTreeSet<&String> =
         chosen.iter().flat_map(|it| it.1.keys()).collect();

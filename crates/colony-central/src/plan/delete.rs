@@ -1,18 +1,17 @@
-//! `delete`: the files go, the sites remove the workloads.
+//! `delete`: removes the files, so that the sites remove the workloads.
 
 use colony_core::id::{DeploymentId, DeploymentName, SiteName};
 use colony_core::site::Action;
 
 use super::survey::{DefaultSites, Survey, survey};
-use super::{Next, Plan, render, sites_text, view};
+use super::{Next, Plan, not_at_sites, render, sites_text, view};
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::fault::Fault;
 use crate::repo::Facts;
-use crate::view::no_deployment;
 
-/// Plans the end of a deployment. With `force` sites stop waiting for nodes
-/// that cannot confirm it.
+/// Plans the deletion of a deployment. With `force` sites stop waiting for
+/// nodes that cannot confirm it.
 pub(crate) async fn delete(
     app: &App,
     operator: &Operator,
@@ -26,12 +25,7 @@ pub(crate) async fn delete(
     let mut found = survey.places.clone();
     found.retain(|it| it.file.is_some());
     if found.is_empty() && leaving.is_empty() {
-        let fleet = app.brain.read().await?;
-        if !sites.is_empty() && fleet.sites_of(name).any(|it| operator.sees(it.0)) {
-            let sites = sites.join(", ");
-            return Err(Fault::not_found(format!("deployment `{name}` is not at {sites}")));
-        }
-        return Err(no_deployment(&*app.brain.read().await?, operator, name));
+        return Err(not_at_sites(app, operator, name, sites));
     }
     let all = found.iter().map(|it| &it.site).chain(&leaving);
     all.into_iter().try_for_each(|it| operator.must_be_at(Role::Operator, it))?;
@@ -48,12 +42,21 @@ pub(crate) async fn delete(
         plan.next.extend(others.map(|it| Next::new(it, None)));
         (plan.commands, plan.forces) = forced(&survey, name, &plan.next);
     }
+    let waits: Vec<&SiteName> =
+        leaving.iter().filter(|it| !plan.next.iter().any(|next| next.file.site == **it)).collect();
+    if !waits.is_empty() {
+        let problem = format!(
+            "{name} is already being removed at {}; `colony why {name}` says what it waits for",
+            sites_text(waits)
+        );
+        render::warn(&mut plan.view, &problem);
+    }
     plan.message = format!("Delete {name} at {}", sites_text(&plan.sites()));
     render::complete(&mut plan, name, &survey.snapshot);
     Ok(plan)
 }
 
-/// The selected sites that still have something of it.
+/// The selected sites that still report the deployment.
 fn leaving(survey: &Survey, name: &DeploymentName, named: &[String]) -> Vec<SiteName> {
     let selected = |it: &SiteName| named.is_empty() || named.iter().any(|at| at == it.as_str());
     let sites = survey.snapshot.sites.iter();
@@ -79,7 +82,8 @@ fn check(survey: &Survey, name: &DeploymentName, force: bool) -> Result<(), Faul
 type Forced = (Vec<(SiteName, Action)>, Vec<(SiteName, DeploymentId)>);
 
 /// What ends the wait for a confirmation: an order where the site already
-/// removes it, else a wish that becomes one when the site has seen the removal.
+/// removes the deployment, else a wish that becomes an order when the site has
+/// seen the removal.
 fn forced(survey: &Survey, name: &DeploymentName, next: &[Next]) -> Forced {
     let (mut commands, mut wishes) = (Vec::new(), Vec::new());
     for site in next.iter().map(|it| &it.file.site) {

@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use colony_api::render::listed;
 use colony_api::request::DeployRequest;
 use colony_core::id::{DeploymentName, NodeName, SiteName};
-use colony_margo::Capabilities;
+use colony_core::margo::Capabilities;
 
-use super::carry::{self, Carried, DifferingParameter};
+use super::carry::{self, CarriedValues, DifferingParameter};
 use super::draft::{Built, Draft};
-use super::survey::{DefaultSites, Place, Survey, survey};
+use super::survey::{DefaultSites, DeploymentAtSite, Survey, survey};
 use super::{Next, Plan, render, sites_text, view};
+use crate::api::extract::name;
 use crate::app::App;
 use crate::auth::{Operator, Role};
-use crate::catalog::{self, Found};
-use crate::extract::name;
+use crate::catalog::{self, CatalogVersion};
 use crate::fault::Fault;
 use crate::repo::Facts;
 
@@ -53,7 +53,7 @@ fn sites_wanted(request: &DeployRequest, of_node: Option<&str>) -> Vec<String> {
     wanted
 }
 
-/// The node a request names, at the only site it is about.
+/// The node that a request names, at the only site of the request.
 fn node_of(survey: &Survey, node: &str) -> Result<(SiteName, NodeName), Fault> {
     let [place] = survey.places.as_slice() else {
         let sites = sites_text(survey.places.iter().map(|it| &it.site));
@@ -76,14 +76,14 @@ pub(super) async fn draft(
     request: &DeployRequest,
     survey: &Survey,
     node: Option<&(SiteName, NodeName)>,
-    places: &[Place],
+    places: &[DeploymentAtSite],
 ) -> Result<(), Fault> {
     let wanted = request.version.as_deref();
     let newest = catalog::find(app.brain.store(), &request.application, wanted).await?;
     let known = known_nodes(survey, places);
     let carried = match places.iter().any(|it| it.deployed.is_none()) {
         true => carry::carried(app, survey).await,
-        false => Carried::default(),
+        false => CarriedValues::default(),
     };
     let deployed = places.iter().filter_map(|it| it.deployed.as_ref());
     let running = agreed(&deployed.map(|it| Facts::of(it).version).collect::<Vec<_>>());
@@ -106,17 +106,27 @@ pub(super) async fn draft(
     let given = |it: &&DifferingParameter| request.parameters.contains_key(&it.name);
     let lacking = carried.differing.iter().filter(|it| !given(it));
     lacking.for_each(|it| render::warn(&mut plan.view, &it.to_string()));
+    for place in places {
+        if let Some(finding) = &place.broken {
+            let (site, path) = (&place.site, place.path(handle));
+            let problem = format!(
+                "{site}: {path} in Git cannot be used ({finding}); the change starts from the \
+                 version in force"
+            );
+            render::warn(&mut plan.view, &problem);
+        }
+    }
     places.iter().zip(built).for_each(|(place, next)| add(plan, handle, place, next));
     plan.view.version = agreed(&versions);
     plan.view.profile = agreed(&profiles);
     Ok(())
 }
 
-/// A name stands for one application; another one needs another name.
+/// A name belongs to one application; another application needs another name.
 fn check_application(
     handle: &DeploymentName,
     request: &DeployRequest,
-    places: &[Place],
+    places: &[DeploymentAtSite],
 ) -> Result<(), Fault> {
     let other = places.iter().find_map(|it| {
         let deployed = it.deployed.as_ref()?;
@@ -137,10 +147,10 @@ fn check_application(
 async fn version_for(
     app: &App,
     request: &DeployRequest,
-    place: &Place,
+    place: &DeploymentAtSite,
     running: Option<&str>,
-    newest: &Found,
-) -> Result<Found, Fault> {
+    newest: &CatalogVersion,
+) -> Result<CatalogVersion, Fault> {
     if request.version.is_some() || !changes_other(request) {
         return Ok(newest.clone());
     }
@@ -161,8 +171,12 @@ fn changes_other(request: &DeployRequest) -> bool {
         || request.profile.is_some()
 }
 
-/// The catalog's entry of what is deployed, if it still has one.
-async fn before(app: &App, place: &Place, next: &Found) -> Option<Found> {
+/// The catalog entry of the deployed version, if there still is one.
+async fn before(
+    app: &App,
+    place: &DeploymentAtSite,
+    next: &CatalogVersion,
+) -> Option<CatalogVersion> {
     let facts = Facts::of(place.deployed.as_ref()?);
     if facts.version == next.version {
         return None;
@@ -170,8 +184,8 @@ async fn before(app: &App, place: &Place, next: &Found) -> Option<Found> {
     catalog::find(app.brain.store(), &facts.application, Some(&facts.version)).await.ok()
 }
 
-/// The nodes of these places, as they last described themselves.
-fn known_nodes(survey: &Survey, places: &[Place]) -> Vec<(String, Capabilities)> {
+/// The nodes of these places, with the capabilities they last reported.
+fn known_nodes(survey: &Survey, places: &[DeploymentAtSite]) -> Vec<(String, Capabilities)> {
     let mut known = Vec::new();
     for place in places {
         let Some(view) = survey.view(&place.site) else { continue };
@@ -183,7 +197,7 @@ fn known_nodes(survey: &Survey, places: &[Place]) -> Vec<(String, Capabilities)>
     known
 }
 
-fn add(plan: &mut Plan, handle: &DeploymentName, place: &Place, built: Built) {
+fn add(plan: &mut Plan, handle: &DeploymentName, place: &DeploymentAtSite, built: Built) {
     if let Some(warning) = built.warning.filter(|_| place.deployed.is_none()) {
         render::warn(&mut plan.view, &warning);
     }
@@ -194,21 +208,21 @@ fn add(plan: &mut Plan, handle: &DeploymentName, place: &Place, built: Built) {
     plan.edit(&place.site, place.path(handle), place.file.as_ref(), Some(built.text));
 }
 
-/// The one value all have, if they agree.
+/// The value that all have in common, if there is one.
 fn agreed(all: &[String]) -> Option<String> {
     let first = all.first()?;
     all.iter().all(|it| it == first).then(|| first.clone())
 }
 
-/// The subject of the commit: the version if it changes, else what does.
-fn message(handle: &DeploymentName, plan: &Plan, places: &[Place]) -> String {
+/// The subject of the commit: the version if it changes, else the change.
+fn message(handle: &DeploymentName, plan: &Plan, places: &[DeploymentAtSite]) -> String {
     let sites = sites_text(places.iter().map(|it| &it.site));
     let version = plan.view.version.as_deref();
     if places.iter().all(|it| it.deployed.is_none()) {
         let version = version.map(|it| format!(" {it}")).unwrap_or_default();
         return format!("Deploy {handle}{version} at {sites}");
     }
-    let had = |it: &Place| it.deployed.as_ref().map(|it| Facts::of(it).version);
+    let had = |it: &DeploymentAtSite| it.deployed.as_ref().map(|it| Facts::of(it).version);
     let same = version.is_some() && places.iter().all(|it| had(it).as_deref() == version);
     let values = plan.view.parameters.iter().chain(&plan.view.settings);
     let changed: BTreeSet<&str> = values.map(|it| it.name.as_str()).collect();

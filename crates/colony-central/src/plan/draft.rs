@@ -4,22 +4,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use colony_api::request::DeployRequest;
 use colony_core::document::{Document, VERSION_LABEL};
-use colony_core::id::{BlobId, DeploymentName, NodeName, SiteName};
-use colony_core::plan::{self, choose_profile};
-use colony_margo::description::{DeployError, Order};
-use colony_margo::text::Invalid;
-use colony_margo::{
+use colony_core::id::{DeploymentName, NodeName, SiteName};
+use colony_core::margo::description::{DeployError, Order};
+use colony_core::margo::text::Invalid;
+use colony_core::margo::{
     ApplicationDeployment, Capabilities, DeploymentId, DeviceTarget, Finding, Json,
 };
+use colony_core::plan::{self, choose_profile, no_blob};
 
-use super::survey::Place;
+use super::survey::DeploymentAtSite;
 use super::{settings, values};
-use crate::catalog::Found;
+use crate::catalog::CatalogVersion;
 
 /// Remembers which profile was chosen, so that an update keeps it.
 const PROFILE_LABEL: &str = "colony-profile";
 
-/// What a place is to have.
+/// The next file of a place.
 pub(super) struct Built {
     pub text: String,
     pub profile: String,
@@ -32,20 +32,20 @@ pub(super) struct Built {
 pub(super) struct Draft<'a> {
     pub handle: &'a DeploymentName,
     pub request: &'a DeployRequest,
-    pub place: &'a Place,
-    pub found: &'a Found,
+    pub place: &'a DeploymentAtSite,
+    pub found: &'a CatalogVersion,
     pub node: Option<&'a (SiteName, NodeName)>,
     /// Values that a new site takes over.
     pub carried: &'a BTreeMap<String, Json>,
 }
 
-/// What is wrong, by field.
+/// Errors by field.
 pub(super) type Errors = BTreeMap<String, String>;
 
 impl Draft<'_> {
     pub(super) fn build(
         &self,
-        before: Option<&Found>,
+        before: Option<&CatalogVersion>,
         known: &[(String, Capabilities)],
     ) -> Result<Built, Errors> {
         let description = &self.found.description;
@@ -64,8 +64,9 @@ impl Draft<'_> {
         let deployment = description.deploy(&order).map_err(|it| deploy_errors(&it))?;
         self.check_immutables(&deployment)?;
         let text = match deployed {
-            // What somebody formatted by hand stays as it is if it says the same.
-            Some(same) if *same == deployment => {
+            // A file that was formatted by hand stays as it is if its content
+            // is the same.
+            Some(same) if *same == deployment && self.place.broken.is_none() => {
                 self.place.file.as_ref().map(|it| it.1.clone()).unwrap_or_default()
             }
             _ => deployment.to_yaml(),
@@ -106,10 +107,11 @@ impl Draft<'_> {
         })
     }
 
-    /// Another id would be another deployment, and what runs would be removed.
+    /// The id is kept: another id would be another deployment, and the running
+    /// one would be removed.
     fn id(&self) -> DeploymentId {
         let written = self.place.deployed.as_ref().map(|it| it.id.clone());
-        written.or_else(|| self.place.runs.clone()).unwrap_or_else(fresh_id)
+        written.or_else(|| self.place.known.clone()).unwrap_or_else(fresh_id)
     }
 
     fn device(&self) -> Result<DeviceTarget, Errors> {
@@ -149,18 +151,12 @@ fn deploy_errors(errors: &[DeployError]) -> Errors {
     errors.iter().map(entry).collect()
 }
 
-/// The file must be one the site takes.
+/// Refuses a file that the site would not accept.
 fn check_document(site: &SiteName, handle: &DeploymentName, text: &str) -> Result<(), Errors> {
     let findings = Document::parse(site, handle, &no_blob(), text.as_bytes()).err();
     let entry =
         |it: Finding| (it.path.clone(), format!("{}; expected {}", it.problem, it.expected));
     findings.map_or(Ok(()), |it| Err(it.into_iter().map(entry).collect()))
-}
-
-/// Stands where a blob's name is not known yet.
-fn no_blob() -> BlobId {
-    let zeros = "0".repeat(40);
-    zeros.parse().unwrap_or_else(|_| unreachable!("forty digits are a blob id"))
 }
 
 fn fresh_id() -> DeploymentId {

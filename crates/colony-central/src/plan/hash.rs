@@ -1,13 +1,13 @@
-//! The hash of a plan: over blobs, contents and orders, not over what is online.
+//! The hash of a plan: over blobs, contents and orders, not over presence.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use colony_core::id::{BlobId, DeploymentName, SiteName};
-use colony_margo::{ApplicationDeployment, DeploymentId, Digest};
+use colony_core::margo::{ApplicationDeployment, DeploymentId, Digest};
 
 use super::Plan;
 
-/// Names a plan by what it was made from and what it writes.
+/// Identifies a plan by its inputs and its edits.
 pub(super) fn hash(plan: &Plan, handle: &DeploymentName) -> String {
     let mut text = format!("{handle}\n");
     let expected: BTreeMap<&SiteName, Option<&BlobId>> =
@@ -18,7 +18,8 @@ pub(super) fn hash(plan: &Plan, handle: &DeploymentName) -> String {
             next.file.text.as_deref().map_or_else(String::new, |it| content(it, next.fresh));
         text = format!("{text}{} {blob} {}\n", next.file.site, Digest::of(content.as_bytes()));
     }
-    // An order to go back writes nothing here: the change that follows it names it.
+    // A rollback order writes no file here: the diff of the change that follows
+    // it identifies the plan.
     let follows = plan.view.files.iter().filter(|_| plan.next.is_empty());
     for file in follows {
         text = format!("{text}{} {}\n", file.path, Digest::of(file.diff.as_bytes()));
@@ -29,7 +30,7 @@ pub(super) fn hash(plan: &Plan, handle: &DeploymentName) -> String {
     Digest::of(text.as_bytes()).to_string()
 }
 
-/// An id that was just drawn is another one the next time.
+/// A generated id differs every time, so it does not count.
 fn content(text: &str, fresh: bool) -> String {
     let parsed = ApplicationDeployment::parse(text.as_bytes()).ok().filter(|_| fresh);
     parsed.map_or_else(

@@ -1,10 +1,11 @@
-//! From a request to what is written into Git.
+//! Plans: from a request to the files that are written into Git.
 //!
-//! A request is answered from one survey: Git, the catalog and one look at the
-//! fleet. The core's `plan` says what the next files mean for every node; this
-//! module drafts the files and queues the change. Applying a plan stores the
-//! intent in one transaction before the answer; the Git writer does the rest. A
-//! plan's hash covers blobs, contents and targets, not what is online.
+//! A request is answered from one survey: Git, the catalog and one snapshot of
+//! the fleet. The core's `plan` computes what the next files mean for every
+//! node; this module drafts the files and queues the change. Applying a plan
+//! stores the intent in one transaction before the response; the Git writer
+//! does the rest. A plan's hash covers blobs, contents and targets, not which
+//! nodes are online.
 
 mod apply;
 mod carry;
@@ -26,21 +27,26 @@ use colony_core::plan::NextFile;
 use colony_core::site::Action;
 use colony_store::ChangeEdit;
 
+use crate::app::App;
+use crate::auth::Operator;
+use crate::fault::Fault;
+use crate::view::no_deployment;
+
 pub(crate) use apply::{apply, turn};
 pub(crate) use delete::delete;
 pub(crate) use deploy::deploy;
 pub(crate) use rollback::rollback;
 pub(crate) use survey::sites_of;
 
-/// What is to be done, and what it means.
+/// The changes to make, and their effects.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub view: PlanView,
-    /// The file each place is to have, also where that is what it has.
+    /// The next file of each place, also where it does not change.
     next: Vec<Next>,
-    /// What is written, by site.
+    /// The edits, by site.
     pub edits: Vec<(SiteName, ChangeEdit)>,
-    /// Orders that go to sites beside it.
+    /// Orders that are sent to sites in addition.
     pub commands: Vec<(SiteName, Action)>,
     /// Removals that need no confirmation once the site has begun.
     pub forces: Vec<(SiteName, DeploymentId)>,
@@ -48,11 +54,11 @@ pub(crate) struct Plan {
     pub message: String,
 }
 
-/// The file a site is to have.
+/// The next file of a site.
 #[derive(Debug)]
 struct Next {
     file: NextFile,
-    /// Its id was just drawn.
+    /// Its id was just generated.
     fresh: bool,
 }
 
@@ -125,4 +131,15 @@ fn view(name: &DeploymentName, application: &str) -> PlanView {
 /// `home, plant-b and 3 more`.
 fn sites_text<'a>(sites: impl IntoIterator<Item = &'a SiteName>) -> String {
     colony_api::render::listed(sites, "nowhere")
+}
+
+/// The problem of a request for a deployment that is not at its sites, or
+/// nowhere.
+fn not_at_sites(app: &App, operator: &Operator, name: &DeploymentName, sites: &[String]) -> Fault {
+    let fleet = app.brain.snapshot();
+    let is_elsewhere = fleet.sites_of(name).any(|it| operator.sees(it.0));
+    match !sites.is_empty() && is_elsewhere {
+        true => Fault::not_found(format!("deployment `{name}` is not at {}", sites.join(", "))),
+        false => no_deployment(&fleet, operator, name),
+    }
 }

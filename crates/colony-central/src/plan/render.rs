@@ -1,15 +1,15 @@
-//! The core's plan as the API shows it.
+//! Completes a plan with what the core computes, in the form the API shows.
 
 use colony_api::view::PlanView;
 use colony_core::id::DeploymentName;
+use colony_core::margo::{Finding, Severity};
 use colony_core::plan::{self as core, Request, Snapshot};
 use colony_core::site::Action;
-use colony_margo::{Finding, Severity};
 
 use super::Plan;
 use super::hash::hash;
 
-/// Says for every node what happens there, and names the plan.
+/// Computes what happens at every node, and the hash of the plan.
 pub(super) fn complete(plan: &mut Plan, name: &DeploymentName, snapshot: &Snapshot) {
     let files = plan.next.iter().map(|it| it.file.clone()).collect();
     let force = !plan.forces.is_empty()

@@ -1,16 +1,16 @@
-//! `rollback`: back to a version Git had before, or to the last good revision
-//! of each site.
+//! `rollback`: back to an earlier version from Git, or to the last good
+//! revision of each site.
 
 use std::collections::BTreeSet;
 
 use colony_api::request::{DeployRequest, Rollback};
 use colony_core::id::{BlobId, DeploymentName, SiteName};
+use colony_core::margo::ApplicationDeployment;
 use colony_core::plan::plan_rollback;
 use colony_core::site::Action;
-use colony_margo::ApplicationDeployment;
 
-use super::survey::{DefaultSites, Place, Survey, survey};
-use super::{Next, Plan, deploy, hash, render, sites_text, view};
+use super::survey::{DefaultSites, DeploymentAtSite, Survey, survey};
+use super::{Next, Plan, deploy, hash, not_at_sites, render, sites_text, view};
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::fault::Fault;
@@ -19,7 +19,7 @@ use crate::repo::Facts;
 /// How far back the history is searched.
 const HISTORY: usize = 500;
 
-/// Plans a way back.
+/// Plans a rollback.
 pub(crate) async fn rollback(
     app: &App,
     operator: &Operator,
@@ -30,7 +30,7 @@ pub(crate) async fn rollback(
     let places = &survey.places;
     places.iter().try_for_each(|it| operator.must_be_at(Role::Operator, &it.site))?;
     if places.iter().all(|it| it.file.is_none()) {
-        return Err(Fault::not_found(format!("deployment `{name}` is nowhere in Git")));
+        return Err(not_at_sites(app, operator, name, &request.sites));
     }
     match &request.to {
         Some(version) => restore(app, name, version, &survey).await,
@@ -38,7 +38,7 @@ pub(crate) async fn rollback(
     }
 }
 
-/// Puts an earlier file back, everywhere or nowhere. A site that never had the
+/// Restores an earlier file, at all sites or at none. A site that never had the
 /// version takes it from the catalog.
 async fn restore(
     app: &App,
@@ -81,7 +81,7 @@ fn from_catalog(application: &str, name: &DeploymentName, version: &str) -> Depl
     }
 }
 
-/// The first letters of a commit, as people copy them.
+/// An abbreviated commit id, as people copy it.
 fn is_abbreviation(text: &str, commit: &str) -> bool {
     text.len() >= 7 && commit.starts_with(text)
 }
@@ -91,7 +91,7 @@ async fn earlier(
     app: &App,
     name: &DeploymentName,
     version: &str,
-    place: &Place,
+    place: &DeploymentAtSite,
 ) -> Result<Option<String>, Fault> {
     let path = place.path(name);
     let history = app.repo.call("read the history", move |git| git.history(&path, HISTORY)).await?;
@@ -105,8 +105,8 @@ async fn earlier(
     Ok(texts.get(found).map(|it| with_own_id(it.clone(), place)))
 }
 
-/// A deployment keeps its id, also if it was deleted and made again since.
-fn with_own_id(text: String, place: &Place) -> String {
+/// A deployment keeps its id, also if it was deleted and recreated since.
+fn with_own_id(text: String, place: &DeploymentAtSite) -> String {
     let Some(own) = &place.deployed else { return text };
     let Ok(mut earlier) = ApplicationDeployment::parse(text.as_bytes()) else { return text };
     if earlier.value.id == own.id {
@@ -158,14 +158,14 @@ async fn order(app: &App, name: &DeploymentName, survey: &Survey) -> Result<Plan
     Ok(plan)
 }
 
-/// The version all nodes go back to, if it is one.
+/// The version that all nodes go back to, if it is the same for all.
 fn to_version(plan: &Plan) -> Option<String> {
     let versions: BTreeSet<&String> =
         plan.view.targets.iter().filter_map(|it| it.to_version.as_ref()).collect();
     if versions.len() == 1 { versions.first().map(|it| (*it).clone()) } else { None }
 }
 
-fn application(places: &[Place]) -> String {
+fn application(places: &[DeploymentAtSite]) -> String {
     let deployed = places.iter().find_map(|it| it.deployed.as_ref());
     deployed.map(|it| Facts::of(it).application).unwrap_or_default()
 }

@@ -2,9 +2,10 @@
 
 use colony_api::request::DeployRequest;
 use colony_core::document::EXTENSION;
-use colony_margo::{ApplicationDeployment, Extensions};
+use colony_core::margo::{ApplicationDeployment, Extensions};
 
-/// The extensions of the next file: those it has, with the change on top.
+/// The extensions of the next file: those of the deployed file, overridden by
+/// the request.
 pub(super) fn extensions(
     deployed: Option<&ApplicationDeployment>,
     request: &DeployRequest,

@@ -1,57 +1,67 @@
-//! One look at Git and one at the fleet: everything a plan is made from.
+//! The state of Git and of the fleet that a plan is made from, each read once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use colony_api::render::listed;
+use colony_core::document::Document;
 use colony_core::fleet::{Fleet, SiteView};
 use colony_core::id::{BlobId, DeploymentId, DeploymentName, SiteName};
-use colony_core::plan::{SiteSnapshot, Snapshot, versions_named};
+use colony_core::margo::ApplicationDeployment;
+use colony_core::plan::{SiteSnapshot, Snapshot, no_blob, versions_named};
 use colony_core::site::{SiteSettings, deployment_file};
 use colony_git::{Deployments, Error};
-use colony_margo::ApplicationDeployment;
 
+use crate::api::extract::name;
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::clock;
-use crate::extract::name;
 use crate::fault::Fault;
 use crate::repo::path;
 
+/// How many commits are searched for the last settings that a site could use.
+const FORMER_SETTINGS: usize = 100;
+
 /// A site, and the deployment's file there.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct DeploymentAtSite {
     pub site: SiteName,
     pub file: Option<(BlobId, String)>,
-    /// What the file says, if it can be read.
+    /// The content of the file or, if the site cannot use it, the content that
+    /// is in force there.
     pub deployed: Option<ApplicationDeployment>,
-    /// What the site runs under this name, also if the file is broken.
+    /// Why the site cannot use the file, if it cannot.
+    pub broken: Option<String>,
+    /// The deployment that the site runs under this name.
     pub runs: Option<DeploymentId>,
+    /// The same, or the one that is still being removed there. Its id is used
+    /// again, so that a hold of it counts and no second copy is started.
+    pub known: Option<DeploymentId>,
 }
 
-impl Place {
+impl DeploymentAtSite {
     pub(super) fn path(&self, name: &DeploymentName) -> String {
         path(&self.site, name)
     }
 }
 
-/// Where a deployment goes if the request names no site.
+/// The sites of a deployment if the request names none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DefaultSites {
     /// Where Git has its file.
     File,
     /// Where Git has its file, or the only site there is.
     OnlyOne,
-    /// Where Git has its file, or something of it is left.
+    /// Where Git has its file, or the site still runs it.
     Rest,
 }
 
-/// What is known of a deployment and its sites at one moment.
+/// The state of a deployment and its sites at one moment.
 #[derive(Debug)]
 pub(super) struct Survey {
     /// The sites the request is about.
-    pub places: Vec<Place>,
+    pub places: Vec<DeploymentAtSite>,
     /// Other sites that have the deployment.
-    pub others: Vec<Place>,
+    pub others: Vec<DeploymentAtSite>,
     /// All of these sites.
     pub snapshot: Snapshot,
 }
@@ -62,7 +72,7 @@ impl Survey {
     }
 }
 
-/// Looks at the sites of a deployment that the operator may see.
+/// Reads the sites of a deployment that the operator may see.
 pub(super) async fn survey(
     app: &App,
     operator: &Operator,
@@ -78,25 +88,32 @@ pub(super) async fn survey(
     let files = files(app, name, glance.views.keys().cloned().collect()).await?;
     let blobs = glance.views.values().flat_map(|it| versions_named(it, name)).cloned().collect();
     let versions = app.repo.facts(blobs).await?;
+    let in_force = in_force(app, name, &glance.views, &files).await?;
     let versions = versions.into_iter().map(|(blob, it)| (blob, it.version.clone())).collect();
     let mut sites = BTreeMap::new();
     let mut places = Vec::new();
     for (site, view) in glance.views {
         let (file, settings) = files.get(&site).cloned().unwrap_or_default();
-        let runs = view.deployment_named(name).filter(|it| !it.withdrawn).map(|it| it.id.clone());
-        let before = file.as_ref().map(|it| it.1.clone());
-        places.push(Place { deployed: parsed(&file), runs, site: site.clone(), file });
+        let reported = view.deployment_named(name);
+        let known = reported.map(|it| it.id.clone());
+        let runs = reported.filter(|it| !it.withdrawn).map(|it| it.id.clone());
+        let broken = file.as_ref().and_then(|it| broken(&site, name, &it.1));
+        let written = file.as_ref().map(|it| it.1.clone());
+        let before = in_force.get(&site).cloned().or(written);
+        let deployed = before.as_deref().and_then(parsed);
+        let site_name = site.clone();
+        places.push(DeploymentAtSite { site: site_name, file, deployed, broken, runs, known });
         sites.insert(site, SiteSnapshot { view, settings, before });
     }
     let chosen = chosen(name, &glance.named, &glance.all, &places, default)?;
-    let (places, mut others): (Vec<Place>, Vec<Place>) =
+    let (places, mut others): (Vec<DeploymentAtSite>, Vec<DeploymentAtSite>) =
         places.into_iter().partition(|it| chosen.contains(&it.site));
     others.retain(|it| it.deployed.is_some());
     Ok(Survey { places, others, snapshot: Snapshot { sites, versions, now: clock::wall() } })
 }
 
-/// What is taken from the fleet.
-struct Glance {
+/// The part of the fleet that a survey needs.
+struct FleetExtract {
     named: BTreeSet<SiteName>,
     /// All sites the operator may see.
     all: Vec<SiteName>,
@@ -117,7 +134,7 @@ fn glance(
     operator: &Operator,
     name: &DeploymentName,
     wanted: &[String],
-) -> Result<Glance, Fault> {
+) -> Result<FleetExtract, Fault> {
     let named = sites_named(fleet, operator, wanted)?;
     let all: Vec<SiteName> =
         fleet.sites().map(|it| it.0.clone()).filter(|it| operator.sees(it)).collect();
@@ -129,7 +146,7 @@ fn glance(
     }
     let view = |it: &SiteName| Some((it.clone(), fleet.site(it)?.clone()));
     let views = sites.into_iter().filter_map(view).collect();
-    Ok(Glance { named, all, views })
+    Ok(FleetExtract { named, all, views })
 }
 
 /// The sites a request is about.
@@ -137,15 +154,15 @@ fn chosen(
     name: &DeploymentName,
     named: &BTreeSet<SiteName>,
     all: &[SiteName],
-    places: &[Place],
+    places: &[DeploymentAtSite],
     default: DefaultSites,
 ) -> Result<BTreeSet<SiteName>, Fault> {
     if !named.is_empty() {
         return Ok(named.clone());
     }
-    // A site that has not heard of a deletion still reports what it runs.
+    // A site that has not seen a deletion yet still reports what it runs.
     let rest = default == DefaultSites::Rest;
-    let has = |it: &&Place| it.file.is_some() || rest && it.runs.is_some();
+    let has = |it: &&DeploymentAtSite| it.file.is_some() || rest && it.runs.is_some();
     let existing: BTreeSet<SiteName> =
         places.iter().filter(has).map(|it| it.site.clone()).collect();
     if !existing.is_empty() || default != DefaultSites::OnlyOne {
@@ -210,24 +227,66 @@ async fn files(
     let read = move |git: &Deployments| {
         let read = |site: SiteName| {
             let file = text_at(git, &path(&site, &name))?;
-            let settings = text_at(git, &format!("sites/{site}.yaml"))?;
-            // The site goes on with what it had if this cannot be read.
-            let settings = settings.and_then(|it| SiteSettings::parse(it.1.as_bytes()).ok());
-            Ok((site, (file, settings.unwrap_or_default())))
+            let settings = site_settings(git, &format!("sites/{site}.yaml"))?;
+            Ok((site, (file, settings)))
         };
         sites.into_iter().map(read).collect()
     };
     Ok(app.repo.call("read files", read).await?)
 }
 
+/// The settings of a site. One that cannot use its file keeps its former
+/// settings: those of the newest commit with a valid file.
+fn site_settings(git: &Deployments, path: &str) -> Result<SiteSettings, Error> {
+    let Some((_, text)) = text_at(git, path)? else { return Ok(SiteSettings::default()) };
+    if let Ok(settings) = SiteSettings::parse(text.as_bytes()) {
+        return Ok(settings);
+    }
+    for commit in git.history(path, FORMER_SETTINGS)? {
+        // Removed in between: the site had no settings then.
+        let Some(blob) = commit.blob else { break };
+        let text = git.text(&blob)?.unwrap_or_default();
+        if let Ok(settings) = SiteSettings::parse(text.as_bytes()) {
+            return Ok(settings);
+        }
+    }
+    Ok(SiteSettings::default())
+}
+
 fn text_at(git: &Deployments, path: &str) -> Result<Option<(BlobId, String)>, Error> {
     let Some(blob) = git.blob_at(path)? else { return Ok(None) };
-    // A file without text counts as broken YAML does: a deploy replaces it.
+    // A file that is not text is treated like broken YAML: a deploy replaces
+    // it.
     let text = git.text(&blob)?.unwrap_or_default();
     Ok(Some((blob, text)))
 }
 
-fn parsed(file: &Option<(BlobId, String)>) -> Option<ApplicationDeployment> {
-    let (_, text) = file.as_ref()?;
+fn parsed(text: &str) -> Option<ApplicationDeployment> {
     ApplicationDeployment::parse(text.as_bytes()).ok().map(|it| it.value)
+}
+
+/// What the site finds wrong with a file, if it cannot use it.
+fn broken(site: &SiteName, name: &DeploymentName, text: &str) -> Option<String> {
+    let findings = Document::parse(site, name, &no_blob(), text.as_bytes()).err()?;
+    Some(findings.first().map(ToString::to_string).unwrap_or_default())
+}
+
+/// The texts in force at the sites whose file in Git cannot be used. A change
+/// begins with them, or it would lose the settings and parameters that run.
+async fn in_force(
+    app: &App,
+    name: &DeploymentName,
+    views: &BTreeMap<SiteName, SiteView>,
+    files: &BTreeMap<SiteName, SiteFiles>,
+) -> Result<BTreeMap<SiteName, String>, Fault> {
+    let blob = |(site, view): (&SiteName, &SiteView)| {
+        let (_, text) = files.get(site)?.0.as_ref()?;
+        broken(site, name, text)?;
+        let deployment = view.deployment_named(name).filter(|it| !it.withdrawn)?;
+        Some((site.clone(), deployment.accepted.blob.clone()))
+    };
+    let blobs: BTreeMap<SiteName, BlobId> = views.iter().filter_map(blob).collect();
+    let texts = app.repo.texts(blobs.values().cloned().collect()).await?;
+    let text = |(site, blob): (SiteName, BlobId)| Some((site, texts.get(&blob)?.clone()));
+    Ok(blobs.into_iter().filter_map(text).collect())
 }

@@ -1,15 +1,16 @@
-//! The parameters of the next file: what the deployment has, with the request on top.
+//! The parameters of the next file: those of the deployment, overridden by the
+//! request.
 
 use std::collections::BTreeMap;
 
+use colony_core::margo::description::Element;
+use colony_core::margo::{ApplicationDeployment, ApplicationDescription, Json};
 use colony_core::plan;
-use colony_margo::description::Element;
-use colony_margo::{ApplicationDeployment, ApplicationDescription, Json};
 
 /// The values a deployment keeps.
 ///
-/// A value that equals the default of the version before was not chosen by
-/// anybody, so the next version's default takes its place.
+/// A value that equals the default of the version before was not chosen
+/// explicitly, so the next version's default takes its place.
 pub(super) fn kept(
     description: &ApplicationDescription,
     before: Option<&ApplicationDescription>,
@@ -31,8 +32,8 @@ pub(super) fn known(
     known.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// The values with those of the request on top; one that the application does
-/// not have stays, to be refused.
+/// The values, overridden by those of the request. An unknown parameter is
+/// kept, so that the validation refuses it.
 pub(super) fn merged(
     description: &ApplicationDescription,
     mut values: BTreeMap<String, Json>,
@@ -47,8 +48,8 @@ pub(super) fn merged(
     values
 }
 
-/// Reads a text as the type the schema or the default has; what cannot be read
-/// stays a text, for the schema to refuse.
+/// Parses a text as the type of the schema or of the default; a text that
+/// cannot be parsed stays a text, so that the schema refuses it.
 fn typed(description: &ApplicationDescription, name: &str, value: &Json) -> Json {
     let Json::String(text) = value else { return value.clone() };
     let kind = description.schemas(name).next().map(|it| it.data_type);

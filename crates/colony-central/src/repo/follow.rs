@@ -11,32 +11,36 @@ use tokio::sync::watch;
 use super::Repo;
 use crate::clock;
 
-/// An answer of the server that is older than this says nothing of the branch.
+/// How long a response of the Git server counts as current.
 const FRESH: Duration = Duration::from_secs(60);
 
 impl Repo {
-    /// Asks Git where the branch stands and wakes the sites for which that is news.
+    /// Reads the head of the branch from Git and wakes the sites whose part has
+    /// changed.
     pub(crate) async fn refresh(&self) -> Result<Option<GitRevision>, Error> {
-        // One after the other, so that an older head never replaces a newer one.
+        // Serialized, so that an older head never replaces a newer one.
         let _order = self.0.order.lock().await;
         let head = self.call("read the branch", Deployments::refresh).await;
-        self.judge(head.as_ref().err());
+        self.record_result(head.as_ref().err());
         let head = head?;
         *self.0.asked.lock() = Some(clock::wall());
-        self.tell(head.clone()).await;
+        self.publish_head(head.clone()).await;
         Ok(head)
     }
 
-    /// The branch was moved here: wakes the sites for which that is news.
+    /// Called after this role moved the branch: wakes the sites whose part has
+    /// changed.
     pub(crate) async fn moved(&self) {
         let _order = self.0.order.lock().await;
         match self.call("read the branch", Deployments::head).await {
-            Ok(head) => self.tell(head).await,
-            Err(error) => tracing::warn!("the next look tells where the branch stands: {error}"),
+            Ok(head) => self.publish_head(head).await,
+            Err(error) => {
+                tracing::warn!("the state of the branch is unknown until the next fetch: {error}")
+            }
         }
     }
 
-    async fn tell(&self, head: Option<GitRevision>) {
+    async fn publish_head(&self, head: Option<GitRevision>) {
         let before = self.0.head.borrow().clone();
         if before == head {
             return;
@@ -52,7 +56,8 @@ impl Repo {
         self.0.wakes.ring(news.as_ref());
     }
 
-    /// The sites for which a step of the branch is news; `None` if the head does not follow.
+    /// The sites whose part differs between two heads; `None` if the second
+    /// does not descend from the first.
     async fn step(&self, before: GitRevision, head: GitRevision) -> Option<BTreeSet<String>> {
         let old = self.0.line.parts(&before)?;
         let (from, to) = (before, head.clone());
@@ -75,12 +80,12 @@ impl Repo {
         self.0.line.begin(head.cloned().zip(parts));
     }
 
-    /// Hears of every move of the branch that concerns the site from here on.
+    /// Wakes on every move of the branch that concerns the site, from here on.
     pub(crate) fn listen(&self, site: &SiteName) -> watch::Receiver<u64> {
         self.0.wakes.listen(site)
     }
 
-    /// The head, if a site that has `have` should take it.
+    /// The head, if a site that is at `have` should fetch it.
     pub(crate) async fn news(&self, site: &SiteName, have: Option<&str>) -> Option<GitRevision> {
         let head = self.0.head.borrow().clone()?;
         let Some(have) = have.and_then(|it| it.parse::<GitRevision>().ok()) else {
@@ -96,7 +101,8 @@ impl Repo {
         (!same).then_some(head)
     }
 
-    /// Whether the head follows `have` and a site has the same at both.
+    /// Whether the head descends from `have` and the site's part is the same in
+    /// both.
     async fn compare(&self, have: &GitRevision, head: &GitRevision, site: &SiteName) -> bool {
         let (from, to) = (have.clone(), head.clone());
         let look = move |git: &Deployments| match git.is_ancestor(&from, &to)? {
@@ -105,17 +111,17 @@ impl Repo {
         };
         let looked: Result<Option<(SiteParts, SiteParts)>, Error> =
             self.call("compare commits", look).await;
-        // What cannot be compared may differ.
+        // Parts that cannot be compared may differ.
         let Ok(Some((old, new))) = looked else { return false };
         let same = old.same_for(&new, site.as_str());
         self.0.line.remember(head, have.clone(), old);
         same
     }
 
-    /// Whether nothing can have moved that was not seen here.
+    /// Whether no move of the branch can have been missed.
     pub(crate) fn is_current(&self) -> bool {
         let now = clock::wall();
-        // A clock that was set back says nothing.
+        // If the clock was set back, the age of the response is unknown.
         let asked = self.0.asked.lock().is_some_and(|it| it <= now && now.since(it) < FRESH);
         self.hosted().is_some() || (asked && self.problem().is_none())
     }

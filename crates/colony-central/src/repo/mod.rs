@@ -1,9 +1,9 @@
 //! The deployments repository as the rest of this role sees it.
 //!
-//! Owns the one handle to Git and moves its blocking calls to where blocking is
-//! allowed, remembers where the branch stands for everybody who waits for it to
-//! move, and what is in a file by its blob. Whether Git works is remembered
-//! here too, for readiness. Left out: what is written (the writer's business).
+//! Owns the one handle to Git and runs its blocking calls where blocking is
+//! allowed. Caches the head of the branch for all tasks that wait for it to
+//! move, the facts of files by blob, and whether Git works, for readiness. Left
+//! out: what is written, which is up to the writer.
 
 mod follow;
 mod line;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use colony_core::id::{BlobId, DeploymentName, GitRevision, SiteName};
 use colony_core::site::SiteSettings;
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use colony_git::{Deployments, Error};
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -35,11 +35,11 @@ struct Inner {
     hosted: Option<PathBuf>,
     head: watch::Sender<Option<GitRevision>>,
     line: line::Line,
-    wakes: line::Wakes,
-    /// Held while the branch is looked at and told of.
+    wakes: line::SiteWakeups,
+    /// Held while the head of the branch is read and published.
     order: tokio::sync::Mutex<()>,
-    /// When Git was last asked with success.
-    asked: Mutex<Option<Wall>>,
+    /// When Git last responded without an error.
+    asked: Mutex<Option<Timestamp>>,
     facts: Mutex<BTreeMap<BlobId, Arc<Facts>>>,
     problem: Mutex<Option<String>>,
     labels: Mutex<Option<(Option<GitRevision>, Labels)>>,
@@ -55,7 +55,7 @@ impl Repo {
             hosted,
             head: watch::Sender::new(None),
             line: line::Line::default(),
-            wakes: line::Wakes::default(),
+            wakes: line::SiteWakeups::default(),
             order: tokio::sync::Mutex::default(),
             asked: Mutex::default(),
             facts: Mutex::default(),
@@ -74,7 +74,7 @@ impl Repo {
         self.0.head.subscribe()
     }
 
-    /// Runs something with Git that blocks.
+    /// Runs a blocking call of Git.
     pub(crate) async fn call<T: Send + 'static>(
         &self,
         doing: &'static str,
@@ -100,7 +100,7 @@ impl Repo {
         .await
     }
 
-    /// What the files of these blobs deploy; a broken one is left out.
+    /// The facts of the files with these blobs; a broken file is left out.
     pub(crate) async fn facts(
         &self,
         blobs: BTreeSet<BlobId>,
@@ -145,9 +145,9 @@ impl Repo {
         Ok(labels)
     }
 
-    /// Notes whether Git worked.
-    pub(crate) fn judge(&self, error: Option<&Error>) {
-        *self.0.problem.lock() = error.map(said);
+    /// Records whether Git worked.
+    pub(crate) fn record_result(&self, error: Option<&Error>) {
+        *self.0.problem.lock() = error.map(error_text);
     }
 
     /// Why Git does not work, if it does not.
@@ -170,7 +170,7 @@ fn labels(git: &Deployments) -> Result<BTreeMap<SiteName, BTreeMap<String, Strin
 }
 
 /// An error with all its causes.
-pub(crate) fn said(error: &Error) -> String {
+pub(crate) fn error_text(error: &Error) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(it) = cause {

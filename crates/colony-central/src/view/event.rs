@@ -47,8 +47,8 @@ fn event(app: &App, versions: &Versions, stored: StoredEvent) -> EventView {
     }
 }
 
-/// The files that the sentences of these events name a version of. Without Git
-/// they name none.
+/// The versions that the sentences of these events need; none if Git cannot be
+/// read.
 async fn versions(app: &App, stored: &[StoredEvent]) -> Versions {
     let mut blobs = BTreeSet::new();
     for it in stored {
@@ -62,7 +62,7 @@ async fn versions(app: &App, stored: &[StoredEvent]) -> Versions {
     found.inspect_err(|it| tracing::debug!("events name no versions: {it}")).unwrap_or_default()
 }
 
-/// Which blobs a sentence asks the version of.
+/// Collects the blobs whose version a sentence needs.
 #[derive(Default)]
 struct NamedBlobs(RefCell<BTreeSet<BlobId>>);
 
@@ -77,7 +77,8 @@ impl Names for NamedBlobs {
     }
 }
 
-/// What happened, in a few words: a site's event as the site would tell it.
+/// What happened, in a few words; an event of a site has the same sentence
+/// there.
 fn sentence(stored: &StoredEvent, versions: &Versions) -> String {
     if stored.seq.is_none() {
         return own(stored);
@@ -91,7 +92,7 @@ fn of_site(stored: &StoredEvent) -> Option<Event> {
     stored.seq.and_then(|_| Event::deserialize(&stored.body).ok())
 }
 
-/// Names as they were when the event came.
+/// Names as they were when the event was stored.
 struct Called<'a> {
     stored: &'a StoredEvent,
     versions: &'a Versions,
@@ -107,7 +108,7 @@ impl Names for Called<'_> {
     }
 }
 
-/// What central did itself, or an operator did through it.
+/// The sentence of an event that central recorded itself.
 fn own(stored: &StoredEvent) -> String {
     let context = CentralContext {
         actor: &stored.actor,

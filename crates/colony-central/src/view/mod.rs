@@ -1,5 +1,6 @@
-//! The central orchestrator's side of every view: one look at the fleet, with
-//! what lies beside it. The views themselves are made by `colony_api::render`.
+//! The central orchestrator's part of every view: a snapshot of the fleet and
+//! the inputs beside it. The views themselves are built by
+//! `colony_api::render`.
 
 mod event;
 mod history;
@@ -8,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use colony_api::render::{self, About, Context, SiteReport, Versions};
-use colony_api::server::{Questions, Scope};
+use colony_api::server::{ReadApi, Scope};
 use colony_api::view::{DeploymentView, Role};
 use colony_core::document::FileFacts;
 use colony_core::fleet::{Fleet, SitePresence};
@@ -24,7 +25,7 @@ use crate::fault::Fault;
 use crate::repo::{Labels, path};
 use crate::{clock, health};
 
-impl Questions for App {
+impl ReadApi for App {
     type Caller = Operator;
     type Error = Fault;
 
@@ -38,7 +39,7 @@ impl Questions for App {
         scope: Scope,
         render: impl FnOnce(&Fleet, &Context<'_>) -> T + Send,
     ) -> Result<T, Fault> {
-        let mut beside = Beside::read(self, &scope).await?;
+        let mut beside = ViewInputs::read(self, &scope).await?;
         if matches!(scope, Scope::Status) && caller.sees_all() {
             beside.strays = strays(self).await?;
         }
@@ -48,7 +49,8 @@ impl Questions for App {
         Ok(render(&fleet, &beside.context(&report, &sees)))
     }
 
-    /// What is stored, what sites reported, where Git is, and who is silent.
+    /// Depends on the stored events, the reports of sites, the head of Git, and
+    /// which sites are silent.
     async fn list_version(&self) -> Option<String> {
         let (fleet, now) = (self.brain.read().await.ok()?, clock::wall());
         let mut silent = DefaultHasher::new();
@@ -73,8 +75,8 @@ impl Questions for App {
     }
 }
 
-/// What views need beside the fleet.
-struct Beside {
+/// The inputs of views beside the fleet.
+struct ViewInputs {
     versions: Versions,
     queued: BTreeMap<String, FileFacts>,
     labels: Labels,
@@ -83,8 +85,8 @@ struct Beside {
     git_problem: Option<String>,
 }
 
-impl Beside {
-    async fn read(app: &App, scope: &Scope) -> Result<Beside, Fault> {
+impl ViewInputs {
+    async fn read(app: &App, scope: &Scope) -> Result<ViewInputs, Fault> {
         let (blobs, gone) = {
             let fleet = app.brain.read().await?;
             match scope {
@@ -102,7 +104,7 @@ impl Beside {
             Some(path) => last_application(app, path).await?,
             None => None,
         };
-        Ok(Beside {
+        Ok(ViewInputs {
             versions: app.repo.facts(blobs).await?,
             queued: queued(&app.brain.store().changes_open().await?),
             labels: app.repo.site_labels().await?,
@@ -136,7 +138,7 @@ async fn strays(app: &App) -> Result<Vec<String>, Fault> {
     let known: BTreeSet<String> =
         app.brain.read().await?.sites().map(|it| it.0.to_string()).collect();
     let found = app.repo.call("look for strays", move |git| git.strays(&known)).await;
-    // The status says elsewhere that Git does not answer.
+    // The status reports elsewhere that Git does not respond.
     Ok(found.unwrap_or_default())
 }
 
@@ -146,7 +148,7 @@ fn queued(open: &[Change]) -> BTreeMap<String, FileFacts> {
     facts.collect()
 }
 
-/// The files of a deployment that was deleted, wherever it was.
+/// The paths of a deleted deployment's files, at every site that had it.
 fn archived_paths(fleet: &Fleet, name: &DeploymentName) -> Vec<String> {
     let was_here = |view: &colony_core::fleet::SiteView| {
         view.archives.values().any(|it| it.name.as_ref() == Some(name))
@@ -154,7 +156,7 @@ fn archived_paths(fleet: &Fleet, name: &DeploymentName) -> Vec<String> {
     fleet.sites().filter(|it| was_here(it.1)).map(|it| path(it.0, name)).collect()
 }
 
-/// The application of a deployment that is gone, from Git's history.
+/// The application of a deleted deployment, from Git's history.
 async fn last_application(app: &App, path: String) -> Result<Option<String>, Fault> {
     let history = app.repo.call("read the history", move |git| git.history(&path, 10)).await?;
     let blob = history.into_iter().find_map(|it| it.blob);
@@ -167,7 +169,7 @@ pub(crate) fn event_id(app: &App, position: i64) -> String {
     format!("{}-{position}", app.brain.store().epoch())
 }
 
-/// One deployment, also one that is gone.
+/// One deployment, also a deleted one.
 #[expect(clippy::result_large_err, reason = "a problem is an answer, made once for each request")]
 pub(crate) async fn deployment(
     app: &App,
@@ -204,12 +206,12 @@ pub(crate) async fn node_exists(
     if known { Ok(()) } else { Err(render::unknown_node(&fleet, site, node).into()) }
 }
 
-/// Names the sites the operator sees, and no others.
+/// Names only sites that the operator may see.
 fn no_site(fleet: &Fleet, operator: &Operator, site: &SiteName) -> Fault {
     render::unknown_site(fleet, &|site| operator.sees(site), site).into()
 }
 
-/// Names what is at sites the operator sees, and nothing else.
+/// Names only deployments at sites that the operator may see.
 pub(crate) fn no_deployment(fleet: &Fleet, operator: &Operator, name: &DeploymentName) -> Fault {
     render::unknown_deployment(fleet, &|site| operator.sees(site), name).into()
 }

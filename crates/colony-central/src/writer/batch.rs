@@ -1,4 +1,4 @@
-//! Which changes go into the next commit, and what it says.
+//! Which changes go into the next commit, and its message.
 
 use std::collections::BTreeSet;
 
@@ -8,16 +8,17 @@ use colony_store::{Change, ChangeEdit};
 use crate::fault::Fault;
 
 /// The most changes of one commit.
-const LIMIT: usize = 500;
+const CHANGES_PER_COMMIT: usize = 500;
 
-/// The oldest changes that can share a commit: no path twice.
-pub(super) fn take(open: Vec<Change>) -> Vec<Change> {
+/// The changes for the next commit: the oldest ones, up to the first that edits a
+/// path again.
+pub(super) fn next_changes(open: Vec<Change>) -> Vec<Change> {
     let mut paths = BTreeSet::new();
     let fits = |change: &Change| change.edits.iter().all(|it| paths.insert(it.path.clone()));
-    open.into_iter().take(LIMIT).take_while(fits).collect()
+    open.into_iter().take(CHANGES_PER_COMMIT).take_while(fits).collect()
 }
 
-/// Refuses edits that Git would never take, before they are queued.
+/// Refuses edits that Git would never accept, before they are queued.
 pub(crate) fn must_be_writable<'a>(
     edits: impl Iterator<Item = &'a ChangeEdit>,
 ) -> Result<(), Fault> {
@@ -59,7 +60,7 @@ fn author(changes: &[Change]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use colony_core::time::Wall;
+    use colony_core::time::Timestamp;
 
     #[test]
     fn changes_share_a_commit_until_a_path_comes_twice() {
@@ -91,7 +92,7 @@ mod tests {
 
     #[track_caller]
     fn check(paths: &str, taken: usize, expected: &str) {
-        let changes = take(paths.split(' ').map(change).collect());
+        let changes = next_changes(paths.split(' ').map(change).collect());
         assert_eq!(changes.len(), taken);
         assert_eq!(build(&changes, 0).message, expected);
     }
@@ -100,7 +101,7 @@ mod tests {
         let edit = ChangeEdit { path: path.to_owned(), expected: None, text: None };
         Change {
             id: path.to_owned(),
-            at: Wall(0),
+            at: Timestamp(0),
             actor: "ana".to_owned(),
             message: format!("change {path}"),
             trailers: Vec::new(),

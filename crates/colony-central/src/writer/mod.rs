@@ -1,10 +1,10 @@
-//! Brings what was asked for into Git: many changes, one commit, one push.
+//! Writes the queued changes to Git: many changes, one commit, one push.
 //!
-//! The queue is in the database, so a crash anywhere is answered by the next
-//! run: an edit that is there already counts as done. Nothing is told to be
-//! committed before the push succeeded. Also follows the branch: rollbacks that
-//! Git has not followed become changes, and a wish that somebody overruled by
-//! hand is let go.
+//! The queue is in the database, so after a crash at any point the next run
+//! continues: an edit that is already in Git counts as done. Nothing is
+//! recorded as committed before the push succeeded. The writer also follows the
+//! branch: rollbacks that Git has not followed become changes, and a target
+//! that was overruled by hand is dropped.
 
 mod batch;
 mod overruled;
@@ -19,25 +19,26 @@ use std::time::Duration;
 use anyhow::Context;
 use colony_core::id::GitRevision;
 use colony_git::{Error, Written};
+use colony_process::Reconcile;
 use colony_store::Change;
-use colony_task::Reconcile;
 
 use crate::brain::Brain;
 use crate::clock;
-use crate::metrics::Metrics;
-use crate::repo::{Repo, said};
+use crate::health::metrics::Metrics;
+use crate::repo::{Repo, error_text};
 
-/// The one that writes to Git.
+/// The task that writes to Git.
 #[derive(Debug)]
 pub(crate) struct Writer {
     pub brain: Arc<Brain>,
     pub repo: Repo,
     pub metrics: Arc<Metrics>,
-    /// How long the branch may go unwatched.
+    /// The longest time between two checks of the branch.
     pub period: Duration,
-    /// Where the branch stood when it was last looked through.
+    /// The head of the branch when it was last checked.
     pub seen: Option<GitRevision>,
-    /// Held while changes are written, so that none of them is cancelled meanwhile.
+    /// Held while changes are written, so that none of them is cancelled during
+    /// the write.
     pub writing: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -48,7 +49,7 @@ impl Reconcile for Writer {
         while self.write_next().await? {}
         let head = self.repo.refresh().await.context("could not follow the branch")?;
         if head != self.seen {
-            overruled::let_go(&self.brain, &self.repo).await?;
+            overruled::clear_overruled_targets(&self.brain, &self.repo).await?;
             self.seen = head;
         }
         if revert::plan(&self.brain, &self.repo).await? {
@@ -64,7 +65,7 @@ impl Writer {
         let writing = self.writing.clone();
         let _writing = writing.lock().await;
         let open = self.brain.store().changes_open().await?;
-        let changes = batch::take(open);
+        let changes = batch::next_changes(open);
         if changes.is_empty() {
             return Ok(false);
         }
@@ -72,8 +73,9 @@ impl Writer {
         Ok(true)
     }
 
-    /// Writes changes as one commit. If Git refuses their content, in halves: what is refused
-    /// alone fails alone, and the rest is committed.
+    /// Writes changes as one commit. If Git refuses their content, they are
+    /// split in halves until each refused change fails alone and the rest is
+    /// committed.
     async fn write_apart(&self, changes: Vec<Change>) -> anyhow::Result<()> {
         let mut parts = vec![changes];
         while let Some(mut part) = parts.pop() {
@@ -89,7 +91,7 @@ impl Writer {
                     }
                 }
                 Err(error) => {
-                    self.repo.judge(Some(&error));
+                    self.repo.record_result(Some(&error));
                     return Err(error).context("could not write to Git; the changes stay queued");
                 }
             }
@@ -100,24 +102,24 @@ impl Writer {
     async fn push(&self, changes: &[Change]) -> Result<Written, Error> {
         let batch = batch::build(changes, clock::unix(clock::wall()));
         let written = self.repo.call("commit", move |git| git.write(&batch)).await?;
-        self.repo.judge(None);
+        self.repo.record_result(None);
         Ok(written)
     }
 
     async fn record(&self, changes: &[Change], written: &Written) -> anyhow::Result<()> {
         self.repo.moved().await;
-        colony_fail::hit(colony_fail::Point::CentralGitWritten);
+        colony_process::fail::hit(colony_process::fail::Point::CentralGitWritten);
         self.metrics.commits.inc();
         record::record(&self.brain, changes, written).await?;
-        colony_fail::hit(colony_fail::Point::CentralGitRecorded);
+        colony_process::fail::hit(colony_process::fail::Point::CentralGitRecorded);
         Ok(())
     }
 
     async fn refuse(&self, change: &Change, error: &Error) -> anyhow::Result<()> {
-        let reason = said(error);
+        let reason = error_text(error);
         tracing::warn!(change = change.id, "Git refused a change, which fails: {reason}");
-        // Git itself works.
-        self.repo.judge(None);
+        // Only the content was refused; Git itself works.
+        self.repo.record_result(None);
         self.metrics.changes_refused.inc();
         record::record_refusal(&self.brain, change, &reason).await
     }

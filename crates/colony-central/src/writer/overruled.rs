@@ -1,4 +1,5 @@
-//! A file somebody else wrote after CO did: CO's wish is over.
+//! Overruled targets: another author changed a file after CO did, so CO's
+//! target is dropped.
 
 use colony_core::event::CentralEvent;
 use colony_core::fleet::Target;
@@ -9,8 +10,8 @@ use crate::brain::{Brain, own_event};
 use crate::clock;
 use crate::repo::{Repo, path};
 
-/// Lets go of every wish Git no longer holds.
-pub(super) async fn let_go(brain: &Brain, repo: &Repo) -> anyhow::Result<()> {
+/// Drops every target that Git no longer holds.
+pub(super) async fn clear_overruled_targets(brain: &Brain, repo: &Repo) -> anyhow::Result<()> {
     let wishes = wishes(brain).await?;
     if wishes.is_empty() {
         return Ok(());
@@ -32,10 +33,10 @@ pub(super) async fn let_go(brain: &Brain, repo: &Repo) -> anyhow::Result<()> {
     Ok(())
 }
 
-type Wish = (SiteName, DeploymentName, Option<BlobId>);
+type OverruledTarget = (SiteName, DeploymentName, Option<BlobId>);
 
-/// What Git should hold for CO's record to stand.
-async fn wishes(brain: &Brain) -> anyhow::Result<Vec<Wish>> {
+/// The targets, with the content that Git must hold for them to stand.
+async fn wishes(brain: &Brain) -> anyhow::Result<Vec<OverruledTarget>> {
     let fleet = brain.read().await?;
     let mut wishes = Vec::new();
     for (site, view) in fleet.sites() {
@@ -48,7 +49,7 @@ async fn wishes(brain: &Brain) -> anyhow::Result<Vec<Wish>> {
     Ok(wishes)
 }
 
-/// What the file holds as long as the record stands.
+/// The content of the file as long as the target stands.
 fn held_while_it_stands(target: &Target) -> Option<&Option<BlobId>> {
     match target {
         Target::Committed { blob, .. }
@@ -67,7 +68,8 @@ async fn clear(
     let now = clock::wall();
     brain
         .write(|fleet| {
-            // It may have been taken, or planned again, since it was compared.
+            // The target may have been accepted or planned again since it was
+            // compared.
             let stands = fleet.site(site).and_then(|it| it.targets.get(name));
             if stands.and_then(held_while_it_stands) != Some(&wished) {
                 return Ok(((), Write::default()));
@@ -83,7 +85,7 @@ async fn clear(
 #[cfg(test)]
 mod tests {
     use colony_core::fleet::Fleet;
-    use colony_core::time::Wall;
+    use colony_core::time::Timestamp;
     use colony_git::{Batch, Edit, Written};
     use colony_store::EventFilter;
     use colony_testkit::{App as Application, Plant, blob, commit_id};
@@ -93,7 +95,7 @@ mod tests {
 
     #[test]
     fn record_stands_while_git_holds_its_blob_and_before_it_is_written() {
-        let (git, since) = (commit_id(1), Wall(0));
+        let (git, since) = (commit_id(1), Timestamp(0));
         let (wished, found) = (Some(blob("wished")), Some(blob("found")));
         let committed = |blob| Target::Committed { git: git.clone(), blob, since };
         for (target, expected) in [
@@ -128,12 +130,13 @@ mod tests {
         let head = wished.head.clone().expect("a commit");
         let mut plant = Plant::new();
         plant.deploy(&Application::new("gone", "1.0.0"));
-        change(&app, |fleet| fleet.apply(&home(), &plant.events, Wall(0)).map(drop)).await;
-        change(&app, |fleet| fleet.target_committed(&home(), &gone, head, None, Wall(0))).await;
+        change(&app, |fleet| fleet.apply(&home(), &plant.events, Timestamp(0)).map(drop)).await;
+        change(&app, |fleet| fleet.target_committed(&home(), &gone, head, None, Timestamp(0)))
+            .await;
         let before = wished.done[0].1.clone();
         let found = write(&app, &[("edited", "b", before.clone())]).await.done[0].1.clone();
 
-        let_go(&app.brain, &app.repo).await.expect("Git answers");
+        clear_overruled_targets(&app.brain, &app.repo).await.expect("Git answers");
 
         assert_eq!(targets(&app), "gone kept", "the deletion is still wanted");
         let filter = EventFilter { kind: Some("overruled".to_owned()), ..EventFilter::default() };
@@ -151,14 +154,14 @@ mod tests {
         let app = App::with_home(dir.path()).await;
         let name: DeploymentName = "hello".parse().expect("a name");
         let wished = wish(&app, &[("hello", "a")]).await.done[0].1.clone();
-        change(&app, |fleet| fleet.target_planned(&home(), &name, Wall(1))).await;
+        change(&app, |fleet| fleet.target_planned(&home(), &name, Timestamp(1))).await;
 
         clear(&app.brain, &home(), &name, (wished, None)).await.expect("stored");
 
         assert_eq!(targets(&app), "hello");
     }
 
-    /// Writes files and records them as wishes of CO.
+    /// Writes files and records them as targets of CO.
     async fn wish(app: &App, files: &[(&str, &str)]) -> Written {
         let files: Vec<_> = files.iter().map(|(name, text)| (*name, *text, None)).collect();
         let written = write(app, &files).await;
@@ -166,7 +169,8 @@ mod tests {
         for (file, done) in files.iter().zip(&written.done) {
             let (name, blob) = (file.0.parse().expect("a name"), done.1.clone());
             let head = head.clone();
-            change(app, |fleet| fleet.target_committed(&home(), &name, head, blob, Wall(0))).await;
+            change(app, |fleet| fleet.target_committed(&home(), &name, head, blob, Timestamp(0)))
+                .await;
         }
         written
     }

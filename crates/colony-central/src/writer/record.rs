@@ -1,11 +1,12 @@
-//! What came of a batch, in one transaction: targets, events, the queue.
+//! Records the result of a batch in one transaction: targets, events, the
+//! queue.
 
 use std::collections::BTreeMap;
 
 use colony_core::event::CentralEvent;
 use colony_core::fleet::Fleet;
 use colony_core::id::{BlobId, GitRevision};
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use colony_git::{Conflict, Written};
 use colony_store::{Change, NewEvent, Write};
 
@@ -13,7 +14,7 @@ use crate::brain::{Brain, own_event};
 use crate::clock;
 use crate::repo::{path_parts, site_of};
 
-/// Records a batch that was pushed, or was found to be there.
+/// Records a batch that was pushed, or was already in Git.
 pub(super) async fn record(
     brain: &Brain,
     changes: &[Change],
@@ -23,7 +24,7 @@ pub(super) async fn record(
     brain.write(|fleet| Ok(((), outcome(fleet, changes, written, now)))).await
 }
 
-fn outcome(fleet: &mut Fleet, changes: &[Change], written: &Written, now: Wall) -> Write {
+fn outcome(fleet: &mut Fleet, changes: &[Change], written: &Written, now: Timestamp) -> Write {
     let mut write = Write::default();
     let done: BTreeMap<&str, &Option<BlobId>> =
         written.done.iter().map(|it| (it.0.as_str(), &it.1)).collect();
@@ -37,7 +38,7 @@ fn outcome(fleet: &mut Fleet, changes: &[Change], written: &Written, now: Wall) 
                 (Some(blob), None, Some(commit)) => {
                     committed(fleet, change, path, (*blob).clone(), commit, now)
                 }
-                // Nothing was there to be removed.
+                // There was no file to remove.
                 (_, None, _) => cleared(fleet, &edit.path),
             };
             write.events.extend(event);
@@ -47,7 +48,8 @@ fn outcome(fleet: &mut Fleet, changes: &[Change], written: &Written, now: Wall) 
     write
 }
 
-/// Records a change that Git does not take: its targets fail, and it leaves the queue.
+/// Records a change that Git refuses: its targets fail, and it leaves the
+/// queue.
 pub(super) async fn record_refusal(
     brain: &Brain,
     change: &Change,
@@ -57,12 +59,12 @@ pub(super) async fn record_refusal(
     brain.write(|fleet| Ok(((), refused(fleet, change, reason, now)))).await
 }
 
-fn refused(fleet: &mut Fleet, change: &Change, reason: &str, now: Wall) -> Write {
+fn refused(fleet: &mut Fleet, change: &Change, reason: &str, now: Timestamp) -> Write {
     let mut write = Write { changes_done: vec![change.id.clone()], ..Write::default() };
     for edit in &change.edits {
         let parts = path_parts(&edit.path);
         if let Some((site, name)) = &parts {
-            // The site may be gone since.
+            // The site may have been removed since.
             fleet.target_refused(site, name, edit.expected.clone(), reason, now).ok();
         }
         let (site, name) = parts.map_or((site_of(&edit.path), None), |it| (Some(it.0), Some(it.1)));
@@ -90,10 +92,10 @@ fn committed(
     path: &str,
     blob: Option<BlobId>,
     commit: &GitRevision,
-    now: Wall,
+    now: Timestamp,
 ) -> Option<NewEvent> {
     let (site, name) = path_parts(path)?;
-    // A site that is gone since has nothing to be told.
+    // A site that was removed since has no targets.
     fleet.target_committed(&site, &name, commit.clone(), blob.clone(), now).ok();
     let event = CentralEvent::Committed {
         commit: commit.clone(),
@@ -109,7 +111,7 @@ fn conflicted(
     fleet: &mut Fleet,
     change: &Change,
     conflict: &Conflict,
-    now: Wall,
+    now: Timestamp,
 ) -> Option<NewEvent> {
     let (site, name) = path_parts(&conflict.path)?;
     let pair = (conflict.expected.clone(), conflict.found.clone());

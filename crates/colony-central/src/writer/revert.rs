@@ -1,4 +1,4 @@
-//! Lets Git follow the sites that rolled back.
+//! Makes Git follow the sites that rolled back.
 
 use std::collections::BTreeSet;
 
@@ -44,7 +44,7 @@ async fn plan_one(brain: &Brain, repo: &Repo, revert: &Revert) -> anyhow::Result
         return Ok(false);
     };
     queue(brain, repo, revert, &path, &good, text.clone()).await?;
-    colony_fail::hit(colony_fail::Point::CentralRevertQueued);
+    colony_process::fail::hit(colony_process::fail::Point::CentralRevertQueued);
     Ok(true)
 }
 
@@ -61,7 +61,8 @@ async fn queue(
     let version = |blob: &BlobId| facts.get(blob).map_or("?", |it| it.version.as_str()).to_owned();
     let (site, name, now) = (&revert.site, &revert.name, clock::wall());
     let (bad, back) = (version(&revert.bad.blob), version(good));
-    let message = format!("Revert {name} at {site} from {bad} to {back}: the site rolled back");
+    let reason = revert.reason.as_deref().unwrap_or("the site rolled back");
+    let message = format!("Revert {name} at {site} from {bad} to {back}: {reason}");
     let change = Change {
         id: uuid::Uuid::now_v7().to_string(),
         at: now,

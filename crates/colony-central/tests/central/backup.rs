@@ -72,7 +72,7 @@ async fn orders_after_a_restore_are_above_those_before() {
 
     assert!(lo.plant.site.commands_done() > done);
     let a = "a".parse().expect("a name");
-    assert!(!lo.plant.site.member(&a).expect("it").is_cordoned(), "it was obeyed");
+    assert!(!lo.plant.site.site_node(&a).expect("it").is_cordoned(), "it was obeyed");
     hub.stop().await;
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use colony_api::request::{Invite, SiteAdd, SiteTrust};
 use colony_api::site::SiteRenewed;
-use colony_margo::Digest;
+use colony_core::margo::Digest;
 use colony_wfm::{Answer, Authority, Credentials, Link, PrivateKey, SpiffeId, Trust, tls, token};
 use http::Method;
 

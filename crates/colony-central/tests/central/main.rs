@@ -3,19 +3,9 @@
 
 mod alone;
 mod backup;
-mod bad_input;
-mod catalog;
-mod conflict;
-mod crash;
-mod git_http;
-mod hints;
 mod join;
 mod openapi;
-mod order;
-mod plan;
-mod queue;
-mod scope;
+mod operator;
+mod repository;
 mod story;
-mod stream;
 mod support;
-mod token;

@@ -138,6 +138,29 @@ async fn rollback_to_a_version_restores_its_file_and_delete_removes_it() {
     lo.follow().await;
     hub.check(&hub.end().await, Outcome::Deleted, "DELETED from 1 node");
     assert!(hub.client.deployment_list(None).await.expect("a list").is_empty());
+    let error = hub.client.deployment_delete("hello", &delete).await.expect_err("gone");
+    assert!(error.to_string().contains("`hello` is already deleted"), "{error}");
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn second_delete_says_that_the_first_is_under_way() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a"]).await;
+    hub.deploy("1.0").await;
+    lo.follow().await;
+    lo.plant.silence("a");
+    lo.plant.pass(30);
+    lo.push().await;
+    let delete = DeleteQuery::default();
+    assert!(hub.client.deployment_delete("hello", &delete).await.expect("a plan").accepted);
+    lo.follow().await;
+
+    let again = hub.client.deployment_delete("hello", &delete).await.expect("a plan");
+    assert!(!again.accepted);
+    let [finding] = &again.plan.findings[..] else { panic!("one finding: {:?}", again.plan) };
+    assert!(finding.problem.contains("already being removed at home"), "{finding}");
     hub.stop().await;
 }
 

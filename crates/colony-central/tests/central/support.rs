@@ -384,7 +384,8 @@ impl Lo {
     pub(crate) fn converge(&mut self) {
         loop {
             let site = &self.plant.site;
-            let online = |it: &PlacementId| site.member(&it.node).is_some_and(|it| it.is_online());
+            let online =
+                |it: &PlacementId| site.site_node(&it.node).is_some_and(|it| it.is_online());
             let open: Vec<(PlacementId, &str)> = site
                 .placements()
                 .filter(|it| online(&it.id))

@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::time::Instant;
 
 use colony_chaos::{RESULTS, Record};
-use colony_fail::Point;
+use colony_process::fail::Point;
 use serde_json::Value;
 
 use crate::ask::ASKED;

@@ -1,7 +1,7 @@
 //! `kill -9` of the orchestrators at their points while something is deleted:
 //! for each point another deployment.
 
-use colony_fail::Point;
+use colony_process::fail::Point;
 
 use crate::ask::WAITS;
 use crate::bed::{Bed, KEPT, is_gone};

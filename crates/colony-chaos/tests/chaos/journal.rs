@@ -1,7 +1,7 @@
 //! `kill -9` of a node before, in and after the lines of its journal, again and
 //! again until an operation is done; the first install is in `kill`.
 
-use colony_fail::Point;
+use colony_process::fail::Point;
 use serde_json::Value;
 
 use crate::bed::{Bed, KEPT};

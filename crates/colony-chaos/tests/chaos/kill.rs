@@ -1,7 +1,7 @@
 //! `kill -9` at every point where a role keeps something: one test for each,
 //! made of the list of points, so that none is without.
 
-use colony_fail::{Point, Role};
+use colony_process::fail::{Point, Role};
 
 use crate::bed::Bed;
 use crate::engines::Engine;
@@ -19,7 +19,7 @@ macro_rules! tests {
     };
 }
 
-colony_fail::with_points!(tests);
+colony_process::with_points!(tests);
 
 /// The part a point is in.
 pub(crate) fn part(point: Point) -> &'static str {

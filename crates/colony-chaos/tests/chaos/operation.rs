@@ -2,8 +2,8 @@
 //! every operation but the first install, whose tests are in `kill`. What runs
 //! is looked at after each death, so that it is known which action was cut.
 
-use colony_fail::Point;
-use colony_fail::Point::{NodeActionBegun as Begun, NodeActionEnded as Ended};
+use colony_process::fail::Point;
+use colony_process::fail::Point::{NodeActionBegun as Begun, NodeActionEnded as Ended};
 use serde_json::Value;
 
 use crate::bed::{Bed, KEPT};

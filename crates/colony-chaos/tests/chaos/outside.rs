@@ -1,7 +1,7 @@
 //! What the roles stand on goes away and comes back: engine, registry,
 //! database.
 
-use colony_fail::Point;
+use colony_process::fail::Point;
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, KEPT};

@@ -6,7 +6,7 @@ pub(crate) mod deploy;
 mod keep;
 mod renew;
 
-use colony_fail::Point;
+use colony_process::fail::Point;
 
 /// Tells the story of the point.
 pub(crate) fn tell(point: Point) {

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::Choice;
 use super::settings::{OnFailure, Settings};
-use super::strategy::{Promote, Strategy, StrategyKind, Subset, Unavailable};
+use super::strategy::{CountOrPercent, Promote, Strategy, StrategyKind, Subset};
 use super::text::SettingDuration;
 
 /// Settings to set and to clear; what is left out stays as it is.
@@ -66,13 +66,13 @@ pub struct StrategyChange {
     pub kind: Option<StrategyKind>,
     /// How many nodes may be down at once: `1`, `25%`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_unavailable: Option<Unavailable>,
+    pub max_unavailable: Option<CountOrPercent>,
     /// Of a canary: the nodes that go first, as a count, a percentage or labels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub canary: Option<Subset>,
     /// Of a canary: how many nodes have it in the steps between the first and the rest.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub steps: Option<Vec<Unavailable>>,
+    pub steps: Option<Vec<CountOrPercent>>,
     /// Of a canary or blue-green: how long all of a step must stay well.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub soak: Option<SettingDuration>,
@@ -186,7 +186,7 @@ impl SettingName {
                 "retry" => Settings::RETRY_KEYS,
                 _ => &[],
             };
-            // A strategy without a type is none.
+            // A strategy cannot lack a type, so `type` cannot be cleared.
             let below = below.iter().filter(|it| **it != "type").map(|it| Some(*it));
             std::iter::once(None).chain(below).map(|below| SettingName { key, below })
         })

@@ -1,4 +1,4 @@
-//! What people want to know of a deployment's file without reading it.
+//! Application and version of a deployment's file, for display.
 
 use colony_margo::ApplicationDeployment;
 

@@ -1,9 +1,9 @@
-//! A deployment's file in Git, understood.
+//! A deployment's file in Git, parsed and checked.
 //!
-//! `Document::parse` turns the bytes of `deployments/<site>/<name>.yaml` into
-//! what the site core works with, or returns everything that is wrong with
-//! them. `wire` derives the document one node is sent: the same workload,
-//! addressed to that node, with colony's own settings reduced to the attempt.
+//! `Document::parse` turns the bytes of `deployments/<site>/<name>.yaml` into a
+//! document for the site core, or returns all findings. `wire` derives the
+//! document for one node: the same workload, addressed to that node, with
+//! colony's own settings reduced to the attempt.
 
 mod change;
 mod choice;
@@ -26,7 +26,9 @@ pub use change::{RetryChange, SettingName, SettingsChange, StrategyChange};
 pub use choice::Choice;
 pub use facts::FileFacts;
 pub use settings::{OnFailure, Settings};
-pub use strategy::{BlueGreen, Canary, Gate, Promote, Strategy, StrategyKind, Subset, Unavailable};
+pub use strategy::{
+    BlueGreen, Canary, CountOrPercent, Gate, Promote, Strategy, StrategyKind, Subset,
+};
 pub use text::SettingDuration;
 
 use crate::attempt::Revision;
@@ -50,18 +52,18 @@ pub struct Document {
     pub warnings: Vec<Finding>,
 }
 
-/// Which nodes of the site are meant.
+/// Which nodes of the site the file selects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     Any,
     Node(NodeName),
 }
 
-/// What a node is to do with the document it is sent.
+/// What a node has to do with a document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WirePhase {
-    /// Run it beside what is there, which stays as it is.
+    /// Run it beside the active version, which stays as it is.
     Stage,
     /// Run it, and nothing else.
     #[default]
@@ -118,14 +120,14 @@ impl Document {
     }
 }
 
-/// How long a component may take that does not say.
+/// The timeout of a component whose file sets none.
 pub const COMPONENT_TIMEOUT: Duration = Duration::from_secs(300);
-/// How long a node has for all that comes before the first component.
+/// The time for everything that precedes the first component.
 const HEAD_START: Duration = Duration::from_secs(60);
 
 impl Document {
-    /// The least time an attempt gets: whether a component is well is for its
-    /// own timeout to decide, so that no deadline may come before it.
+    /// The minimum time of an attempt. The timeout of a component decides
+    /// whether the component is healthy, so no deadline may end before it.
     pub fn patience(&self) -> Duration {
         let components = &self.spec.spec.profile.components;
         let timeouts = components.iter().map(|it| it.properties.timeout);
@@ -134,7 +136,7 @@ impl Document {
     }
 }
 
-/// The digest of what a node would run: the file without addressee and policy.
+/// The digest of what a node would run: the file without device id and policy.
 pub fn workload(spec: &ApplicationDeployment) -> Digest {
     let mut value = serde_json::to_value(spec).unwrap_or_default();
     remove(&mut value, &["metadata", "deviceId"]);

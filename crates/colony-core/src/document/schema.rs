@@ -7,10 +7,10 @@ use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::change::SettingName;
-use super::strategy::{Subset, Unavailable};
+use super::strategy::{CountOrPercent, Subset};
 use super::text::{DURATION, SHARE, SUBSET, SettingDuration};
 
-impl PartialSchema for Unavailable {
+impl PartialSchema for CountOrPercent {
     fn schema() -> RefOr<Schema> {
         let share = OneOfBuilder::new().item(count()).item(text(Type::String));
         share.description(Some(sentence(SHARE))).into()
@@ -48,14 +48,14 @@ macro_rules! named {
     };
 }
 
-named!(Unavailable Subset SettingDuration SettingName);
+named!(CountOrPercent Subset SettingDuration SettingName);
 
 fn text(kind: Type) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(kind)
 }
 
 fn count() -> ObjectBuilder {
-    text(Type::Integer).minimum(Some(1)).maximum(Some(Unavailable::MOST))
+    text(Type::Integer).minimum(Some(1)).maximum(Some(CountOrPercent::MOST))
 }
 
 fn sentence(text: &str) -> String {

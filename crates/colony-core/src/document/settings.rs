@@ -7,9 +7,9 @@ use colony_margo::yaml::Cursor;
 
 use super::Choice;
 use super::choice::choice;
-use super::strategy::{Strategy, Unavailable};
+use super::strategy::{CountOrPercent, Strategy};
 use super::text::SettingDuration;
-use crate::time::Wall;
+use crate::time::Timestamp;
 
 /// How a deployment is rolled out and what a failure does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,13 +23,14 @@ pub struct Settings {
     /// Tries an install may spend on revision errors.
     pub install_tries: u32,
     pub update_tries: u32,
-    /// How long a site waits before it starts a revision that it took.
+    /// How long a site waits before it starts a revision that it accepted.
     pub delay: Duration,
     /// How long an attempt may take.
     pub progress_deadline: Duration,
     /// How long a revision must stay healthy to count as proven.
     pub soak: Duration,
-    /// The channel or range of versions CO follows; kept for CO.
+    /// The channel or range of versions that central follows; unused at the
+    /// site.
     pub follow: Option<String>,
 }
 
@@ -46,10 +47,10 @@ choice! {
 }
 
 impl Settings {
-    /// When the delay of a revision ends that the site took at `since`; `None` if
-    /// it is over. A clock that was set back by more than the delay ends it at
-    /// once: it must not become longer than twice what was asked for.
-    pub fn delayed_until(&self, since: Wall, now: Wall) -> Option<Wall> {
+    /// When the delay of a revision accepted at `since` ends; `None` if it is
+    /// over. If the clock was set back by more than the delay, the delay ends
+    /// at once: it must not last longer than twice the configured time.
+    pub fn delayed_until(&self, since: Timestamp, now: Timestamp) -> Option<Timestamp> {
         let until = since.after(self.delay);
         (until > now && until <= now.after(self.delay * 2)).then_some(until)
     }
@@ -58,7 +59,7 @@ impl Settings {
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
-            strategy: Strategy::Rolling { max_unavailable: Unavailable::Count(1) },
+            strategy: Strategy::Rolling { max_unavailable: CountOrPercent::Count(1) },
             on_failure: OnFailure::RollbackSite,
             selector: BTreeMap::new(),
             replicas: None,
@@ -89,9 +90,9 @@ impl Settings {
     pub const STRATEGY_KEYS: &[&str] = Strategy::KEYS;
     /// The keys below `retry`.
     pub const RETRY_KEYS: &[&str] = &["installs", "updates"];
-    /// The most nodes `replicas` may ask for.
+    /// The maximum of `replicas`.
     pub const MOST_REPLICAS: u32 = 100_000;
-    /// The most tries `retry` may allow.
+    /// The maximum of the tries in `retry`.
     pub const MOST_TRIES: u32 = 100;
 
     /// Reads the block; adds a finding for everything that is wrong with it.
@@ -170,7 +171,7 @@ pub(super) fn read_duration(place: &Cursor<'_>) -> Option<Duration> {
     Some(duration)
 }
 
-/// An attempt that may take no time would never end well.
+/// With a deadline of zero, no attempt could succeed.
 fn read_deadline(place: &Cursor<'_>) -> Option<Duration> {
     let duration = read_duration(place)?;
     if duration.is_zero() {

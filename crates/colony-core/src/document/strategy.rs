@@ -13,7 +13,7 @@ use super::text;
 /// In which order the nodes of a site take a revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Strategy {
-    Rolling { max_unavailable: Unavailable },
+    Rolling { max_unavailable: CountOrPercent },
     AllAtOnce,
     Canary(Canary),
     BlueGreen(BlueGreen),
@@ -23,24 +23,24 @@ pub enum Strategy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Canary {
     pub first: Subset,
-    /// How many have it in the steps between the first and the last.
-    pub steps: Vec<Unavailable>,
+    /// How many nodes have it in the steps between the first and the last.
+    pub steps: Vec<CountOrPercent>,
     pub gate: Gate,
-    pub max_unavailable: Unavailable,
+    pub max_unavailable: CountOrPercent,
 }
 
-/// Beside the old one everywhere, then in its place.
+/// Staged beside the active version on all nodes, then taking over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlueGreen {
     pub gate: Gate,
     /// Any number if absent.
-    pub max_unavailable: Option<Unavailable>,
+    pub max_unavailable: Option<CountOrPercent>,
 }
 
 /// What opens the next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gate {
-    /// How long all of a step must stay well.
+    /// How long all nodes of a step must stay well.
     pub soak: Duration,
     pub promote: Promote,
 }
@@ -72,14 +72,14 @@ choice! {
 /// Which nodes go first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subset {
-    Share(Unavailable),
-    /// Those with these labels.
+    Share(CountOrPercent),
+    /// The nodes with these labels.
     Labels(BTreeMap<String, String>),
 }
 
 /// A number of nodes, or a share of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unavailable {
+pub enum CountOrPercent {
     Count(u32),
     Percent(u32),
 }
@@ -103,7 +103,7 @@ impl StrategyKind {
     }
 }
 
-impl Unavailable {
+impl CountOrPercent {
     /// The largest count a setting may name.
     pub const MOST: u32 = 100_000;
 
@@ -111,8 +111,8 @@ impl Unavailable {
     pub fn of(self, total: usize) -> u32 {
         let total = u64::try_from(total).unwrap_or(u64::MAX);
         let count = match self {
-            Unavailable::Count(count) => u64::from(count),
-            Unavailable::Percent(percent) => total.saturating_mul(u64::from(percent)) / 100,
+            CountOrPercent::Count(count) => u64::from(count),
+            CountOrPercent::Percent(percent) => total.saturating_mul(u64::from(percent)) / 100,
         };
         u32::try_from(count.max(1)).unwrap_or(u32::MAX)
     }
@@ -122,7 +122,7 @@ pub(super) fn read(place: &Cursor<'_>) -> Option<Strategy> {
     place.refuse_unknown_keys(Settings::STRATEGY_KEYS);
     let kind: StrategyKind = read_choice(&place.required("type")?)?;
     refuse_foreign_keys(place, kind);
-    let one = Unavailable::Count(1);
+    let one = CountOrPercent::Count(1);
     match kind {
         StrategyKind::AllAtOnce => Some(Strategy::AllAtOnce),
         StrategyKind::Canary => read_canary(place).map(Strategy::Canary),
@@ -153,7 +153,7 @@ fn refuse_foreign_keys(place: &Cursor<'_>, kind: StrategyKind) {
 
 fn read_canary(place: &Cursor<'_>) -> Option<Canary> {
     let own = Some(place);
-    let one = Unavailable::Count(1);
+    let one = CountOrPercent::Count(1);
     let first = optional(own, "canary", Subset::Share(one), read_subset);
     let steps = optional(own, "steps", Vec::new(), read_steps);
     let gate = read_gate(place);
@@ -179,16 +179,16 @@ fn read_subset(place: &Cursor<'_>) -> Option<Subset> {
     Some(Subset::Labels(labels))
 }
 
-fn read_steps(place: &Cursor<'_>) -> Option<Vec<Unavailable>> {
+fn read_steps(place: &Cursor<'_>) -> Option<Vec<CountOrPercent>> {
     let items = place.items()?;
     if items.len() > Strategy::MOST_STEPS {
         return place.mismatch(&format!("at most {} steps", Strategy::MOST_STEPS));
     }
-    let steps: Vec<Option<Unavailable>> = items.iter().map(read_share).collect();
+    let steps: Vec<Option<CountOrPercent>> = items.iter().map(read_share).collect();
     steps.into_iter().collect()
 }
 
-fn read_share(place: &Cursor<'_>) -> Option<Unavailable> {
+fn read_share(place: &Cursor<'_>) -> Option<CountOrPercent> {
     let share = place.string()?.parse().ok();
     share.or_else(|| place.mismatch(text::SHARE))
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-use super::strategy::{Subset, Unavailable};
+use super::strategy::{CountOrPercent, Subset};
 
 pub(super) const SHARE: &str = "a number of nodes from 1, or a percentage from `1%` to `100%`";
 pub(super) const SUBSET: &str =
@@ -76,42 +76,42 @@ impl<'de> Deserialize<'de> for SettingDuration {
     }
 }
 
-impl FromStr for Unavailable {
+impl FromStr for CountOrPercent {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Unavailable, String> {
+    fn from_str(text: &str) -> Result<CountOrPercent, String> {
         let number = |digits: &str, most: u32| {
             let plain = digits.bytes().all(|it| it.is_ascii_digit());
             digits.parse().ok().filter(|it| plain && (1..=most).contains(it))
         };
         let value = match text.strip_suffix('%') {
-            Some(percent) => number(percent, 100).map(Unavailable::Percent),
-            None => number(text, Unavailable::MOST).map(Unavailable::Count),
+            Some(percent) => number(percent, 100).map(CountOrPercent::Percent),
+            None => number(text, CountOrPercent::MOST).map(CountOrPercent::Count),
         };
         value.ok_or_else(|| format!("expected {SHARE}"))
     }
 }
 
-impl fmt::Display for Unavailable {
+impl fmt::Display for CountOrPercent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unavailable::Count(count) => write!(f, "{count}"),
-            Unavailable::Percent(percent) => write!(f, "{percent}%"),
+            CountOrPercent::Count(count) => write!(f, "{count}"),
+            CountOrPercent::Percent(percent) => write!(f, "{percent}%"),
         }
     }
 }
 
-impl Serialize for Unavailable {
+impl Serialize for CountOrPercent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Unavailable::Count(count) => serializer.serialize_u32(*count),
-            Unavailable::Percent(_) => serializer.collect_str(self),
+            CountOrPercent::Count(count) => serializer.serialize_u32(*count),
+            CountOrPercent::Percent(_) => serializer.collect_str(self),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Unavailable {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Unavailable, D::Error> {
+impl<'de> Deserialize<'de> for CountOrPercent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<CountOrPercent, D::Error> {
         match Subset::deserialize(deserializer)? {
             Subset::Share(share) => Ok(share),
             Subset::Labels(_) => Err(de::Error::custom(format!("expected {SHARE}"))),
@@ -197,7 +197,7 @@ impl<'de> Visitor<'de> for SubsetVisitor {
     }
 }
 
-/// The start of a text that somebody sent, for an error.
+/// The start of a received text, for an error.
 fn clip(text: &str) -> String {
     const SHOWN: usize = 40;
     let shown: String = text.chars().take(SHOWN).collect();
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn bad_values_say_what_would_be_right() {
         for text in ["+1", "+25%", "0", "0%", "101%", "-1", "", "%", "1 ", "1%%", "100001"] {
-            check::<Unavailable>(text, &format!("expected {SHARE}"));
+            check::<CountOrPercent>(text, &format!("expected {SHARE}"));
         }
         check::<Subset>("all", &format!("expected {SUBSET}"));
         check::<Subset>("=x", "expected labels such as `line=press,hall=2`");
@@ -236,7 +236,7 @@ mod tests {
             let read: Subset = serde_json::from_str(json).expect("a subset");
             assert_eq!(serde_json::to_string(&read).expect("JSON"), json);
         }
-        let error = serde_json::from_str::<Unavailable>("0").expect_err("no node");
+        let error = serde_json::from_str::<CountOrPercent>("0").expect_err("no node");
         assert!(error.to_string().contains("expected a number of nodes from 1"), "{error}");
         let error = serde_json::from_str::<SettingDuration>("\"5x\"").expect_err("no duration");
         assert!(error.to_string().contains("`5x`: expected a duration such as `30s`"), "{error}");

@@ -10,25 +10,26 @@ use colony_margo::{Capabilities, Digest, Finding};
 use crate::attempt::{Failure, Outcome, Retry, Revision, Revisions};
 use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName};
 use crate::state::State;
-use crate::time::Wall;
+use crate::time::Timestamp;
 use crate::transition::Trigger;
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Body {
-    /// The LO has read Git and knows its placements: it serves manifests.
+    /// The local orchestrator has read Git and knows its placements: it serves
+    /// manifests.
     Ready,
     /// A placement changed its state.
     StateTransition(Transition),
-    /// A report of an attempt that is over; it moves nothing.
+    /// A report of an attempt that is over; it changes no state.
     StaleReport {
         deployment: DeploymentId,
         node: NodeName,
         adopted: u64,
         state: String,
     },
-    /// The LO took a revision from Git as the wanted one.
+    /// The site accepted a revision from Git as the wanted one.
     DeploymentAccepted {
         deployment: DeploymentId,
         name: DeploymentName,
@@ -59,15 +60,15 @@ pub enum Body {
         deployment: DeploymentId,
         workload: Digest,
     },
-    /// What was stopped or given up may be tried again.
+    /// Stopped or given-up revisions may be tried again.
     RolloutReleased {
         deployment: DeploymentId,
     },
-    /// What was stopped goes on.
+    /// A stopped rollout continues.
     RolloutResumed {
         deployment: DeploymentId,
     },
-    /// No reachable node runs the quarantined revision any more.
+    /// No reachable node still runs the quarantined revision.
     RolledBack {
         deployment: DeploymentId,
         bad: Revision,
@@ -80,7 +81,8 @@ pub enum Body {
         node: NodeName,
         failure: Failure,
     },
-    /// The rollout of a revision came to a step, or stands at one.
+    /// The rollout of a revision reached a step, or its step waits for
+    /// something.
     RolloutStep {
         deployment: DeploymentId,
         workload: Digest,
@@ -90,21 +92,22 @@ pub enum Body {
         /// How many nodes may have it; absent if all may.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         nodes: Option<u32>,
-        /// It runs beside the old one until the next step.
+        /// The revision runs beside the active version until the next step.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         staged: bool,
         standing: StepStanding,
     },
-    /// Nothing more of the rollout is started.
+    /// The rollout starts no further change.
     RolloutPaused {
         deployment: DeploymentId,
         note: String,
     },
-    /// What was paused goes on.
+    /// A paused rollout continues.
     RolloutUnpaused {
         deployment: DeploymentId,
     },
-    /// What runs on while another revision is staged is not well, or is again.
+    /// The active version beside a staged revision lost its health, or
+    /// recovered.
     RunningHealth {
         deployment: DeploymentId,
         node: NodeName,
@@ -112,14 +115,14 @@ pub enum Body {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<Failure>,
     },
-    /// One node gave a revision up for the one before.
+    /// One node gave up a revision for the previous one.
     RevisionRejected {
         deployment: DeploymentId,
         node: NodeName,
         workload: Digest,
         failure: Failure,
     },
-    /// A file in Git that cannot be used, with all its faults.
+    /// A file in Git that cannot be used, with all findings.
     FileRefused {
         path: String,
         findings: Vec<Finding>,
@@ -166,7 +169,8 @@ pub enum Body {
     NodeRetired {
         node: NodeName,
     },
-    /// A node had seen versions this LO has no memory of.
+    /// A node has seen manifest versions that this local orchestrator does not
+    /// know.
     VersionRaised {
         node: NodeName,
         version: u64,
@@ -189,24 +193,24 @@ pub struct Transition {
     pub from: Option<State>,
     pub to: State,
     pub trigger: Trigger,
-    /// What the attempt is to bring, or brought, and the way back.
+    /// The revision that the attempt installs, and the one to roll back to.
     #[serde(flatten)]
     pub revisions: Revisions,
-    /// How the attempt that this change ends has ended.
+    /// The outcome of the attempt that this transition ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
-    /// Said of FAILED alone.
+    /// Only with FAILED.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
-    /// Said of DELETED alone.
+    /// Only with DELETED.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removal: Option<Removal>,
-    /// The attempt runs beside what was there, and takes nothing down.
+    /// The attempt runs beside the active version, and takes nothing down.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub beside: bool,
-    /// What a later release says besides: kept, or its hash would differ.
+    /// Fields of later releases: kept, because the hash covers them.
     #[serde(flatten)]
     pub more: BTreeMap<String, Value>,
 }
@@ -215,27 +219,27 @@ pub struct Transition {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "kebab-case")]
 pub enum StepStanding {
-    /// Its nodes have to run the revision well.
+    /// The nodes of the step have to run the revision well.
     Open,
-    /// They have to stay well until then.
-    Soaking { until: Wall },
-    /// An operator's word.
+    /// The nodes have to stay well until then.
+    Soaking { until: Timestamp },
+    /// An operator has to promote the rollout.
     AwaitsPromotion,
 }
 
-/// Whether a node is heard.
+/// Whether a node sends requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Presence {
     /// It has an identity but never sent a request.
     Joined,
     Online,
-    /// Late, but its lease still runs.
+    /// Its requests are late, but its lease has not expired.
     Suspect,
     Offline,
 }
 
-/// How sure it is that a workload is gone.
+/// Whether the removal of a workload is certain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub struct Removal {
@@ -243,7 +247,7 @@ pub struct Removal {
     pub deleted: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// Nobody confirmed it: forced, or the node was retired.
+    /// No node confirmed it: forced, or the node was retired.
     pub unconfirmed: bool,
 }
 

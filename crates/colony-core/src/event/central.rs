@@ -1,4 +1,4 @@
-//! What central did itself, or an operator did through it.
+//! Events of central: its own actions, and those of operators through it.
 //!
 //! Stored beside the events of sites, without a place in any site's log. The
 //! name of the kind stands in a column of its own and the fields in the body;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::event::Incarnation;
 use crate::id::{BlobId, DeploymentId, GitRevision, NodeName, SiteName};
 use crate::site::Action;
-use crate::time::Wall;
+use crate::time::Timestamp;
 
 /// One event of central's own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ pub enum CentralEvent {
         message: String,
         change: String,
     },
-    /// Git held something else than the change expected; nothing was written.
+    /// Git held something other than the change expected; nothing was written.
     Conflict {
         path: String,
         expected: Option<BlobId>,
@@ -45,26 +45,26 @@ pub enum CentralEvent {
         message: String,
         change: String,
     },
-    /// Git does not take the change; it left the queue.
+    /// Git refused the change; it left the queue.
     Refused {
         path: String,
         reason: String,
         message: String,
         change: String,
     },
-    /// An operator took a change back before it was written.
+    /// An operator cancelled a change before it was written.
     ChangeCancelled {
         path: String,
         message: String,
         change: String,
     },
-    /// Someone else wrote the file after central did.
+    /// Another writer changed the file after central did.
     Overruled {
         path: String,
         wished: Option<BlobId>,
         found: Option<BlobId>,
     },
-    /// A site rolled back, and Git is to follow it.
+    /// A site rolled back, and its file in Git is to be reverted.
     RevertPlanned {
         from: String,
         to: String,
@@ -76,14 +76,14 @@ pub enum CentralEvent {
         #[serde(flatten)]
         action: Action,
         number: Option<u64>,
-        expires: Wall,
+        expires: Timestamp,
     },
     SiteAdded {
         #[serde(default)]
         labels: BTreeMap<String, String>,
     },
     SiteInvited {
-        expires: Wall,
+        expires: Timestamp,
     },
     SiteJoined {
         incarnation: Incarnation,
@@ -95,23 +95,23 @@ pub enum CentralEvent {
         /// The digest of the key it is for.
         key: String,
     },
-    /// The site's own CA, with its first report.
+    /// The site sent its own CA with its first report.
     SiteAuthorityKnown {
         fingerprint: String,
     },
-    /// A report with another CA than the one on record.
+    /// The site sent another CA than the one on record.
     SiteAuthorityRefused {
         fingerprint: String,
         known: String,
     },
-    /// An admin took another CA for the site's.
+    /// An admin accepted another CA for the site.
     SiteAuthorityAccepted {
         fingerprint: String,
     },
     NodeInvited {
-        expires: Wall,
+        expires: Timestamp,
     },
-    /// Someone pushed into the hosted repository.
+    /// A push into the hosted repository.
     Pushed {
         from: Option<GitRevision>,
         commit: Option<GitRevision>,
@@ -130,9 +130,9 @@ pub enum CentralEvent {
     TokenRemoved {
         name: String,
     },
-    /// Central came back from a backup.
+    /// Central was restored from a backup.
     Restored {
-        backup: Wall,
+        backup: Timestamp,
         epoch: String,
     },
     /// A transition of a site was stored that does not follow from the one before.
@@ -143,7 +143,7 @@ pub enum CentralEvent {
     },
 }
 
-/// What stands beside the event: who did it, and where.
+/// The columns stored beside the event: actor, site and deployment.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CentralContext<'a> {
     pub actor: &'a str,

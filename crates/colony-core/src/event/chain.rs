@@ -6,7 +6,7 @@ use colony_margo::Digest;
 
 use crate::event::{Actor, Body, Event, Incarnation, Seq};
 use crate::id::{GitRevision, SiteName};
-use crate::time::Wall;
+use crate::time::Timestamp;
 
 /// The end of a site's log: where the next event goes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// The empty log of an LO.
+    /// The empty log of a local orchestrator.
     pub fn new(site: SiteName, incarnation: Incarnation) -> Log {
         let head = genesis(&site, incarnation);
         Log { site, incarnation, next: 1, head }
@@ -26,7 +26,7 @@ impl Log {
 
     pub fn append(
         &mut self,
-        at: Wall,
+        at: Timestamp,
         actor: Actor,
         git: Option<GitRevision>,
         body: Body,
@@ -46,7 +46,7 @@ impl Log {
         event
     }
 
-    /// Takes an event of somebody else's over, if it is the next one.
+    /// Follows an event that another process appended, if it is the next one.
     pub fn follow(&mut self, event: &Event) -> Result<(), ChainError> {
         if event.site != self.site || event.incarnation != self.incarnation {
             return Err(ChainError::OtherLog { seq: event.seq });
@@ -100,7 +100,10 @@ mod tests {
 
     #[test]
     fn a_changed_event_breaks_the_one_after() {
-        check(|it| it[1].at = Wall(7), "event 3 does not follow the one before: its hash differs");
+        check(
+            |it| it[1].at = Timestamp(7),
+            "event 3 does not follow the one before: its hash differs",
+        );
     }
 
     #[test]
@@ -118,7 +121,7 @@ mod tests {
         let start = Log::new("plant-a".parse().expect("a name"), 0);
         let mut log = start.clone();
         let mut events: Vec<Event> =
-            (0..3).map(|at| log.append(Wall(at), Actor::Local, None, Body::Ready)).collect();
+            (0..3).map(|at| log.append(Timestamp(at), Actor::Local, None, Body::Ready)).collect();
 
         tamper(&mut events);
 

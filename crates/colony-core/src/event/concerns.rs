@@ -1,4 +1,4 @@
-//! Whom an event concerns.
+//! The deployment and the node that an event concerns.
 
 use crate::event::{Body, HoldScope};
 use crate::id::{DeploymentId, NodeName};

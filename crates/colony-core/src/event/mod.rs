@@ -1,8 +1,8 @@
-//! What happened at a site: one append-only log, written by its LO.
+//! The event log of a site: append-only, written by the local orchestrator.
 //!
-//! Every event names the hash of the one before, so that a log can be checked
-//! without trusting who kept it. Making an event is `Log::append`; there is no
-//! other way to take a sequence number.
+//! Every event contains the hash of the previous one, so that a log can be
+//! checked without trusting its storage. `Log::append` is the only way to
+//! create an event and to take a sequence number.
 
 mod body;
 mod central;
@@ -21,12 +21,12 @@ pub use body::{Body, HoldScope, Presence, Removal, StepStanding, Transition};
 pub use central::{CentralContext, CentralEvent};
 pub use chain::{ChainError, Log, verify};
 pub use sentence::Names;
-pub use uplink::{Answer, Turn, Uplink};
+pub use uplink::{Answer, OutgoingBatch, Uplink};
 
 use crate::id::{GitRevision, NodeName, SiteName};
-use crate::time::Wall;
+use crate::time::Timestamp;
 
-/// Counts the LOs a site has had; the first is 0.
+/// Counts the orchestrators a site has had; the first is 0.
 pub type Incarnation = u32;
 
 /// The bits of a manifest's version that count within an incarnation; the rest,
@@ -43,7 +43,7 @@ pub struct Event {
     pub site: SiteName,
     pub incarnation: Incarnation,
     pub seq: Seq,
-    pub at: Wall,
+    pub at: Timestamp,
     pub actor: Actor,
     /// The commit the site was at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -61,7 +61,7 @@ impl Event {
     }
 }
 
-/// Who made it happen.
+/// The actor that caused an event.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Actor {
@@ -89,7 +89,7 @@ impl fmt::Display for Actor {
 }
 
 impl From<String> for Actor {
-    /// Whatever is neither the LO nor a node counts as somebody outside.
+    /// Any name other than the local orchestrator's or a node's is an operator.
     fn from(text: String) -> Actor {
         if text == "local" {
             return Actor::Local;

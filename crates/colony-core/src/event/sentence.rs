@@ -1,4 +1,5 @@
-//! What happened, as a sentence for people: the same at the site and at the centre.
+//! What happened, as a sentence for people: the same at the site and at
+//! central.
 
 use colony_margo::Finding;
 
@@ -6,28 +7,29 @@ use crate::attempt::{Failure, Revision};
 use crate::event::{Actor, Body, Event, HoldScope, Presence, StepStanding, Transition};
 use crate::id::{DeploymentId, NodeName};
 
-/// How things are called by whoever tells the event.
+/// The names of things, as known to the orchestrator that prints the event.
 pub trait Names {
-    /// What left is known by its id only.
+    /// The name of the deployment; its id if the deployment is gone.
     fn deployment(&self, id: &DeploymentId) -> String;
 
-    /// The version people know; not everybody has the file it stands in.
+    /// The version of the application; `None` if its file is not available
+    /// here.
     fn version(&self, id: &DeploymentId, revision: &Revision) -> Option<String>;
 }
 
 impl Event {
     pub fn sentence(&self, names: &impl Names) -> String {
-        Teller { event: self, names }.tell()
+        SentenceWriter { event: self, names }.sentence()
     }
 }
 
-struct Teller<'a, N> {
+struct SentenceWriter<'a, N> {
     event: &'a Event,
     names: &'a N,
 }
 
-impl<N: Names> Teller<'_, N> {
-    fn tell(&self) -> String {
+impl<N: Names> SentenceWriter<'_, N> {
+    fn sentence(&self) -> String {
         let Event { site, actor, body, .. } = self.event;
         let by = by(actor);
         match body {
@@ -38,21 +40,20 @@ impl<N: Names> Teller<'_, N> {
                 format!("{node} reported {state} of an older attempt of {name}")
             }
             Body::RunningHealth { deployment, node, revision, failure } => {
-                let (what, node) = (self.what(deployment, revision), self.node(node));
-                let is = failure.as_ref().map(|it| format!("not well: {}", because(it)));
-                let is = is.unwrap_or_else(|| "well again".to_owned());
-                format!("{what}, which {node} runs meanwhile, is {is}")
+                let (what, node) = (self.revision_text(deployment, revision), self.node(node));
+                format!("{what}, which {node} runs meanwhile, is {}", health_text(failure.as_ref()))
             }
             Body::DeploymentAccepted { deployment, revision, .. } => {
-                format!("site {site} took {} from Git", self.what(deployment, revision))
+                format!("site {site} took {} from Git", self.revision_text(deployment, revision))
             }
             Body::DeploymentWithdrawn { name, .. } => format!("{name} is gone from Git at {site}"),
             Body::DeploymentConverged { deployment, revision } => {
-                let what = self.what(deployment, revision);
+                let what = self.revision_text(deployment, revision);
                 format!("{what} is installed on every reachable node of {site}")
             }
             Body::Quarantined { deployment, bad, failure, .. } => {
-                format!("site {site} refuses {}: {}", self.what(deployment, bad), because(failure))
+                let what = self.revision_text(deployment, bad);
+                format!("site {site} refuses {what}: {}", because(failure))
             }
             Body::QuarantineReleased { deployment, .. } => {
                 format!("a refused revision of {} may run at {site} again", self.name(deployment))
@@ -61,7 +62,7 @@ impl<N: Names> Teller<'_, N> {
                 self.rolled_back(deployment, bad, good.as_ref())
             }
             Body::RolloutStopped { deployment, revision, node, failure } => {
-                let (what, node) = (self.what(deployment, revision), self.node(node));
+                let (what, node) = (self.revision_text(deployment, revision), self.node(node));
                 format!("the rollout of {what} stopped at {node}: {}", because(failure))
             }
             Body::RolloutStep { deployment, step, of, standing, .. } => {
@@ -87,10 +88,8 @@ impl<N: Names> Teller<'_, N> {
             }
             Body::FileAccepted { path } => format!("{path} is usable again at {site}, or gone"),
             Body::RemovalHeld { commit, deployments } => {
-                let (commit, count) = (commit.short(), deployments.len());
-                format!(
-                    "site {site} holds commit {commit}, which removes {count} deployments at once"
-                )
+                let removes = format!("which removes {} deployments at once", deployments.len());
+                format!("site {site} holds commit {}, {removes}", commit.short())
             }
             Body::RemovalReleased => format!("the removals at {site} may happen"),
             Body::HistoryHeld { commit } => {
@@ -107,16 +106,14 @@ impl<N: Names> Teller<'_, N> {
             }
             Body::NodeJoined { node } => format!("node {} joined", self.node(node)),
             Body::NodeCapable { node, .. } => {
-                format!("node {} said what it can do", self.node(node))
+                format!("node {} reported its capabilities", self.node(node))
             }
             Body::NodePresence { node, presence } => {
-                format!("node {} {}", self.node(node), said(*presence))
+                format!("node {} {}", self.node(node), presence_text(*presence))
             }
-            Body::NodeCordoned { node, cordoned: true } => {
-                format!("node {} gets nothing new", self.node(node))
-            }
-            Body::NodeCordoned { node, cordoned: false } => {
-                format!("node {} gets deployments again", self.node(node))
+            Body::NodeCordoned { node, cordoned } => {
+                let gets = if *cordoned { "nothing new" } else { "deployments again" };
+                format!("node {} gets {gets}", self.node(node))
             }
             Body::NodeRetired { node } => format!("node {} is gone for good", self.node(node)),
             Body::VersionRaised { node, version } => {
@@ -135,7 +132,7 @@ impl<N: Names> Teller<'_, N> {
     fn transition(&self, it: &Transition) -> String {
         let Transition { deployment, from, to, .. } = it;
         let target = it.revisions.target.as_ref();
-        let what = target.map(|it| self.what(deployment, it));
+        let what = target.map(|it| self.revision_text(deployment, it));
         let (what, node) = (what.unwrap_or_else(|| self.name(deployment)), self.node(&it.node));
         let from = from.map(|it| format!("{it} → ")).unwrap_or_default();
         let failure = it.failure.as_ref().map(|it| format!(": {}", because(it)));
@@ -143,7 +140,7 @@ impl<N: Names> Teller<'_, N> {
     }
 
     fn rolled_back(&self, id: &DeploymentId, bad: &Revision, good: Option<&Revision>) -> String {
-        let (site, what) = (&self.event.site, self.what(id, bad));
+        let (site, what) = (&self.event.site, self.revision_text(id, bad));
         let to = match good {
             Some(good) => self.names.version(id, good).map(|it| format!(" to {it}")),
             None => Some("; nothing ran before".to_owned()),
@@ -161,7 +158,7 @@ impl<N: Names> Teller<'_, N> {
     }
 
     /// `hello 1.2.0`, or just `hello`.
-    fn what(&self, id: &DeploymentId, revision: &Revision) -> String {
+    fn revision_text(&self, id: &DeploymentId, revision: &Revision) -> String {
         let version = self.names.version(id, revision).map(|it| format!(" {it}"));
         self.name(id) + &version.unwrap_or_default()
     }
@@ -188,7 +185,11 @@ fn stands(standing: StepStanding) -> &'static str {
     }
 }
 
-fn said(presence: Presence) -> &'static str {
+fn health_text(failure: Option<&Failure>) -> String {
+    failure.map_or_else(|| "well again".to_owned(), |it| format!("not well: {}", because(it)))
+}
+
+fn presence_text(presence: Presence) -> &'static str {
     match presence {
         Presence::Joined => "has joined",
         Presence::Online => "is online",
@@ -197,7 +198,7 @@ fn said(presence: Presence) -> &'static str {
     }
 }
 
-/// The code with what was said about it, or what the code means.
+/// The code with the message of the failure, or the meaning of the code.
 fn because(failure: &Failure) -> String {
     match failure.message.lines().next() {
         None | Some("") => failure.code.meaning().to_owned(),

@@ -1,71 +1,76 @@
-//! Which events an orchestrator of a site sends next: those CO has not got.
+//! Which events a local orchestrator sends next: those that central lacks.
 //!
-//! Nothing is remembered but the place CO is at. After a start, and when CO was
-//! away, the last event asks for it: two logs of one length may differ.
+//! Only the position of central is remembered. After a start, and when central
+//! was away, the last event is sent to query the position: two logs of the same
+//! length may differ.
 
 use crate::event::Seq;
 
-/// What a site believes of CO; lost with its process.
+/// What a site knows about central; lost with its process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Uplink {
-    /// The next event CO wants; `None` until it was asked.
+    /// The next event central needs; `None` until central has responded.
     next: Option<Seq>,
-    /// How often CO had come back when it was asked.
+    /// How often central had returned when its position was queried.
     returns: u64,
 }
 
 /// A batch to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Turn {
+pub struct OutgoingBatch {
     /// Its first event.
     pub from: Seq,
     asks: bool,
 }
 
-/// What an answer of CO means for the log.
+/// The meaning of a response of central for the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// It goes on from there.
+    /// Central continues from there.
     Taken,
-    /// CO wants the very event again that it was sent.
+    /// Central requests the same event that it was just sent.
     Refused,
-    /// CO knows events of this log up to here that the site has no memory of.
+    /// Central has events of this log up to here that the site does not know.
     Ahead(Seq),
 }
 
 impl Uplink {
-    /// CO is in step, as far as is known.
+    /// The position of central is known.
     pub fn is_known(&self) -> bool {
         self.next.is_some()
     }
 
-    /// What to send if `head` is the event that comes next; nothing if CO has all.
+    /// The batch to send if `head` is the next event of the log; `None` if
+    /// central has all events.
     ///
-    /// Who comes back may have been restored, and want what it had before.
-    pub fn turn(&mut self, head: Seq, returns: u64) -> Option<Turn> {
+    /// After central returns, its position is queried again: it may have been
+    /// restored and need events it had before.
+    pub fn next_batch(&mut self, head: Seq, returns: u64) -> Option<OutgoingBatch> {
         if returns != self.returns {
             (self.returns, self.next) = (returns, None);
         }
         match self.next {
             Some(next) if next >= head => None,
-            Some(from) => Some(Turn { from, asks: false }),
-            None => Some(Turn { from: head.saturating_sub(1).max(1), asks: true }),
+            Some(from) => Some(OutgoingBatch { from, asks: false }),
+            None => Some(OutgoingBatch { from: head.saturating_sub(1).max(1), asks: true }),
         }
     }
 
-    /// CO answered `turn`: it wants `next` now.
-    pub fn answered(&mut self, turn: Turn, next: Seq, head: Seq) -> Answer {
+    /// Central responded to `turn`: it needs `next`.
+    pub fn answered(&mut self, turn: OutgoingBatch, next: Seq, head: Seq) -> Answer {
         if next > head {
             self.diverged();
             return Answer::Ahead(next - 1);
         }
-        // CO that wants what it was just sent would be asked for ever.
+        // Central requests what it was just sent: sending it again would never
+        // end.
         let moved = turn.asks || self.next != Some(next);
         self.next = Some(next);
         if moved { Answer::Taken } else { Answer::Refused }
     }
 
-    /// CO has another past: it is asked again, in case somebody put that right.
+    /// The log of central diverged. The position is queried again, in case the
+    /// divergence was repaired.
     pub fn diverged(&mut self) {
         self.next = None;
     }
@@ -119,12 +124,12 @@ mod tests {
     fn who_comes_back_is_asked_anew() {
         let mut uplink = Uplink::default();
         check(&mut uplink, 8, 8, "from 7, taken");
-        assert_eq!(uplink.turn(8, 1), Some(Turn { from: 7, asks: true }));
+        assert_eq!(uplink.next_batch(8, 1), Some(OutgoingBatch { from: 7, asks: true }));
     }
 
     #[track_caller]
     fn check(uplink: &mut Uplink, head: Seq, wants: Seq, expected: &str) {
-        let said = match uplink.turn(head, 0) {
+        let said = match uplink.next_batch(head, 0) {
             None => "nothing".to_owned(),
             Some(turn) => {
                 let answer = match uplink.answered(turn, wants, head) {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::id::{DeploymentId, DeploymentName, NodeName, PlacementId, SiteName};
 use crate::why::AnswerKey;
 
-/// The rows to write; a row that is no longer there is to be deleted.
+/// The rows to write; a row that no longer exists is to be deleted.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Changed {
     keys: BTreeSet<RowKey>,
@@ -32,11 +32,11 @@ impl Changed {
 /// The name of a persisted row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RowKey {
-    /// The end of the site's log and what is said of the site as a whole.
+    /// The end of the site's log and the state of the site as a whole.
     Site(SiteName),
-    /// What somebody holds at the site.
+    /// The holds of the site.
     Holds(SiteName),
-    /// A file in Git the site cannot use, by path.
+    /// A file in Git that the site cannot use, by path.
     File(SiteName, String),
     Node(SiteName, NodeName),
     Deployment(SiteName, DeploymentId),
@@ -44,7 +44,7 @@ pub enum RowKey {
     Target(SiteName, DeploymentName),
     Command(SiteName, u64),
     Archive(SiteName, DeploymentId),
-    /// What the site says of one thing that is not as it should be.
+    /// The answers of the site about one subject that is not as it should be.
     Answer(SiteName, AnswerKey),
 }
 

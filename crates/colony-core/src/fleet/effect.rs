@@ -1,4 +1,4 @@
-//! What CO has to do because of an event, as data.
+//! What central has to do because of an event, as data.
 
 use std::fmt;
 
@@ -9,13 +9,14 @@ use crate::id::{BlobId, DeploymentId, DeploymentName, PlacementId, SiteName};
 /// Something for the shell to act on or to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// A site has rolled back: Git is to follow it.
+    /// A site has rolled back: its file in Git has to be reverted.
     Revert(Revert),
-    /// A transition was stored that the table or the view does not explain.
+    /// A stored transition is not in the transition table, or does not start in
+    /// the state of the view.
     Flagged { site: SiteName, placement: PlacementId, flag: Flag },
 }
 
-/// A revision a site has left, to be taken out of Git.
+/// A revision that a site has rolled back from, to be reverted in Git.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revert {
     pub site: SiteName,
@@ -23,30 +24,34 @@ pub struct Revert {
     pub name: DeploymentName,
     pub bad: Revision,
     pub good: Option<Revision>,
+    /// Why the site rolled back, as a clause; `None` if the quarantine entry is
+    /// gone.
+    pub reason: Option<String>,
 }
 
 /// What to write for a revert.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RevertDecision {
-    /// Put exactly this content back, if the bad one is still there on push.
+    /// Restore exactly this content, if the bad one is still there on push.
     Restore(BlobId),
     Skip(RevertSkip),
 }
 
-/// Why Git is left as it is.
+/// Why a revert leaves Git as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RevertSkip {
-    /// Nothing was good before: the file stays and the quarantine stands.
+    /// There is no good revision: the file and the quarantine stay.
     NothingGood { bad: BlobId },
-    /// Somebody has written the file since.
+    /// The file was changed since.
     Moved { head: BlobId, bad: BlobId },
-    /// Somebody has removed the file since.
+    /// The file was removed since.
     Removed { bad: BlobId },
-    /// Good and bad are one file: there is nothing to restore.
+    /// The good and the bad revision are the same file: there is nothing to
+    /// restore.
     SameFile { blob: BlobId },
 }
 
-/// Decides a revert by what the head of the branch holds at the file's path.
+/// Decides a revert by the content of the file at the head of the branch.
 pub fn revert_decision(revert: &Revert, head: Option<&BlobId>) -> RevertDecision {
     let bad = revert.bad.blob.clone();
     let Some(good) = &revert.good else {
@@ -81,7 +86,7 @@ impl fmt::Display for RevertSkip {
     }
 }
 
-/// The first digits, for people.
+/// The first digits of the id, for display.
 pub(super) fn short(blob: &BlobId) -> &str {
     blob.as_str().get(..7).unwrap_or(blob.as_str())
 }

@@ -1,42 +1,45 @@
-//! Sites come, and their orchestrators join, are heard and are replaced.
+//! Sites are added, and their orchestrators join, send requests and are
+//! replaced.
 
 use std::time::Duration;
 
 use crate::event::{Incarnation, Log, Presence, StepStanding, VERSION_BITS};
 use crate::fleet::{Fleet, RowKey, SiteView, UnknownSite};
 use crate::id::{NodeName, SiteName};
-use crate::time::{Spoken, Wall};
+use crate::time::{HumanDuration, Timestamp};
 
-/// Whoever was heard so lately is not replaced by accident.
+/// An orchestrator that sent a request within this time is replaced only by a
+/// join with `replace`.
 pub const HEARD_RECENTLY: Duration = Duration::from_secs(300);
 
-/// Manifest versions stay below 2^53.
+/// The number of incarnations: manifest versions have to stay below 2^53.
 const INCARNATIONS: Incarnation = 1 << (53 - VERSION_BITS);
 
-/// More than a site sees between a backup and its restore.
+/// More joins and commands than a site sees between a backup and its restore.
 const JOINS_SKIPPED: Incarnation = 64;
 const COMMANDS_SKIPPED: u64 = 1 << 20;
-/// The year 2026 began, and half of the incarnations are left when 42 years have
-/// passed since. Nobody restores twice within a turn.
-const FIRST_TURN: Wall = Wall(1_767_225_600_000);
+/// After a restore, incarnations continue at the number of turns (20 s) since
+/// the start of 2026. Half of the incarnations are left after 42 years. Two
+/// restores within one turn are not expected.
+const FIRST_TURN: Timestamp = Timestamp(1_767_225_600_000);
 const TURN: u64 = 20_000;
 
-/// Why an orchestrator may not take a site.
+/// Why an orchestrator may not take over a site.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JoinRefusal {
     #[error("site `{0}` does not exist")]
     UnknownSite(SiteName),
     #[error(
         "incarnation {current} of site `{site}` was heard {} ago; `--replace` fences it off",
-        Spoken(*.ago)
+        HumanDuration(*.ago)
     )]
-    HeardRecently { site: SiteName, current: Incarnation, last_heard: Wall, ago: Duration },
+    HeardRecently { site: SiteName, current: Incarnation, last_heard: Timestamp, ago: Duration },
     #[error("site `{0}` has used up its incarnations")]
     UsedUp(SiteName),
 }
 
 impl Fleet {
-    /// Adds a site; `false` if it was there.
+    /// Adds a site; `false` if it already exists.
     pub fn site_add(&mut self, site: &SiteName) -> bool {
         if self.sites.contains_key(site) {
             return false;
@@ -47,14 +50,15 @@ impl Fleet {
         true
     }
 
-    /// Lets an orchestrator take a site; all before it are fenced from here on.
+    /// Lets an orchestrator take over a site. All earlier incarnations are
+    /// fenced from here on.
     ///
-    /// The join itself counts as being heard: whoever lost the answer to it
-    /// has to ask with `replace`.
+    /// The join itself counts as a request of the orchestrator: if its response
+    /// is lost, the orchestrator has to join again with `replace`.
     pub fn join(
         &mut self,
         site: &SiteName,
-        now: Wall,
+        now: Timestamp,
         replace: bool,
     ) -> Result<Incarnation, JoinRefusal> {
         let unknown = || JoinRefusal::UnknownSite(site.clone());
@@ -67,23 +71,27 @@ impl Fleet {
         if incarnation >= INCARNATIONS {
             return Err(JoinRefusal::UsedUp(site.clone()));
         }
-        let mut pen = self.pen(site).map_err(|it| JoinRefusal::UnknownSite(it.0))?;
-        pen.view.begin(site, incarnation, now);
-        pen.forget_presence(now);
-        pen.forget_attempts();
-        pen.forget_standings();
-        // It reads Git anew, and says what it cannot use or holds.
-        pen.wait(|it| (it.removal, it.history) = (None, None));
-        pen.forget_files();
-        pen.forget_answers();
-        pen.heard(now);
+        let mut writer = self.writer(site).map_err(|it| JoinRefusal::UnknownSite(it.0))?;
+        writer.view.begin(site, incarnation, now);
+        writer.forget_presence(now);
+        writer.forget_attempts();
+        writer.forget_standings();
+        // The orchestrator reads Git again, and reports refused files and
+        // holds.
+        writer.wait(|it| (it.removal, it.history) = (None, None));
+        writer.forget_files();
+        writer.forget_answers();
+        writer.heard(now);
         Ok(incarnation)
     }
 
-    /// The database came back from a backup: numbers that were given since are
-    /// not given again, also if the same backup is used twice: both follow the
-    /// clock. To be called once after a restore, before anybody is let in.
-    pub fn rewound(&mut self, now: Wall) {
+    /// Skips numbers after the database was restored from a backup.
+    ///
+    /// Incarnations and command numbers assigned since the backup must not be
+    /// assigned again, even if the same backup is restored twice, so both
+    /// follow the clock. Call this once after a restore, before any
+    /// orchestrator connects.
+    pub fn rewound(&mut self, now: Timestamp) {
         let turns = now.0.saturating_sub(FIRST_TURN.0) / TURN;
         let turns = Incarnation::try_from(turns).unwrap_or(0).min(INCARNATIONS / 2);
         for (site, view) in &mut self.sites {
@@ -97,14 +105,14 @@ impl Fleet {
         }
     }
 
-    /// A request of the current orchestrator arrived.
-    pub fn heard(&mut self, site: &SiteName, now: Wall) -> Result<(), UnknownSite> {
-        self.pen(site).map(|mut it| it.heard(now))
+    /// Records a request of the current orchestrator.
+    pub fn heard(&mut self, site: &SiteName, now: Timestamp) -> Result<(), UnknownSite> {
+        self.writer(site).map(|mut it| it.heard(now))
     }
 }
 
 impl SiteView {
-    fn check_silent(&self, site: &SiteName, now: Wall) -> Result<(), JoinRefusal> {
+    fn check_silent(&self, site: &SiteName, now: Timestamp) -> Result<(), JoinRefusal> {
         let (Some(current), Some(last_heard)) = (self.incarnation(), self.head.last_heard) else {
             return Ok(());
         };
@@ -115,8 +123,8 @@ impl SiteView {
         Err(JoinRefusal::HeardRecently { site: site.clone(), current, last_heard, ago })
     }
 
-    /// A log of its own, and nothing known of how far this LO is.
-    fn begin(&mut self, site: &SiteName, incarnation: Incarnation, now: Wall) {
+    /// Starts an empty log for an orchestrator that is not ready yet.
+    fn begin(&mut self, site: &SiteName, incarnation: Incarnation, now: Timestamp) {
         self.head.log = Some(Log::new(site.clone(), incarnation));
         self.head.joined = Some(now);
         self.head.ready = false;
@@ -124,9 +132,10 @@ impl SiteView {
     }
 }
 
-impl super::pen::Pen<'_> {
-    /// The new LO has heard no node yet, and says nothing of it.
-    fn forget_presence(&mut self, now: Wall) {
+impl crate::fleet::events::projection_writer::ProjectionWriter<'_> {
+    /// Resets presence: the joined orchestrator has not received a request of
+    /// any node yet, and emits no event for that.
+    fn forget_presence(&mut self, now: Timestamp) {
         for node in self.view.nodes.values_mut() {
             (node.presence, node.since) = (Presence::Joined, now);
         }
@@ -142,8 +151,8 @@ impl super::pen::Pen<'_> {
         }
     }
 
-    /// The new LO reports again what runs beside a staged revision, and what
-    /// failed is due at once.
+    /// The joined orchestrator reports again the health of versions beside a
+    /// staged revision, and retries failed placements at once.
     fn forget_attempts(&mut self) {
         let all = self.view.placements.values_mut().flat_map(|it| it.values_mut());
         let known = all.filter_map(|it| {
@@ -155,7 +164,7 @@ impl super::pen::Pen<'_> {
         }
     }
 
-    /// A soak whose beginning the new LO does not know begins again.
+    /// Restarts soaks: the joined orchestrator does not know when they began.
     fn forget_standings(&mut self) {
         let all = self.view.deployments.values_mut();
         let stepping = all.filter_map(|it| {

@@ -25,20 +25,20 @@ impl Undo {
     }
 }
 
-/// An open change makes no difference between two fleets.
+/// Always equal: an open change does not distinguish two fleets.
 impl PartialEq for Undo {
     fn eq(&self, _other: &Undo) -> bool {
         true
     }
 }
 
-/// What a change did.
+/// The result of a change.
 #[derive(Debug, Default)]
 #[must_use = "changed rows must be persisted"]
 pub struct Change {
     pub rows: Changed,
-    /// The sites whose orchestrator has something to hear: another orchestrator
-    /// took the site, or there are other commands for it.
+    /// The sites whose orchestrator has to be notified: another orchestrator
+    /// took over the site, or its commands changed.
     pub alerted: BTreeSet<SiteName>,
 }
 
@@ -101,8 +101,9 @@ impl Fleet {
 }
 
 impl SiteView {
-    /// The names of all deployments that are here, or are to be.
+    /// The names of all deployments that exist, are planned, or are refused
+    /// here.
     pub(super) fn known_names(&self) -> impl Iterator<Item = &DeploymentName> {
-        self.names.keys().chain(self.targets.keys()).chain(self.file_names())
+        self.names.keys().chain(self.targets.keys()).chain(self.refused_file_names())
     }
 }

@@ -1,26 +1,27 @@
 //! Why something is not as it should be, over the whole fleet.
 //!
-//! What happens inside a site is answered by the site; its answers are shown as
-//! they came. Only what lies before the site is found here: a site that is
-//! silent or never joined, and files that are not committed or not fetched yet.
+//! A site answers for everything inside it, and its answers are shown
+//! unchanged. Only causes that lie before the site are found here: a site that
+//! is offline or never joined, and files that are not committed or not fetched
+//! yet.
 
 use crate::fleet::view::{DeploymentView, SitePresence};
 use crate::fleet::{Fleet, SiteView, Target};
 use crate::id::{DeploymentName, SiteName};
 use crate::site::deployment_path;
-use crate::time::Wall;
+use crate::time::Timestamp;
 use crate::why::{AnswerKey, Cause, CentralCause, NodeCause, Subject, Why};
 
 impl Fleet {
-    /// Everything that stands between a deployment and its end at `site`,
-    /// outermost first; empty if it is there, `None` if there is no such site.
-    /// `git` is what the repository said when it refused the last commit.
+    /// Everything that blocks a deployment at `site`, outermost first; empty if
+    /// it has reached its goal, `None` if there is no such site. `git` is the
+    /// error with which the repository refused the last commit.
     pub fn why(
         &self,
         site: &SiteName,
         name: &DeploymentName,
         git: Option<&str>,
-        now: Wall,
+        now: Timestamp,
     ) -> Option<Vec<Why>> {
         let view = self.sites.get(site)?;
         let mut whys: Vec<Why> =
@@ -31,14 +32,14 @@ impl Fleet {
         if whys.is_empty() {
             whys.extend(view.unexplained(site, name));
         }
-        // What is shown of a silent site is as old as its last word.
+        // The state shown for an offline site is as old as its last request.
         whys.splice(0..0, view.why_silent(site, now));
         Some(whys)
     }
 
     /// Everything that is not as it should be at a site: the site itself, its
     /// nodes, then its deployments.
-    pub fn why_site(&self, site: &SiteName, git: Option<&str>, now: Wall) -> Option<Vec<Why>> {
+    pub fn why_site(&self, site: &SiteName, git: Option<&str>, now: Timestamp) -> Option<Vec<Why>> {
         let view = self.sites.get(site)?;
         let mut whys: Vec<Why> = view.why_silent(site, now).collect();
         whys.extend(view.answers_about(&AnswerKey::Site).iter().cloned());
@@ -60,13 +61,14 @@ impl Fleet {
 }
 
 impl Why {
-    /// Says of a whole site or node what `other` would repeat for each deployment.
+    /// The answer is about a whole site or node, so `other` would only repeat
+    /// it for a deployment.
     fn covers(&self, other: &Why) -> bool {
         let whole = matches!(self.subject, Subject::Site { .. } | Subject::Node { .. });
         whole && (self.cause == other.cause || self.is_absence_behind(other))
     }
 
-    /// What was last heard of a placement is as old as its node's last word.
+    /// The last report of a placement is old because its node is offline.
     fn is_absence_behind(&self, other: &Why) -> bool {
         match (&self.cause, &other.cause) {
             (
@@ -84,7 +86,8 @@ fn about(name: &DeploymentName, cause: Cause) -> Option<Why> {
 }
 
 impl SiteView {
-    /// The names of everything that is here, is to be here, or was refused.
+    /// The names of all deployments that exist, are planned, or are refused
+    /// here.
     pub fn deployment_names(&self) -> impl Iterator<Item = &DeploymentName> {
         let mut names: Vec<&DeploymentName> = self.known_names().collect();
         names.sort();
@@ -100,15 +103,15 @@ impl SiteView {
         keys.into_iter().flat_map(|it| self.answers_about(&it))
     }
 
-    /// What keeps the site from a commit that holds the deployment.
+    /// The causes that keep the site from a commit with the deployment.
     fn answers_before_git(&self, name: &DeploymentName) -> impl Iterator<Item = &Why> {
         let committed = matches!(self.targets.get(name), Some(Target::Committed { .. }));
         let all = self.answers_about(&AnswerKey::Site).iter();
         all.filter(move |it| committed && it.cause.is_before_git())
     }
 
-    /// The site as a whole, as seen from outside.
-    fn why_silent(&self, site: &SiteName, now: Wall) -> impl Iterator<Item = Why> {
+    /// The causes of the site as a whole, as seen by central.
+    fn why_silent(&self, site: &SiteName, now: Timestamp) -> impl Iterator<Item = Why> {
         let (head, own) = (&self.head, site.clone());
         let silent = match self.presence(now) {
             SitePresence::Expected => {
@@ -133,7 +136,7 @@ impl SiteView {
         causes.filter_map(move |it| Why::new(subject.clone(), vec![it], "changes go on"))
     }
 
-    /// What lies between an order of the central orchestrator and the site.
+    /// The causes between a change of the central orchestrator and the site.
     fn before_site(
         &self,
         site: &SiteName,
@@ -193,11 +196,12 @@ impl SiteView {
         })
     }
 
-    /// Something is under way, and the site has not said what it waits for:
-    /// an orchestrator of an earlier release, or the moment before its report.
+    /// A change is in progress, and the site has not sent what it waits for:
+    /// its orchestrator is of an earlier release, or has not sent its answers
+    /// yet.
     fn unexplained(&self, site: &SiteName, name: &DeploymentName) -> Option<Why> {
         let deployment = self.deployment_named(name)?;
-        let status = self.standing(name);
+        let status = self.rollup_status(name);
         if status.is_at_rest() {
             return None;
         }

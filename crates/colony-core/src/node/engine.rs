@@ -1,4 +1,5 @@
-//! What the node asks of its container engine, and what it sees there.
+//! The actions a node requests from its container engine, and the containers it
+//! observes there.
 //!
 //! Actions are idempotent and stand for a goal, not for a change: doing one
 //! twice, or doing one whose goal is reached, changes nothing. Containers
@@ -14,13 +15,13 @@ use serde_json::json;
 
 use colony_margo::{ComponentName, DeploymentId, Digest, canonical};
 
-/// Something the shell is to do now. At most one per deployment is under way.
+/// An action for the shell. At most one per deployment is under way.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
-    /// Have archive and images of the component at hand; answered from local
-    /// copies where there are any. What runs is not touched. With `refresh`,
-    /// tags are resolved again if the registry answers: what was pushed under
-    /// them may have been corrected.
+    /// Make archive and images of the component available, from local copies
+    /// where they exist. Running containers are not touched. With `refresh`,
+    /// tags are resolved again if the registry responds: the content pushed
+    /// under them may have been corrected.
     Prepare {
         deployment: DeploymentId,
         component: ComponentName,
@@ -29,15 +30,15 @@ pub enum Action {
     },
     /// Create and start the services that are missing or have exited.
     Start { deployment: DeploymentId, component: ComponentName, fingerprint: Digest },
-    /// Run the component a second time, beside what is active of it. The
-    /// fingerprint is what was prepared; the containers carry `staged` of it.
+    /// Run the component a second time, beside its active containers. The
+    /// fingerprint is the prepared one; the containers carry `staged` of it.
     Stage { deployment: DeploymentId, component: ComponentName, fingerprint: Digest },
-    /// Stop and remove everything staged of the component, and only that.
+    /// Stop and remove the staged containers of the component, and only those.
     Unstage { deployment: DeploymentId, component: ComponentName },
-    /// Stop and remove the component's active containers that have not this
-    /// fingerprint. What is staged stays.
+    /// Stop and remove the component's active containers whose fingerprint is
+    /// not `keep`. Staged containers stay.
     Clear { deployment: DeploymentId, component: ComponentName, keep: Option<Digest> },
-    /// Stop and remove everything of the deployment, also what is staged.
+    /// Stop and remove all containers of the deployment, staged ones included.
     Remove { deployment: DeploymentId },
 }
 
@@ -53,7 +54,7 @@ impl Action {
         }
     }
 
-    /// What the containers it makes are made from.
+    /// The fingerprint that the action prepares or starts.
     pub fn fingerprint(&self) -> Option<Digest> {
         match self {
             Action::Prepare { fingerprint, .. }
@@ -80,13 +81,13 @@ pub fn staged(fingerprint: Digest) -> Digest {
     Digest::of(&canonical::to_vec(&json!({ "staged": fingerprint })))
 }
 
-/// What an action found out; only `Prepare` has anything to tell.
+/// The result of an action; only `Prepare` returns anything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prepared {
     /// The services of the component.
     pub services: BTreeSet<String>,
-    /// Containers with this fingerprint were made from another archive or
-    /// image than the one its tags stand for. Only found by a refresh.
+    /// Containers with this fingerprint were made from an archive or image that
+    /// its tags no longer refer to. Only detected by a refresh.
     pub outdated: bool,
 }
 
@@ -95,16 +96,17 @@ pub struct Prepared {
 pub struct Container {
     pub deployment: DeploymentId,
     pub component: ComponentName,
-    /// What it was made from; of a staged one, `staged` of that.
+    /// The fingerprint it was made from; for a staged container, `staged` of
+    /// that.
     pub fingerprint: Digest,
-    /// It waits beside the active ones.
+    /// It runs beside the active containers and has not taken over yet.
     pub staged: bool,
     pub service: String,
     /// Differs after every start, such as the id with the time of the start.
     pub run: String,
     pub status: Status,
     pub health: Health,
-    /// The last lines it printed; read for containers that are not well.
+    /// The last lines of its output; read for containers that are not healthy.
     pub log: Vec<String>,
 }
 
@@ -122,7 +124,7 @@ pub enum Status {
     Dead,
 }
 
-/// What the health check says, after the engine's own retries.
+/// The result of the health check, after the engine's own retries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Health {
     /// There is no check.
@@ -135,7 +137,7 @@ pub enum Health {
 }
 
 impl Container {
-    /// It runs and no check says otherwise.
+    /// It runs, and no health check is pending or failing.
     pub(super) fn is_well(&self) -> bool {
         self.status == Status::Running && matches!(self.health, Health::None | Health::Healthy)
     }

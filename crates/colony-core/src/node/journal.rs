@@ -4,7 +4,7 @@
 //! its JSON, a space, the JSON and a newline. The first one that is torn or does
 //! not fit its digest ends the reading, so a step is there whole or not at all.
 //!
-//! Left out: the file, its syncing and when it is written anew.
+//! Left out: the file, its syncing and when it is rewritten.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use colony_margo::Digest;
 
-use super::row::Row;
+use crate::node::row::Row;
 
 /// The rows by their names.
 pub type Rows = BTreeMap<String, Row>;
 
-/// One change: the row under a name, or that there is none any more.
+/// One change: the row under a name, or its removal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     pub key: String,
@@ -39,7 +39,7 @@ pub fn line(entries: &[Entry]) -> Result<Vec<u8>, serde_json::Error> {
     Ok(format!("{} {json}\n", Digest::of(json.as_bytes())).into_bytes())
 }
 
-/// The rows of all whole lines, and how many bytes these have.
+/// The rows of all complete lines, and the length of these lines in bytes.
 pub fn replay(bytes: &[u8]) -> (Rows, usize) {
     let (mut rows, mut good) = (Rows::new(), 0);
     for line in bytes.split_inclusive(|it| *it == b'\n') {
@@ -61,8 +61,8 @@ fn read(line: &[u8]) -> Option<Vec<Entry>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::row::Meta;
     use super::*;
+    use crate::node::row::Meta;
 
     #[test]
     fn a_line_that_is_cut_at_any_byte_takes_back_its_step_alone() {

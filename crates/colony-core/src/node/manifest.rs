@@ -1,9 +1,10 @@
-//! Taking over a state manifest: whole, or not at all.
+//! Accepts a state manifest: whole, or not at all.
 //!
-//! A lower version is refused, whoever sends it. The same one is nothing new:
-//! a crash between the manager's answer and our storing it reads it twice.
-//! A manifest whose `ETag` is not the digest of its body is taken all the same
-//! (test servers send such), a document with another digest never.
+//! A lower version is refused from any sender. The same manifest changes
+//! nothing: it is read twice after a crash between the response of the site
+//! orchestrator and our storing it. A manifest whose `ETag` is not the digest
+//! of its body is accepted (test servers send such manifests); a document with
+//! another digest never is.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,11 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use colony_margo::manifest::ManifestError;
 use colony_margo::{DeploymentId, Digest, ManifestVersion, StateManifest};
 
-use super::Node;
-use super::held::Held;
-use super::policy::DEPLOYMENT_LIMIT;
-use super::row::{Accepted, Phase, Retry};
-use crate::time::Mono;
+use crate::node::Node;
+use crate::node::deployment_entry::DeploymentEntry;
+use crate::node::policy::DEPLOYMENT_LIMIT;
+use crate::node::row::{Accepted, Phase, Retry};
+use crate::time::Monotonic;
 
 /// What has to be fetched before a manifest can be accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub struct Fetch {
     pub version: ManifestVersion,
     /// The archive with all documents, if there are any.
     pub bundle: Option<Digest>,
-    /// The documents that are not held yet.
+    /// The documents that the node does not have yet.
     pub missing: BTreeMap<DeploymentId, Digest>,
     /// The `ETag` is not the digest of the body: worth a warning.
     pub etag_differs: bool,
@@ -44,7 +45,7 @@ pub enum Rejection {
     Mismatch { deployment: DeploymentId, digest: Digest, found: Digest },
 }
 
-/// Rejections are compared by what they say.
+/// Rejections are compared by their messages.
 impl PartialEq for Rejection {
     fn eq(&self, other: &Rejection) -> bool {
         self.to_string() == other.to_string()
@@ -52,11 +53,11 @@ impl PartialEq for Rejection {
 }
 
 impl Node {
-    /// Says what a manifest needs; `None` if it is the one accepted last.
+    /// Returns what a manifest needs; `None` if it is the one accepted last.
     pub fn check(&self, bytes: &[u8], etag: Option<&str>) -> Result<Option<Fetch>, Rejection> {
         let Some(manifest) = self.read(bytes, etag)? else { return Ok(None) };
         let listed = manifest.deployments.iter();
-        let missing = listed.filter(|it| self.held(&it.digest).is_none());
+        let missing = listed.filter(|it| self.entry(&it.digest).is_none());
         Ok(Some(Fetch {
             version: manifest.manifest_version,
             bundle: manifest.bundle.as_ref().map(|it| it.digest),
@@ -85,18 +86,18 @@ impl Node {
     }
 
     /// A document that was verified earlier.
-    fn held(&self, digest: &Digest) -> Option<&[u8]> {
-        let held = self.deployments.values().find(|it| it.record.wire == *digest)?;
-        Some(held.record.text.as_bytes()).filter(|it| !it.is_empty())
+    fn entry(&self, digest: &Digest) -> Option<&[u8]> {
+        let entry = self.deployments.values().find(|it| it.record.wire == *digest)?;
+        Some(entry.record.text.as_bytes()).filter(|it| !it.is_empty())
     }
 
-    /// Takes a manifest over, with all its documents.
+    /// Accepts a manifest, with all its documents.
     pub(super) fn accept(
         &mut self,
         bytes: &[u8],
         etag: Option<String>,
         documents: &BTreeMap<Digest, Vec<u8>>,
-        now: Mono,
+        now: Monotonic,
     ) -> Result<(), Rejection> {
         let Some(manifest) = self.read(bytes, etag.as_deref())? else { return Ok(()) };
         let changes = self.gather(&manifest, documents)?;
@@ -106,16 +107,16 @@ impl Node {
         }
         let listed: BTreeSet<&DeploymentId> =
             manifest.deployments.iter().map(|it| &it.deployment_id).collect();
-        for held in self.deployments.values_mut() {
-            if !listed.contains(&held.record.id) {
-                unwant(held, version);
+        for entry in self.deployments.values_mut() {
+            if !listed.contains(&entry.record.id) {
+                unwant(entry, version);
             }
         }
         self.meta.accepted = Some(Accepted { version, etag, digest: Digest::of(bytes) });
         Ok(())
     }
 
-    /// The documents that change something, each with the right digest.
+    /// The documents that change something, each with a verified digest.
     fn gather(
         &self,
         manifest: &StateManifest,
@@ -138,7 +139,7 @@ impl Node {
         digest: Digest,
         documents: &'a BTreeMap<Digest, Vec<u8>>,
     ) -> Result<Cow<'a, [u8]>, Rejection> {
-        if let Some(text) = self.held(&digest) {
+        if let Some(text) = self.entry(&digest) {
             return Ok(Cow::Borrowed(text));
         }
         let deployment = id.clone();
@@ -151,30 +152,30 @@ impl Node {
         }
     }
 
-    /// It is wanted already, with this very document.
+    /// The deployment is already wanted with this document.
     fn has(&self, id: &DeploymentId, digest: Digest) -> bool {
         let record = self.deployments.get(id).map(|it| &it.record);
         record.is_some_and(|it| it.wire == digest && it.phase.is_wanted())
     }
 
-    fn want(&mut self, id: DeploymentId, wire: Digest, text: &[u8], now: Mono) {
+    fn want(&mut self, id: DeploymentId, wire: Digest, text: &[u8], now: Monotonic) {
         match self.deployments.get_mut(&id) {
-            Some(held) => held.supersede(wire, text, &self.id, now),
+            Some(entry) => entry.supersede(wire, text, &self.id, now),
             None => {
-                let held = Held::new(id.clone(), wire, text, &self.id);
-                self.deployments.insert(id, held);
+                let entry = DeploymentEntry::new(id.clone(), wire, text, &self.id);
+                self.deployments.insert(id, entry);
             }
         }
     }
 }
 
-fn unwant(held: &mut Held, version: ManifestVersion) {
-    if held.record.phase.is_wanted() {
-        held.begin();
-        held.record.phase = Phase::Removing { version, failure: None, retry: Retry::default() };
-        held.record.previous = None;
-        held.previous = None;
-        held.forget_services();
+fn unwant(entry: &mut DeploymentEntry, version: ManifestVersion) {
+    if entry.record.phase.is_wanted() {
+        entry.begin();
+        entry.record.phase = Phase::Removing { version, failure: None, retry: Retry::default() };
+        entry.record.previous = None;
+        entry.previous = None;
+        entry.forget_services();
     }
 }
 

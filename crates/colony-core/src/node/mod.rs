@@ -1,47 +1,44 @@
-//! The brain of an execution node: which containers should be there, what to
-//! do about it, and what to tell the manager.
+//! The core of an execution node: which containers should run, which actions
+//! lead there, and which reports the local orchestrator gets.
 //!
-//! Pure. From the rows and a fresh observation of the engine everything is
-//! decided again after a crash, and what runs with the right fingerprint is
-//! left alone.
+//! Pure. After a crash everything is decided again from the rows and a fresh
+//! observation of the engine, and containers with the right fingerprint are
+//! left alone. A node also works with other Margo managers; these comments call
+//! all of them the local orchestrator.
 //!
 //! A shell drives it like this:
-//! - start: `restore` from the rows, let `Mono` go on from `clock`, give
-//!   `Capabilities`, give `Observed`;
+//! - start: `restore` from the rows, let `Monotonic` continue from `clock`,
+//!   send `Capabilities`, send `Observed`;
 //! - each `step`: store the rows in `changed` at once, then begin `actions`
-//!   (reading their `subject` right away), observe if `observe`, tick at `wake`;
-//! - the end of an action: `Done`. If one of the same deployment is begun
-//!   while a `Prepare` runs, that is dropped; its end need not be told;
-//! - the engine says something, or a few seconds have passed: `Observed`;
-//! - a manifest came: `check`, fetch what is missing, `Manifest`;
-//! - send `reports`, and `Acked` for each that was taken; `Asked` if the
-//!   manager says that it waits for some;
+//!   (reading their `subject` right away), observe if `observe`, tick at
+//!   `wake`;
+//! - an action has ended: `Done`. If another action of the same deployment is
+//!   begun while a `Prepare` runs, the `Prepare` is dropped and needs no
+//!   `Done`;
+//! - the engine emits an event, or a few seconds have passed: `Observed`;
+//! - a manifest arrives: `check`, fetch what is missing, `Manifest`;
+//! - send `reports`, and `Acked` for each accepted one; `Asked` if the site
+//!   orchestrator requests reports;
 //! - clean up what is not `needed`, once there is a `version`.
 //!
 //! Invariants:
 //! - a manifest is accepted whole or not at all, and versions never go back;
-//! - a component that is well with the wanted fingerprint is never stopped;
+//! - a healthy component with the wanted fingerprint is never stopped;
 //! - nothing is removed before a manifest was accepted;
 //! - at most one action per deployment is under way.
 //!
 //! Left out: how a document becomes containers (the engine's adapter), and
-//! whether a failed document is tried again (the manager's business).
+//! whether a failed document is tried again (the local orchestrator decides).
 
-mod apply;
-mod asked;
-mod decide;
+mod decision;
+mod deployment_entry;
 mod engine;
-mod held;
 pub mod journal;
 mod manifest;
 mod outcome;
-mod plan;
 mod policy;
-mod remove;
-mod repair;
 mod report;
 mod row;
-mod sight;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -50,16 +47,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use colony_margo::{Capabilities, Component, DeploymentId, DeviceId, Digest, ManifestVersion};
 
+pub use decision::plan::{Part, Plan, fingerprint};
 pub use engine::{Action, Container, Health, Prepared, Status, staged};
 pub use manifest::{Fetch, Rejection};
-pub use plan::{Part, Plan, fingerprint};
 pub use policy::{Backoff, COMPONENT_LIMIT, DEPLOYMENT_LIMIT, Policy};
-pub use row::{Accepted, Key, Meta, Phase, Record, Report, Restarts, Retry, Row, Text, Turn};
+pub use row::{
+    Accepted, ComponentStart, Key, Meta, Phase, Record, Report, Restarts, Retry, Row, Text,
+};
 pub use step::{Input, Step};
 
-use crate::time::Mono;
-use decide::{Busy, Stray};
-use held::Held;
+use crate::time::Monotonic;
+use decision::{Busy, Unmanaged};
+use deployment_entry::DeploymentEntry;
 
 /// The state of one execution node.
 #[derive(Debug, Clone)]
@@ -67,18 +66,18 @@ pub struct Node {
     id: DeviceId,
     policy: Policy,
     meta: Meta,
-    deployments: BTreeMap<DeploymentId, Held>,
-    // What follows lives in memory only.
+    deployments: BTreeMap<DeploymentId, DeploymentEntry>,
+    // The fields below live in memory only.
     capabilities: Option<Capabilities>,
-    /// What the engine showed last; `None` before the first look.
+    /// The containers of the last observation; `None` before the first one.
     containers: Option<BTreeMap<DeploymentId, Vec<Container>>>,
-    seen: Mono,
+    observed_at: Monotonic,
     busy: BTreeMap<DeploymentId, Busy>,
-    strays: BTreeMap<DeploymentId, Stray>,
+    strays: BTreeMap<DeploymentId, Unmanaged>,
 }
 
 impl Node {
-    /// A node that never heard of anything, or one brought back from its rows.
+    /// Restores a node from its rows; without rows, an empty node.
     pub fn restore(id: DeviceId, policy: Policy, rows: impl IntoIterator<Item = Row>) -> Node {
         let mut meta = Meta::default();
         let mut deployments = BTreeMap::new();
@@ -86,7 +85,7 @@ impl Node {
             match row {
                 Row::Meta(it) => meta = it,
                 Row::Deployment(record) => {
-                    deployments.insert(record.id.clone(), Held::restore(*record, &id));
+                    deployments.insert(record.id.clone(), DeploymentEntry::restore(*record, &id));
                 }
             }
         }
@@ -99,13 +98,13 @@ impl Node {
             deployments,
             capabilities: None,
             containers: None,
-            seen: Mono(0),
+            observed_at: Monotonic(0),
             busy: BTreeMap::new(),
             strays: BTreeMap::new(),
         }
     }
 
-    /// The row to store under `key`; to be deleted if there is none.
+    /// The row to store under `key`; `None` if it is to be deleted.
     pub fn row(&self, key: &Key) -> Option<Row> {
         match key {
             Key::Meta => Some(Row::Meta(self.meta.clone())),
@@ -119,8 +118,8 @@ impl Node {
         &self.id
     }
 
-    /// Where the monotonic clock must go on after a restart.
-    pub fn clock(&self) -> Mono {
+    /// Where the monotonic clock must continue after a restart.
+    pub fn clock(&self) -> Monotonic {
         self.meta.clock
     }
 
@@ -129,12 +128,13 @@ impl Node {
         self.meta.accepted.as_ref().map(|it| it.version)
     }
 
-    /// What to send as `If-None-Match`.
+    /// The value to send as `If-None-Match`.
     pub fn etag(&self) -> Option<&str> {
         self.meta.accepted.as_ref().and_then(|it| it.etag.as_deref())
     }
 
-    /// What the accepted manifest lists, by wire digest.
+    /// The deployments that the accepted manifest lists, with their wire
+    /// digests.
     pub fn wanted(&self) -> BTreeMap<DeploymentId, Digest> {
         let wanted = self.deployments.iter().filter(|it| it.1.record.phase.is_wanted());
         wanted.map(|(id, it)| (id.clone(), it.record.wire)).collect()
@@ -144,22 +144,22 @@ impl Node {
         self.deployments.get(deployment).map(|it| &it.record.phase)
     }
 
-    /// The fingerprints whose images and archives must be kept. Means nothing
+    /// The fingerprints whose images and archives must be kept. Meaningless
     /// before a manifest was accepted.
     pub fn needed(&self) -> BTreeSet<Digest> {
-        let wanted = self.deployments.values().flat_map(Held::needed);
+        let wanted = self.deployments.values().flat_map(DeploymentEntry::needed);
         wanted.chain(self.busy.values().filter_map(|it| it.action.fingerprint())).collect()
     }
 
-    /// The document and component an action is about, for the shell to read
-    /// where its artifact is and which parameters go to it.
+    /// The document and component of an action, for the shell to read the
+    /// location of the artifact and the parameters.
     pub fn subject(&self, action: &Action) -> Option<(&Plan, &Component)> {
         let fingerprint = action.fingerprint()?;
-        let held = self.deployments.get(action.deployment())?;
-        let plan = held
+        let entry = self.deployments.get(action.deployment())?;
+        let plan = entry
             .plan
             .iter()
-            .chain(&held.previous)
+            .chain(&entry.previous)
             .find(|it| it.parts.iter().any(|it| it.fingerprint == fingerprint))?;
         Some((plan, plan.document.component(action.component()?)?))
     }

@@ -1,29 +1,30 @@
-//! Taking the end of an action.
+//! Handles the end of an action.
 
 use colony_margo::{ComponentName, Digest};
 
-use super::engine::{Action, Prepared};
-use super::held::{Held, Scene};
-use super::plan::Side;
-use super::row::{Phase, Turn};
-use super::{remove, repair};
 use crate::attempt::Failure;
+use crate::node::decision::plan::Side;
+use crate::node::decision::removal;
+use crate::node::decision::repair;
+use crate::node::deployment_entry::{DecisionInput, DeploymentEntry};
+use crate::node::engine::{Action, Prepared};
+use crate::node::row::{ComponentStart, Phase};
 
-impl Held {
-    /// Takes the result of an action. `current` says that it was begun for the
-    /// document being applied; otherwise it tells only what is at hand.
+impl DeploymentEntry {
+    /// Handles the result of an action. `current` means that it was begun for
+    /// the document being applied; otherwise it only shows what is prepared.
     pub(super) fn done(
         &mut self,
         action: &Action,
         result: Result<Prepared, Failure>,
         current: bool,
-        scene: &Scene<'_>,
+        input: &DecisionInput<'_>,
     ) {
-        self.memory.acted = scene.now.mono;
+        self.memory.acted = input.now.mono;
         self.memory.stale = true;
         match (result, &self.record.phase) {
-            (result, Phase::Removing { .. }) => remove::done(self, action, result, scene),
-            (Ok(prepared), _) => self.worked(action, prepared, current, scene),
+            (result, Phase::Removing { .. }) => removal::done(self, action, result, input),
+            (Ok(prepared), _) => self.worked(action, prepared, current, input),
             (Err(_), Phase::Removed { .. }) => {}
             (Err(_), Phase::Applying { .. }) if !current => {}
             (Err(failure), Phase::Applying { .. }) if !self.is_upkeep(action) => {
@@ -34,17 +35,23 @@ impl Held {
                 Phase::Applying { .. } | Phase::Installed { .. } | Phase::Failed { .. },
             ) => {
                 for side in self.sides(action) {
-                    repair::missed(self, side, action, &failure, scene);
+                    repair::repair_failed(self, side, action, &failure, input);
                 }
             }
         }
     }
 
-    fn worked(&mut self, action: &Action, found: Prepared, current: bool, scene: &Scene<'_>) {
+    fn worked(
+        &mut self,
+        action: &Action,
+        found: Prepared,
+        current: bool,
+        input: &DecisionInput<'_>,
+    ) {
         match action {
             Action::Prepare { fingerprint, .. } => self.prepared(*fingerprint, found),
             Action::Start { component, .. } | Action::Stage { component, .. } => {
-                self.started(action, component, current, scene)
+                self.started(action, component, current, input)
             }
             Action::Unstage { component, .. } | Action::Clear { component, keep: None, .. } => {
                 self.cleared(component);
@@ -53,7 +60,7 @@ impl Held {
         }
     }
 
-    /// Nothing that was made before is left of the component.
+    /// No earlier container of the component is left, so it is not outdated.
     fn cleared(&mut self, component: &ComponentName) {
         let part = self.plan.as_ref().ok().and_then(|it| it.part(component));
         if let Some(fingerprint) = part.map(|it| it.fingerprint) {
@@ -76,26 +83,28 @@ impl Held {
         action: &Action,
         component: &ComponentName,
         current: bool,
-        scene: &Scene<'_>,
+        input: &DecisionInput<'_>,
     ) {
         let (upkeep, side) = (self.is_upkeep(action), self.side(action));
         match &mut self.record.phase {
-            Phase::Applying { turns, .. } if current && !upkeep => {
-                let turn = Turn { since: scene.now.mono, started: true };
-                turns.entry(component.clone()).or_insert(turn).started = true;
+            Phase::Applying { starts, .. } if current && !upkeep => {
+                let turn = ComponentStart { since: input.now.mono, started: true };
+                starts.entry(component.clone()).or_insert(turn).started = true;
             }
             Phase::Installed { .. } | Phase::Failed { .. } => {
-                repair::started(self, side, component, scene)
+                repair::repair_started(self, side, component, input)
             }
-            Phase::Applying { .. } if upkeep => repair::started(self, side, component, scene),
+            Phase::Applying { .. } if upkeep => {
+                repair::repair_started(self, side, component, input)
+            }
             Phase::Applying { .. } | Phase::Removing { .. } | Phase::Removed { .. } => {}
         }
     }
 }
 
-impl Held {
-    /// On which side an action works. What is prepared is for the document at
-    /// hand, unless only the one before is made from it.
+impl DeploymentEntry {
+    /// The side an action works on. A `Prepare` belongs to the current
+    /// document, unless only the previous one has the fingerprint.
     fn side(&self, action: &Action) -> Side {
         match action {
             Action::Stage { .. } | Action::Unstage { .. } => Side::Stage,
@@ -108,7 +117,8 @@ impl Held {
         }
     }
 
-    /// What both documents are made from is missed on both sides.
+    /// A failed `Prepare` of a fingerprint that both documents have counts on
+    /// both sides.
     fn sides(&self, action: &Action) -> Vec<Side> {
         let own = self.side(action);
         let old = self.previous.as_ref().filter(|_| own == Side::Stage && self.is_staging());
@@ -124,7 +134,7 @@ impl Held {
         }
     }
 
-    /// It repairs what runs on while something else is being staged.
+    /// The action repairs the active version while another one is staged.
     fn is_upkeep(&self, action: &Action) -> bool {
         self.is_staging() && self.side(action) == Side::Active
     }

@@ -1,12 +1,12 @@
-//! How patient a node is.
+//! The waiting times and limits of a node.
 
 use std::time::Duration;
 
 use crate::document::COMPONENT_TIMEOUT;
 
-/// The most deployments a manifest may list.
+/// The maximum number of deployments in a manifest.
 pub const DEPLOYMENT_LIMIT: usize = 1_000;
-/// The most components a deployment may have.
+/// The maximum number of components in a deployment.
 pub const COMPONENT_LIMIT: usize = 64;
 
 /// The waiting times of a node.
@@ -14,17 +14,20 @@ pub const COMPONENT_LIMIT: usize = 64;
 pub struct Policy {
     /// How long a service without a health check must run to count as healthy.
     pub settle: Duration,
-    /// How long a component may take if its document does not say.
+    /// The timeout of a component whose document sets none.
     pub timeout: Duration,
-    /// How long a document must stay installed before the one before it is let go.
-    pub proof: Duration,
+    /// How long a document must stay installed before the previous one is
+    /// dropped.
+    pub keep_previous: Duration,
     pub backoff: Backoff,
-    /// More restarts than this within `restart_window` are reported as a failure.
+    /// A component that breaks again after this many restarts within
+    /// `restart_window` is reported as failed.
     pub restart_limit: usize,
     pub restart_window: Duration,
-    /// So soon after INSTALLED nothing may end: whoever rolls out must know.
+    /// Within this time after INSTALLED, a component that ends is reported as a
+    /// failure at once, because the rollout depends on it.
     pub probation: Duration,
-    /// How far the stored clock may lag behind while something is timed.
+    /// How far the stored clock may lag behind while a deadline is pending.
     pub clock_lag: Duration,
 }
 
@@ -40,7 +43,7 @@ impl Default for Policy {
         Policy {
             settle: Duration::from_secs(5),
             timeout: COMPONENT_TIMEOUT,
-            proof: Duration::from_secs(3_600),
+            keep_previous: Duration::from_secs(3_600),
             backoff: Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(60) },
             restart_limit: 5,
             restart_window: Duration::from_secs(600),
@@ -51,8 +54,8 @@ impl Default for Policy {
 }
 
 impl Backoff {
-    /// The wait before try number `tries`, counted from 0, a little longer by
-    /// chance so that many nodes do not come back at once.
+    /// The wait before try number `tries`, counted from 0, with a random
+    /// addition so that many nodes do not return at once.
     pub fn wait(&self, tries: usize, entropy: u64) -> Duration {
         let doublings = u32::try_from(tries.min(16)).unwrap_or(16);
         let wait = self.first.saturating_mul(1 << doublings).min(self.longest);

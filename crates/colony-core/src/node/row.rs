@@ -1,7 +1,8 @@
 //! What a node keeps on disk: one `Meta` row and one `Record` per deployment.
 //!
-//! A row holds all that must survive a crash and nothing that a look at the
-//! engine would tell. Deadlines are stamps on `Mono`, which is stored too.
+//! A row holds everything that must survive a crash, and nothing that an
+//! observation of the engine shows. Deadlines are points in time on
+//! `Monotonic`, which is stored, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -11,10 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use colony_margo::{ComponentName, DeploymentId, Digest, ManifestVersion};
 
-use super::plan::Side;
 use crate::attempt::Failure;
 use crate::event::VERSION_BITS;
-use crate::time::Mono;
+use crate::node::decision::plan::Side;
+use crate::time::Monotonic;
 
 /// The name of a row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,13 +41,13 @@ pub enum Row {
     Deployment(Box<Record>),
 }
 
-/// What concerns the whole node.
+/// The row of the node as a whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
-    /// The manifest that was accepted last. What it lists are the records
-    /// that are not on their way out.
+    /// The manifest that was accepted last. It lists the deployments whose
+    /// records are not being removed.
     pub accepted: Option<Accepted>,
-    pub clock: Mono,
+    pub clock: Monotonic,
     /// The number of the newest report.
     pub report: u64,
 }
@@ -70,7 +71,7 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<Text>,
     pub phase: Phase,
-    /// What was prepared, by fingerprint.
+    /// The services of each prepared fingerprint.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub services: BTreeMap<Digest, BTreeSet<String>>,
     /// The fingerprints that were installed last.
@@ -81,10 +82,10 @@ pub struct Record {
     pub failed: BTreeSet<Digest>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub restarts: BTreeMap<ComponentName, Restarts>,
-    /// The same of what is staged.
+    /// The same for staged components.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub staged_restarts: BTreeMap<ComponentName, Restarts>,
-    /// Why what runs on beside a staged document is not well.
+    /// Why the active version beside a staged document is not healthy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_lost: Option<Failure>,
     pub report: Report,
@@ -96,41 +97,42 @@ pub struct Record {
 pub enum Phase {
     /// Being brought to its document.
     Applying {
-        turns: BTreeMap<ComponentName, Turn>,
+        starts: BTreeMap<ComponentName, ComponentStart>,
         ready: BTreeSet<ComponentName>,
-        /// Something of the document before may have been stopped.
+        /// Containers of the previous document may have been stopped.
         swapping: bool,
     },
-    /// Ran and was healthy; kept so. `lost` says why it is not at the moment.
-    Installed { since: Mono, lost: Option<Failure> },
-    /// Given up until another document comes.
+    /// Was running and healthy, and is kept so. `lost` is the reason why it is
+    /// not at the moment.
+    Installed { since: Monotonic, lost: Option<Failure> },
+    /// Given up until another document arrives.
     Failed { failure: Failure, ready: BTreeSet<ComponentName>, swapping: bool },
-    /// Not listed any more since `version`.
+    /// No longer listed since `version`.
     Removing { version: ManifestVersion, failure: Option<Failure>, retry: Retry },
-    /// Gone; kept until the report of it is acknowledged.
+    /// Gone; kept until its report is acknowledged.
     Removed { version: ManifestVersion },
 }
 
-/// A component that was told to run.
+/// A component that was started, or was found running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turn {
-    pub since: Mono,
+pub struct ComponentStart {
+    pub since: Monotonic,
     /// It was started for this document; otherwise it was found running.
     pub started: bool,
 }
 
-/// Something that is tried until it works.
+/// The state of an operation that is tried until it succeeds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retry {
     pub tries: usize,
-    pub due: Option<Mono>,
+    pub due: Option<Monotonic>,
 }
 
 /// The repairs of one installed component.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Restarts {
-    /// Of the last minutes.
-    pub times: Vec<Mono>,
+    /// Restarts within the restart window.
+    pub times: Vec<Monotonic>,
     pub retry: Retry,
 }
 
@@ -167,7 +169,7 @@ impl From<Text> for String {
 }
 
 impl Meta {
-    /// The life of the manager behind the accepted manifest.
+    /// The incarnation of the local orchestrator behind the accepted manifest.
     pub fn incarnation(&self) -> Option<u64> {
         self.accepted.as_ref().map(|it| it.version.get() >> VERSION_BITS)
     }
@@ -175,7 +177,7 @@ impl Meta {
 
 impl Phase {
     pub(super) fn start() -> Phase {
-        Phase::Applying { turns: BTreeMap::new(), ready: BTreeSet::new(), swapping: false }
+        Phase::Applying { starts: BTreeMap::new(), ready: BTreeSet::new(), swapping: false }
     }
 
     /// The manifest lists the deployment.
@@ -183,10 +185,10 @@ impl Phase {
         !matches!(self, Phase::Removing { .. } | Phase::Removed { .. })
     }
 
-    /// The latest time this phase knows of: the clock cannot be behind it.
-    fn stamp(&self) -> Option<Mono> {
+    /// The latest time in this phase: the clock cannot be behind it.
+    fn stamp(&self) -> Option<Monotonic> {
         match self {
-            Phase::Applying { turns, .. } => turns.values().map(|it| it.since).max(),
+            Phase::Applying { starts, .. } => starts.values().map(|it| it.since).max(),
             Phase::Installed { since, .. } => Some(*since),
             Phase::Failed { .. } | Phase::Removing { .. } | Phase::Removed { .. } => None,
         }
@@ -201,7 +203,7 @@ impl Record {
         }
     }
 
-    pub(super) fn stamp(&self) -> Option<Mono> {
+    pub(super) fn stamp(&self) -> Option<Monotonic> {
         let restarts = self.restarts.values().chain(self.staged_restarts.values());
         let restarts = restarts.filter_map(|it| it.times.last().copied());
         self.phase.stamp().into_iter().chain(restarts).max()

@@ -1,54 +1,57 @@
-//! One step of a node: an input, what it changes, and what is to be done.
+//! One step of a node: an input, the changes it causes, and the actions to
+//! take.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use colony_margo::{Capabilities, DeploymentId, Digest};
 
-use super::Node;
-use super::engine::{Action, Container, Prepared};
-use super::held::Scene;
-use super::manifest::Rejection;
-use super::row::{Key, Meta, Phase, Record};
-use super::sight::update_steady;
 use crate::attempt::Failure;
-use crate::time::{Mono, Now};
+use crate::node::Node;
+use crate::node::decision::observation::update_steady;
+use crate::node::deployment_entry::DecisionInput;
+use crate::node::engine::{Action, Container, Prepared};
+use crate::node::manifest::Rejection;
+use crate::node::row::{Key, Meta, Phase, Record};
+use crate::time::{Monotonic, Now};
 
-/// What a node can be told.
+/// The inputs of a node.
 #[derive(Debug, Clone)]
 pub enum Input {
-    /// A manifest with every document `Node::check` asked for.
+    /// A manifest with every document that `Node::check` listed as missing.
     Manifest { bytes: Vec<u8>, etag: Option<String>, documents: BTreeMap<Digest, Vec<u8>> },
     /// All containers of this node, from a listing that was begun at `taken`.
-    Observed { taken: Mono, containers: Vec<Container> },
+    Observed { taken: Monotonic, containers: Vec<Container> },
     /// An action has ended.
     Done { action: Action, result: Result<Prepared, Failure> },
-    /// The manager has taken the report of this number.
+    /// The local orchestrator has accepted the report of this number.
     Acked { deployment: DeploymentId, report: u64 },
-    /// The manager waits for a report of these.
-    Asked(Vec<DeploymentId>),
-    /// What this device can do; nothing new is begun before this is known.
+    /// The local orchestrator requests reports of these deployments.
+    ReportsRequested(Vec<DeploymentId>),
+    /// The capabilities of this device; no document is applied before they are
+    /// known.
     Capabilities(Box<Capabilities>),
     /// Time has passed.
     Tick,
 }
 
-/// What follows from an input.
+/// The result of an input.
 #[derive(Debug, Default, PartialEq)]
 pub struct Step {
-    /// Rows to store, all at once, before anything else is done.
+    /// Rows to store together, before anything else is done.
     pub changed: BTreeSet<Key>,
-    /// To be started. One of a deployment with a `Prepare` under way replaces it.
+    /// Actions to start. An action replaces a `Prepare` of the same deployment
+    /// that is under way.
     pub actions: Vec<Action>,
-    /// The engine is to be looked at again, at once.
+    /// The engine has to be observed again, at once.
     pub observe: bool,
-    /// When to tick, if nothing happens before.
-    pub wake: Option<Mono>,
+    /// When to tick, if there is no input before.
+    pub wake: Option<Monotonic>,
     /// Why the manifest of this input was refused.
     pub rejection: Option<Rejection>,
 }
 
 impl Node {
-    /// Takes an input. The shell stores what changed, then acts.
+    /// Handles an input. The shell stores what changed, then acts.
     pub fn step(&mut self, input: Input, now: Now) -> Step {
         let meta = self.meta.clone();
         let records = self.records();
@@ -60,7 +63,7 @@ impl Node {
             Input::Observed { taken, containers } => self.observe(taken, containers),
             Input::Done { action, result } => self.done(&action, result, now),
             Input::Acked { deployment, report } => self.acked(&deployment, report),
-            Input::Asked(deployments) => self.asked(deployments, now),
+            Input::ReportsRequested(deployments) => self.asked(deployments, now),
             Input::Capabilities(capabilities) => self.capabilities = Some(*capabilities),
             Input::Tick => {}
         }
@@ -74,45 +77,50 @@ impl Node {
         self.deployments.iter().map(|(id, it)| (id.clone(), it.record.clone())).collect()
     }
 
-    fn observe(&mut self, taken: Mono, containers: Vec<Container>) {
+    fn observe(&mut self, taken: Monotonic, containers: Vec<Container>) {
         let mut seen: BTreeMap<DeploymentId, Vec<Container>> = BTreeMap::new();
         for container in containers {
             seen.entry(container.deployment.clone()).or_default().push(container);
         }
-        for (id, held) in &mut self.deployments {
+        for (id, entry) in &mut self.deployments {
             let own = seen.get(id).map_or(&[][..], Vec::as_slice);
-            update_steady(&mut held.memory.steady, own, taken);
-            held.memory.stale &= taken < held.memory.acted;
+            update_steady(&mut entry.memory.healthy_since, own, taken);
+            entry.memory.stale &= taken < entry.memory.acted;
         }
         self.strays.retain(|id, _| seen.contains_key(id));
         self.strays.values_mut().for_each(|it| it.stale = false);
         self.containers = Some(seen);
-        self.seen = taken;
+        self.observed_at = taken;
     }
 
     fn done(&mut self, action: &Action, result: Result<Prepared, Failure>, now: Now) {
         let id = action.deployment();
-        // A result nobody waits for belongs to an action that was replaced.
+        // Without an action under way, the result belongs to a replaced one.
         let Some(busy) = self.busy.remove(id) else { return };
         if busy.action != *action {
             self.busy.insert(id.clone(), busy);
             return;
         }
-        let scene = Scene { containers: &[], policy: &self.policy, now, seen: self.seen };
+        let scene = DecisionInput {
+            containers: &[],
+            policy: &self.policy,
+            now,
+            observed_at: self.observed_at,
+        };
         if let Some(stray) = self.strays.get_mut(id) {
             stray.stale = true;
             stray.retry.again(&scene);
         }
-        if let Some(held) = self.deployments.get_mut(id) {
-            let current = busy.is_for(held);
-            held.done(action, result, current, &scene);
+        if let Some(entry) = self.deployments.get_mut(id) {
+            let current = busy.is_for(entry);
+            entry.done(action, result, current, &scene);
         }
     }
 
     fn acked(&mut self, id: &DeploymentId, report: u64) {
-        let Some(held) = self.deployments.get_mut(id) else { return };
-        held.record.report.acked |= held.record.report.number == report;
-        if held.record.report.acked && matches!(held.record.phase, Phase::Removed { .. }) {
+        let Some(entry) = self.deployments.get_mut(id) else { return };
+        entry.record.report.acked |= entry.record.report.number == report;
+        if entry.record.report.acked && matches!(entry.record.phase, Phase::Removed { .. }) {
             self.deployments.remove(id);
         }
     }

@@ -147,8 +147,8 @@ pub fn versions_named<'a>(
     })
 }
 
-/// Stands where the name of a blob is not known yet.
-pub(super) fn no_blob() -> BlobId {
+/// A placeholder for a blob whose id is not known yet.
+pub fn no_blob() -> BlobId {
     let zeros = "0".repeat(40);
     zeros.parse().unwrap_or_else(|_| unreachable!("forty digits are a blob id"))
 }

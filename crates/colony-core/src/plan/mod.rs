@@ -1,11 +1,11 @@
 //! What a change of a deployment's files means, before anything is written.
 //!
-//! `plan` is a pure function of a request and one look at the fleet: for every
-//! node what happens there, what waits, what is refused, which parameters and
-//! settings change where. The nodes are those `choice` gives, the rule by which
-//! the site decides. Left out on purpose: how the files come to be (catalog and
-//! parameters are resolved before), and the commit. The API shows the parts of a
-//! plan as they are here.
+//! `plan` is a pure function of a request and one snapshot of the fleet: for
+//! every node what happens there, what waits, what is refused, which parameters
+//! and settings change where. Nodes are selected with `choice`, the rule that
+//! the site itself uses. Left out on purpose: how the files are created
+//! (catalog and parameters are resolved before), and the commit. The API shows
+//! the parts of a plan as they are here.
 
 mod difference;
 mod nodes;
@@ -23,18 +23,18 @@ use serde_json::Value;
 use crate::fleet::SiteView;
 use crate::id::{BlobId, DeploymentName, NodeName, SiteName};
 use crate::site::SiteSettings;
-use crate::time::Wall;
+use crate::time::Timestamp;
 
-pub use difference::{difference, values, versions_named};
+pub use difference::{difference, no_blob, values, versions_named};
 pub use profile::{ProfileChoice, choose_profile};
 pub use rollback::{RollbackPlan, plan_rollback};
 
-/// The files one deployment is to have.
+/// The intended files of one deployment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     pub name: DeploymentName,
     pub files: Vec<NextFile>,
-    /// Removals wait for no node that cannot confirm them.
+    /// Removals do not wait for nodes that cannot confirm them.
     pub force: bool,
 }
 
@@ -54,7 +54,7 @@ pub struct Snapshot {
     pub sites: BTreeMap<SiteName, SiteSnapshot>,
     /// The application's version in a file, by its blob.
     pub versions: BTreeMap<BlobId, String>,
-    pub now: Wall,
+    pub now: Timestamp,
 }
 
 /// One site in a snapshot.
@@ -67,7 +67,7 @@ pub struct SiteSnapshot {
     pub before: Option<String>,
 }
 
-/// What a request means.
+/// The effect of a request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plan {
     pub targets: Vec<PlanTarget>,
@@ -111,7 +111,7 @@ impl PlanTarget {
         self.later.unwrap_or(self.action)
     }
 
-    /// The same, when the node or the site is there.
+    /// Defers the action until the node or the site is online.
     fn deferred(self, later: PlanAction, reason: String) -> PlanTarget {
         let (action, later) = (PlanAction::Deferred, Some(later));
         PlanTarget { action, later, reason: Some(reason), ..self }
@@ -222,7 +222,7 @@ pub fn plan(request: &Request, snapshot: &Snapshot) -> Plan {
 /// Why nothing runs anywhere.
 fn refusal(name: &DeploymentName, plan: &Plan) -> String {
     let is_refused = |it: &PlanTarget| it.action == PlanAction::Refused;
-    // Where nothing is refused, what runs is removed: for these reasons.
+    // Without a refusal, running placements are removed: for these reasons.
     let some = plan.targets.iter().any(is_refused);
     let refused =
         || plan.targets.iter().filter(|it| if some { is_refused(it) } else { it.reason.is_some() });

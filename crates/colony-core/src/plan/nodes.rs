@@ -40,7 +40,7 @@ impl<'a> ReportedNodes<'a> {
         }
     }
 
-    /// It runs what the site wants of it now, before the change.
+    /// The node runs what the site wants at the moment, before the change.
     fn is_settled(&self, node: &NodeName) -> bool {
         let Some(deployment) = self.deployment.filter(|it| !it.withdrawn) else { return false };
         let Some(placement) = placement(self.view, deployment, node) else { return false };
@@ -72,8 +72,8 @@ pub(super) fn target(placement: &PlacementView) -> Option<Digest> {
     placement.revisions.target.as_ref().map(|it| it.workload)
 }
 
-/// The nodes a site has chosen for a deployment. Those of a deployment that is
-/// being removed stay chosen, in case its file comes back.
+/// The nodes a site has selected for a deployment. Nodes of a deployment that
+/// is being removed stay selected, in case its file comes back.
 pub(super) fn current(view: &SiteView, deployment: &DeploymentView) -> BTreeSet<NodeName> {
     let placed = view.placements_of(&deployment.id);
     let chosen = placed.filter(|it| deployment.withdrawn || !it.state.is_leaving());
@@ -91,7 +91,8 @@ impl DeploymentView {
         good.filter(|it| !self.quarantine.contains_key(it))
     }
 
-    /// The same on the node of a placement, which may have given it up.
+    /// The same for the node of a placement, which may have given up the
+    /// revision.
     pub(super) fn workload_wanted(
         &self,
         workload: Digest,

@@ -11,8 +11,8 @@ pub struct ProfileChoice {
     pub warning: Option<String>,
 }
 
-/// Takes the profile that fits the most nodes, each given by its name and what
-/// it can do; of equals, the first one.
+/// Chooses the profile that fits the most nodes, each given by name and
+/// capabilities; of equals, the first one.
 pub fn choose_profile(
     application: &ApplicationDescription,
     nodes: &[(String, Capabilities)],
@@ -20,7 +20,7 @@ pub fn choose_profile(
     let misfits = |profile: &Profile| -> Vec<String> {
         nodes.iter().filter_map(|(name, it)| misfit(profile, name, it)).collect()
     };
-    // The first of those with the fewest misfits.
+    // The first profile with the fewest misfits.
     let judged = application.profiles.iter().map(|it| (it, misfits(it)));
     let (profile, misfits) = judged.min_by_key(|it| it.1.len())?;
     let (fits, of) = (nodes.len() - misfits.len(), nodes.len());

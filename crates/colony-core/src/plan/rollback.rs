@@ -1,4 +1,5 @@
-//! The way back to the last good revision, as every site would take it.
+//! Plans the rollback to the last good revision, as every site would execute
+//! it.
 
 use super::site::SitePlanner;
 use super::{PlanAction, PlanTarget, Request, Snapshot};
@@ -9,7 +10,7 @@ use crate::orders::{self, Refusal};
 use crate::plan::NextFile;
 use crate::site::Action;
 
-/// What an order to roll back means.
+/// The effect of a rollback order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RollbackPlan {
     pub targets: Vec<PlanTarget>,
@@ -19,7 +20,7 @@ pub struct RollbackPlan {
     pub refusals: Vec<Refusal>,
 }
 
-/// Plans the way back of a deployment at these sites.
+/// Plans the rollback of a deployment at these sites.
 pub fn plan_rollback(
     name: &DeploymentName,
     sites: &[SiteName],
@@ -36,7 +37,7 @@ pub fn plan_rollback(
             plan.refusals.push(refusal);
             continue;
         }
-        let Some(good) = known.view.way_back(deployment) else { continue };
+        let Some(good) = known.view.rollback_target(deployment) else { continue };
         let targets = targets(name, site, deployment, good, snapshot);
         plan.targets.extend(targets);
         plan.orders.push((site.clone(), deployment.id.clone(), good.clone()));

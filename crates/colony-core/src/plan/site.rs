@@ -15,7 +15,7 @@ use crate::fleet::{DeploymentView, PlacementView};
 use crate::id::{DeploymentName, NodeName, SiteName};
 use crate::site::is_ours;
 use crate::state::State;
-use crate::time::Spoken;
+use crate::time::HumanDuration;
 
 /// How many misfits a warning names.
 const MISFITS_NAMED: usize = 5;
@@ -43,7 +43,8 @@ impl<'a> SitePlanner<'a> {
         SitePlanner { site, name, snapshot, fleet, force: request.force, document }
     }
 
-    /// Adds the site's part; the number of nodes that run it, now or later.
+    /// Adds the targets of the site; returns the number of nodes that run the
+    /// deployment, now or later.
     pub(super) fn add_to(&self, plan: &mut Plan) -> usize {
         let targets = match &self.document {
             None => self.removals(None),
@@ -56,7 +57,7 @@ impl<'a> SitePlanner<'a> {
         places
     }
 
-    /// What runs under the name and is not `keep`.
+    /// The removals of the deployments of this name other than `keep`.
     fn removals(&self, keep: Option<&Document>) -> Vec<PlanTarget> {
         let view = &self.snapshot.view;
         let others = view.deployments_named(self.name).filter(|it| {
@@ -70,7 +71,7 @@ impl<'a> SitePlanner<'a> {
     pub(super) fn removed(&self, it: &DeploymentView, placement: &PlacementView) -> PlanTarget {
         let reason = wait::hold(&self.snapshot.view, Some(it)).map(|it| waits(&it));
         let target = self.target(Some(&placement.id.node), PlanAction::Remove, None);
-        // A hold keeps a removal up, also a forced one.
+        // A hold delays a removal, even a forced one.
         let now = target.action == PlanAction::Remove;
         let reason = if now { reason.or(target.reason) } else { target.reason };
         PlanTarget { from_version: self.version(placement), reason, ..target }
@@ -109,6 +110,10 @@ impl<'a> SitePlanner<'a> {
                 let reason = format!("forced: {reason}; its removal stays unconfirmed");
                 PlanTarget { reason: Some(reason), ..target }
             }
+            (None, _) if forced => {
+                let reason = "forced: not waited for; its removal may stay unconfirmed";
+                PlanTarget { reason: Some(reason.to_owned()), ..target }
+            }
             (None, _) => target,
         }
     }
@@ -118,7 +123,7 @@ impl<'a> SitePlanner<'a> {
         self.fleet.versions.get(blob).cloned()
     }
 
-    /// What a change of the workload is called: by the versions people know.
+    /// Classifies a change of the workload by the version of the application.
     pub(super) fn change(&self, placement: &PlacementView, to: Option<&str>) -> PlanAction {
         let from = self.version(placement);
         let same = from.is_some() && from.as_deref() == to;
@@ -134,7 +139,7 @@ fn waits(what: &str) -> String {
 pub(super) struct SitePlan<'a> {
     pub planner: &'a SitePlanner<'a>,
     pub document: &'a Document,
-    /// What the site has under the document's id.
+    /// The deployment that the site has under the document's id.
     pub deployment: Option<&'a DeploymentView>,
 }
 
@@ -156,7 +161,8 @@ impl<'a> SitePlan<'a> {
         targets.extend(stay.iter().map(|it| self.stays(it)));
         let chosen: BTreeSet<&NodeName> = stay.into_iter().chain(current.iter()).collect();
         targets.extend(self.misfit_targets(&nodes, &choice, &chosen));
-        plan.warnings.extend(self.shortage(&nodes, &choice, &chosen));
+        let stay: BTreeSet<&NodeName> = choice.keep.iter().chain(&choice.add).copied().collect();
+        plan.warnings.extend(self.shortage(&nodes, &choice, &stay));
         plan.warnings.extend(self.shortage_for_two(&targets));
         steps::add_to(plan, self, &targets);
         targets
@@ -171,7 +177,7 @@ impl<'a> SitePlan<'a> {
         Some(self.planner.removed(self.deployment?, placement))
     }
 
-    /// A node that is chosen.
+    /// The target of a selected node.
     fn stays(&self, node: &NodeName) -> PlanTarget {
         let workload = self.document.revision.workload;
         let Some(placement) = self.placement(node) else {
@@ -271,7 +277,7 @@ impl<'a> SitePlan<'a> {
         let version = crate::document::version(&self.document.spec);
         let release = format!("release it with `colony quarantine release {name} --site {site}`");
         if let Some(it) = deployment.quarantine.get(&workload) {
-            let (code, since) = (&it.failure.code, Spoken(now.since(it.since)));
+            let (code, since) = (&it.failure.code, HumanDuration(now.since(it.since)));
             return Some(format!(
                 "{version} is quarantined at {site} ({code}, {since} ago); {release}"
             ));
@@ -281,7 +287,7 @@ impl<'a> SitePlan<'a> {
         Some(format!("node {node} gave {version} up ({code}); {release}"))
     }
 
-    /// Why a chosen node cannot run it.
+    /// Why a selected node cannot run it.
     fn bar(&self, node: &NodeName) -> Option<String> {
         let capabilities = self.planner.snapshot.view.nodes.get(node)?.capabilities.as_ref()?;
         if is_blue_green(self.document) && !is_ours(capabilities) {
@@ -292,8 +298,8 @@ impl<'a> SitePlan<'a> {
         self.document.spec.spec.profile.accepted_by(capabilities).err()
     }
 
-    /// Nodes that were not chosen although the file allows them, and the site as
-    /// a whole where nothing is left.
+    /// Targets of nodes that were not selected although the file allows them,
+    /// and of the site as a whole if no node is left.
     fn misfit_targets(
         &self,
         nodes: &ReportedNodes<'_>,
@@ -322,7 +328,7 @@ impl<'a> SitePlan<'a> {
         Some(self.refused_for(node.name, reason))
     }
 
-    /// The site as a whole, where no node can have it.
+    /// The target of the site as a whole, if no node can run the deployment.
     fn whole_site(&self, nodes: &ReportedNodes<'_>) -> PlanTarget {
         let (named, known) = match &self.document.target {
             Target::Node(node) => (Some(node), nodes.candidate(node).is_some()),
@@ -374,7 +380,7 @@ impl<'a> SitePlan<'a> {
         texts.join("; ")
     }
 
-    /// Nodes that lack what they need to run two versions for a while.
+    /// Nodes without the resources to run two versions for a while.
     fn shortage_for_two(&self, targets: &[PlanTarget]) -> Vec<String> {
         let constraints = self.document.spec.spec.profile.constraints.as_ref();
         let Some(constraints) = constraints.filter(|_| is_blue_green(self.document)) else {

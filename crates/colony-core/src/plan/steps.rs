@@ -1,4 +1,4 @@
-//! How a new revision spreads at a site: who goes first, and what comes then.
+//! How a revision spreads at a site: which nodes go first, and what follows.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::state::State;
 /// Adds the steps of a canary or of blue-green; other strategies have one step.
 pub(super) fn add_to(plan: &mut Plan, site: &SitePlan<'_>, targets: &[PlanTarget]) {
     let workload = site.document.revision.workload;
-    // A rollout of the same workload goes on in the step it is in.
+    // A rollout of the same workload continues in its current step.
     let is_new = site.deployment.is_none_or(|it| it.accepted.workload != workload);
     let was_good = site.deployment.and_then(|it| it.good.as_ref());
     if !is_new || was_good.is_some_and(|it| it.workload == workload) {
@@ -62,28 +62,39 @@ impl<'a> Spread<'a> {
         let between = canary.steps.iter().map(|it| it.of(self.total) as usize);
         let mut steps: Vec<PlanStep> = Vec::new();
         let mut done = 0;
-        for size in [first.len()].into_iter().chain(between).chain([order.len()]) {
+        let last = canary.steps.len() + 1;
+        let sizes = [first.len()].into_iter().chain(between).chain([order.len()]);
+        for (index, size) in sizes.enumerate() {
             let size = size.min(order.len());
-            // The site skips a step that lets no further node in.
+            // The site skips a step that allows no further node.
             if size <= done && !(steps.is_empty() && first.is_empty()) {
                 continue;
             }
-            let text = self.canary_text(size, order.len(), canary.gate);
+            let gate = Some(canary.gate).filter(|_| index < last);
+            let text = self.canary_text(size, gate);
             steps.push(self.step(steps.len(), &order[done..size], text));
             done = size;
         }
         steps
     }
 
-    fn canary_text(&self, size: usize, of: usize, gate: Gate) -> String {
-        match size {
-            0 => "waits for a node with the canary's labels".to_owned(),
-            it if it == of => "all nodes".to_owned(),
-            it => format!("{it} of {of} nodes, then {}", self.gate(gate)),
+    /// When all nodes have the revision, a promotion would allow no further
+    /// node: the site only soaks.
+    fn canary_text(&self, size: usize, gate: Option<Gate>) -> String {
+        let of = self.total;
+        match gate {
+            _ if size == 0 => "waits for a node with the canary's labels".to_owned(),
+            None => "all nodes".to_owned(),
+            Some(gate) if size < of => format!("{size} of {of} nodes, then {}", self.gate(gate)),
+            Some(gate) if gate.soak.is_zero() => "all nodes".to_owned(),
+            Some(gate) => {
+                let alone = Gate { promote: Promote::Auto, ..gate };
+                format!("all nodes, then {}", self.gate(alone))
+            }
         }
     }
 
-    /// Where nothing runs there is nothing to run beside: one step.
+    /// Without an active version there is nothing to stage beside: one step.
     fn blue_green(&self, it: &BlueGreen) -> Vec<PlanStep> {
         let beside = |node: &&&NodeName| self.site.runs(node);
         let staged: Vec<&NodeName> = self.queue.iter().filter(beside).copied().collect();
@@ -99,7 +110,7 @@ impl<'a> Spread<'a> {
     fn gate(&self, gate: Gate) -> String {
         let soak = match gate.soak {
             Duration::ZERO => String::new(),
-            soak => format!("soaks for {}", crate::time::Spoken(soak)),
+            soak => format!("soaks for {}", crate::time::HumanDuration(soak)),
         };
         let name = self.site.planner.name;
         match (gate.promote, soak.is_empty()) {
@@ -128,7 +139,7 @@ impl SitePlan<'_> {
         placed.get(node).map(|it| it.state)
     }
 
-    /// What is in progress moves on first, then what is down, then the rest.
+    /// Nodes in progress come first, then failed ones, then the rest.
     fn queue_of(&self, node: &NodeName) -> u8 {
         match self.state(node) {
             Some(State::Installing | State::Updating | State::RollingBack | State::Unknown(_)) => 0,

@@ -6,22 +6,22 @@ use crate::fleet::{DeploymentView, SiteView};
 use crate::id::NodeName;
 use crate::plan::SiteSnapshot;
 use crate::site::{Hold, TooEarly};
-use crate::time::{Spoken, Wall};
+use crate::time::{HumanDuration, Timestamp};
 
 /// Why nothing can happen at a node now, if so.
-pub(super) fn offline(view: &SiteView, node: Option<&NodeName>, now: Wall) -> Option<String> {
+pub(super) fn offline(view: &SiteView, node: Option<&NodeName>, now: Timestamp) -> Option<String> {
     if view.incarnation().is_none() {
         return Some("no orchestrator has joined the site yet".to_owned());
     }
     if let Some(since) = view.silent_since(now) {
-        return Some(format!("the site has been offline for {}", Spoken(now.since(since))));
+        return Some(format!("the site has been offline for {}", HumanDuration(now.since(since))));
     }
     let (name, node) = (node?, view.nodes.get(node?)?);
     let since = view.node_last_heard(name).unwrap_or(node.since);
-    (!node.is_online()).then(|| format!("offline {}", Spoken(now.since(since))))
+    (!node.is_online()).then(|| format!("offline {}", HumanDuration(now.since(since))))
 }
 
-/// What holds every change of a deployment up, also a removal.
+/// The hold that blocks every change of a deployment, removals included.
 pub(super) fn hold(view: &SiteView, deployment: Option<&DeploymentView>) -> Option<String> {
     let text = |what: &str, it: &Hold| format!("{} holds {what}{}", it.by, noted(&it.note));
     let site = view.holds.holds.get(&HoldScope::Site).map(|it| text("the site", it));
@@ -35,23 +35,26 @@ pub(super) fn hold(view: &SiteView, deployment: Option<&DeploymentView>) -> Opti
     }
 }
 
-/// What holds a new attempt up.
+/// What delays the start of an attempt.
 pub(super) fn start(
     site: &SiteSnapshot,
     deployment: Option<&DeploymentView>,
     document: &Document,
-    now: Wall,
+    now: Timestamp,
 ) -> Option<String> {
     let workload = document.revision.workload;
     let known = deployment.filter(|it| it.accepted.workload == workload);
-    // The site takes another workload when it sees the commit.
+    // The site accepts another workload when it sees the commit.
     let taken = known.map_or(now, |it| it.since);
     match site.settings.too_early(&document.settings, taken, now) {
         Some(TooEarly::Window { opens }) => {
-            return Some(format!("the maintenance window opens in {}", Spoken(opens.since(now))));
+            return Some(format!(
+                "the maintenance window opens in {}",
+                HumanDuration(opens.since(now))
+            ));
         }
         Some(TooEarly::Delay { until }) => {
-            return Some(format!("its delay ends in {}", Spoken(until.since(now))));
+            return Some(format!("its delay ends in {}", HumanDuration(until.since(now))));
         }
         None => {}
     }

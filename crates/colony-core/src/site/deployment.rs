@@ -1,4 +1,4 @@
-//! One deployment at this site: what Git wants, what was good, what is refused.
+//! One deployment at this site: its wanted, good and quarantined revisions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,56 +10,57 @@ use colony_margo::Digest;
 use crate::attempt::{Failure, Revision};
 use crate::document::Document;
 use crate::id::{BlobId, DeploymentId, DeploymentName, GitRevision, NodeName};
-use crate::site::lanes::Lanes;
 use crate::site::rollout::Rollout;
-use crate::time::Wall;
+use crate::site::rollout::index::RolloutIndex;
+use crate::time::Timestamp;
 
 /// How many proven workloads of one deployment are remembered.
 const PROVEN_LIMIT: usize = 8;
 
-/// What a site knows of a deployment.
+/// The state of a deployment at a site.
 #[derive(Debug, Clone)]
 pub struct Deployment {
     pub id: DeploymentId,
     pub name: DeploymentName,
-    /// The file's content in Git; what it was last if it is gone.
+    /// The revision in Git, or the last one if the file was removed.
     pub(super) wanted: Revision,
-    /// Gone from Git.
+    /// Removed from Git.
     pub(super) withdrawn: bool,
-    /// The last revision every reachable node ran.
+    /// The last revision that every reachable node ran.
     pub(super) good: Option<Revision>,
-    /// What was good before that, in case it does not last its soak.
+    /// The good revision before that, in case `good` fails during its soak.
     pub(super) good_before: Option<Revision>,
     /// Workloads that a node ran for longer than their soak, the newest last.
     pub(super) proven: Vec<Digest>,
     pub(super) quarantine: BTreeMap<Digest, Quarantine>,
-    /// Nodes that gave a revision up on their own.
+    /// Nodes that rolled back alone, with the revision they rejected.
     pub(super) rejected: BTreeMap<NodeName, Rejected>,
-    /// Why the rollout of the wanted revision stands still.
+    /// Why the rollout of the wanted revision is stopped.
     pub(super) stopped: Option<Stopped>,
     /// How far the rollout of the wanted revision has come.
     pub(super) rollout: Rollout,
     /// The rollback that was reported as done.
     pub(super) rolled_back: Option<RolledBack>,
-    /// The commit that brought what is wanted.
+    /// The commit that introduced the wanted revision.
     pub(super) commit: Option<GitRevision>,
-    /// Where it should run.
+    /// The nodes that the deployment should run on.
     pub(super) nodes: BTreeSet<NodeName>,
-    pub(super) since: Wall,
-    /// Every revision that something here still refers to.
+    pub(super) since: Timestamp,
+    /// The documents of all revisions that are still referenced.
     pub(super) documents: BTreeMap<BlobId, Arc<Document>>,
-    /// Nodes that have a placement, also one that is leaving: rebuilt.
+    /// Nodes with a placement, including placements being removed. Not stored:
+    /// rebuilt from the placements.
     pub(super) placed: BTreeSet<NodeName>,
-    pub(super) lanes: Lanes,
+    pub(super) rollout_index: RolloutIndex,
 }
 
-/// Why a revision is refused at this site.
+/// A revision that this site refuses to run, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quarantine {
     pub revision: Revision,
     pub node: Option<NodeName>,
     pub failure: Failure,
-    pub since: Wall,
+    pub since: Timestamp,
 }
 
 /// A revision one node rolled back from.
@@ -69,18 +70,19 @@ pub struct Rejected {
     pub failure: Failure,
 }
 
-/// A revision the site has left, and the one it went back to.
+/// A revision the site rolled back from, and the one it returned to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RolledBack {
     pub bad: Revision,
     pub good: Option<Revision>,
-    pub since: Wall,
+    pub since: Timestamp,
 }
 
 impl RolledBack {
-    /// Whether it is still the last word when Git goes from `before` to `next`:
-    /// the revert of the bad revision is the end of a rollback, anything else
-    /// is a new beginning, other settings of what was gone back to included.
+    /// Whether the record stays valid when Git changes from `before` to `next`.
+    /// It does if Git keeps the bad workload, or reverts it to the good one,
+    /// which completes the rollback. Any other change discards it, even a
+    /// change of settings after the revert.
     pub(crate) fn survives(&self, before: &Revision, next: &Revision) -> bool {
         let back_to = [Some(&self.bad), self.good.as_ref()];
         let follows = back_to.into_iter().flatten().any(|it| it.workload == next.workload);
@@ -94,11 +96,11 @@ pub struct Stopped {
     pub workload: Digest,
     pub node: NodeName,
     pub failure: Failure,
-    pub since: Wall,
+    pub since: Timestamp,
 }
 
 impl Deployment {
-    pub(super) fn new(document: Arc<Document>, since: Wall) -> Deployment {
+    pub(super) fn new(document: Arc<Document>, since: Timestamp) -> Deployment {
         let blob = document.revision.blob.clone();
         Deployment {
             id: document.id().clone(),
@@ -118,11 +120,11 @@ impl Deployment {
             since,
             documents: BTreeMap::from([(blob, document)]),
             placed: BTreeSet::new(),
-            lanes: Lanes::default(),
+            rollout_index: RolloutIndex::default(),
         }
     }
 
-    /// The revision Git holds.
+    /// The revision in Git.
     pub fn wanted(&self) -> &Revision {
         &self.wanted
     }
@@ -139,7 +141,7 @@ impl Deployment {
         &self.quarantine
     }
 
-    /// The nodes it is placed on.
+    /// The nodes that the deployment should run on.
     pub fn nodes(&self) -> &BTreeSet<NodeName> {
         &self.nodes
     }
@@ -148,7 +150,7 @@ impl Deployment {
         self.documents.get(&revision.blob)
     }
 
-    /// Every document that something here still refers to.
+    /// All documents that are still referenced.
     pub fn documents(&self) -> impl Iterator<Item = &Document> {
         self.documents.values().map(|it| &**it)
     }
@@ -158,7 +160,8 @@ impl Deployment {
         self.documents.get(&self.wanted.blob)
     }
 
-    /// Git's revision, or the last good one while Git holds a quarantined one.
+    /// The revision to run: the one in Git or, while that is quarantined, the
+    /// last good one. `None` if both are quarantined or there is no good one.
     pub fn effective(&self) -> Option<&Revision> {
         if !self.is_quarantined() {
             return Some(&self.wanted);
@@ -171,17 +174,17 @@ impl Deployment {
         self.stopped.is_some()
     }
 
-    /// The commit that brought what is wanted.
+    /// The commit that introduced the wanted revision.
     pub fn commit(&self) -> Option<&GitRevision> {
         self.commit.as_ref()
     }
 
-    /// Git holds a revision that is refused here.
+    /// The revision in Git is quarantined at this site.
     pub fn is_quarantined(&self) -> bool {
         self.quarantine.contains_key(&self.wanted.workload)
     }
 
-    /// Every reachable node runs `revision`.
+    /// Records that every reachable node runs `revision`.
     pub(super) fn set_good(&mut self, revision: Revision) {
         let before = self.good.replace(revision.clone());
         if before.as_ref().map(|it| it.workload) != Some(revision.workload) {
@@ -189,7 +192,7 @@ impl Deployment {
         }
     }
 
-    /// Some node ran this workload for longer than its soak.
+    /// Records that some node ran this workload for longer than its soak.
     pub(super) fn prove(&mut self, workload: Digest) {
         self.unprove(workload);
         self.proven.push(workload);
@@ -201,7 +204,7 @@ impl Deployment {
         self.proven.retain(|it| *it != workload);
     }
 
-    /// Forgets documents that neither this nor a placement in `used` refers to.
+    /// Drops documents that are referenced neither here nor in `used`.
     pub(super) fn forget_documents(&mut self, used: &BTreeSet<BlobId>) {
         let left = self.rolled_back.as_ref().map(|it| &it.bad);
         let own = [Some(&self.wanted), self.good.as_ref(), self.good_before.as_ref(), left];

@@ -1,4 +1,4 @@
-//! What reaches a site, and what a step answers.
+//! The inputs of a site, and the result of a step.
 
 use std::collections::BTreeSet;
 
@@ -7,19 +7,21 @@ use colony_margo::{Capabilities, DeploymentStatus};
 use crate::event::{Event, Incarnation};
 use crate::id::{DeploymentId, GitRevision, NodeName, PlacementId};
 use crate::site::{Command, Commit, Have, Seed};
-use crate::time::Mono;
+use crate::time::Monotonic;
 
-/// Something that happened outside.
+/// An input from outside the site core.
 #[derive(Debug, Clone)]
 pub enum Input {
-    /// What CO knows of the site, for an LO that has just joined.
+    /// The state of the site as central knows it, for a local orchestrator that
+    /// has just joined.
     Seed(Box<Seed>),
-    /// Git has moved.
+    /// The content of a commit in Git.
     Commit(Commit),
-    /// A node got an identity of this site.
+    /// A node was issued an identity of this site.
     Joined(NodeName),
     Capabilities(NodeName, Box<Capabilities>),
-    /// A request arrived: the sender lives. `have` is what it says it holds.
+    /// A request of the node arrived, so the node is alive. `have` is the
+    /// manifest that the node reports to hold.
     Heard {
         node: NodeName,
         have: Option<Have>,
@@ -29,7 +31,7 @@ pub enum Input {
         status: Box<DeploymentStatus>,
     },
     Command(Command),
-    /// CO answered that a later incarnation of this site has joined.
+    /// Central responded that a later incarnation of this site has joined.
     Fenced {
         by: Incarnation,
     },
@@ -37,25 +39,26 @@ pub enum Input {
     Tick,
 }
 
-/// What a step did. Persist `events` and `changed` first, then act on the rest.
+/// The result of a step. Persist `events` and `changed` first, then act on the
+/// rest.
 #[derive(Debug, Default)]
 #[must_use = "events and changed rows must be persisted"]
 pub struct Step {
     pub events: Vec<Event>,
     pub changed: Changed,
-    /// Why the input was not taken, if it was not.
+    /// Why the input was refused, if it was.
     pub refused: Option<Refused>,
     /// When to step again if nothing else happens.
-    pub wake: Option<Mono>,
+    pub wake: Option<Monotonic>,
 }
 
-/// The rows to write; a row that is no longer there is to be deleted.
+/// The rows to write. A row that no longer exists has to be deleted.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Changed {
     pub meta: bool,
     pub deployments: BTreeSet<DeploymentId>,
     pub placements: BTreeSet<PlacementId>,
-    pub members: BTreeSet<NodeName>,
+    pub site_nodes: BTreeSet<NodeName>,
 }
 
 impl Changed {
@@ -63,37 +66,37 @@ impl Changed {
         *self == Changed::default()
     }
 
-    /// Takes in what another step changed.
+    /// Adds the changes of another step.
     pub fn add(&mut self, other: &Changed) {
         self.meta |= other.meta;
         self.deployments.extend(other.deployments.iter().cloned());
         self.placements.extend(other.placements.iter().cloned());
-        self.members.extend(other.members.iter().cloned());
+        self.site_nodes.extend(other.site_nodes.iter().cloned());
     }
 
     pub fn keys(&self) -> impl Iterator<Item = RowKey> + '_ {
         let meta = self.meta.then_some(RowKey::Meta).into_iter();
         meta.chain(self.deployments.iter().cloned().map(RowKey::Deployment))
             .chain(self.placements.iter().cloned().map(RowKey::Placement))
-            .chain(self.members.iter().cloned().map(RowKey::Member))
+            .chain(self.site_nodes.iter().cloned().map(RowKey::SiteNode))
     }
 
     /// The nodes whose manifest may have changed.
     pub fn nodes(&self) -> &BTreeSet<NodeName> {
-        &self.members
+        &self.site_nodes
     }
 }
 
-/// The name of a persisted row.
+/// The key of a persisted row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RowKey {
     Meta,
     Deployment(DeploymentId),
     Placement(PlacementId),
-    Member(NodeName),
+    SiteNode(NodeName),
 }
 
-/// Why an input was not taken.
+/// Why an input was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     #[error("the site is not ready: {0}")]

@@ -1,96 +1,79 @@
-//! The brain of a local orchestrator: one site, its deployments and nodes.
+//! The core of a local orchestrator: one site, its deployments and nodes.
 //!
-//! `Site::step` takes one input and the time, and returns the events that
-//! happened and the rows that changed; the shell persists both in one
-//! transaction and only then answers or acts. What a node should run is not an
-//! output but a function of the state (`Site::manifest`), so that after a crash
-//! it is computed again. Only `moving.rs` writes a placement's state.
+//! `Site::step` takes one input and the time, and returns the emitted events
+//! and the changed rows. The shell persists both in one transaction and only
+//! then responds or acts. What a node should run is not an output but a
+//! function of the state (`Site::manifest`), so it is computed again after a
+//! crash. Only `placement/transition.rs` changes the state of a placement;
+//! `persisted/seed.rs` restores it.
 
-mod command;
 mod deployment;
 mod desired;
-mod facts;
-mod failure;
-mod file;
-mod held;
 mod input;
-mod intervene;
-mod lanes;
-mod liveness;
-mod manifest;
-mod member;
-mod moving;
-mod order_state;
-mod place;
+mod node;
+mod orders;
+mod persisted;
 mod placement;
-mod refused;
-mod registry;
-mod report;
 mod rollout;
-mod row;
-mod seed;
 mod settings;
-mod stage;
-mod steer;
+mod step_context;
 mod timer;
-mod turn;
 pub(crate) mod view;
-mod want;
-mod wave;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use command::{Action, Command};
 pub use deployment::{Deployment, Quarantine, Rejected, RolledBack, Stopped};
-pub(crate) use file::deployment_name;
-pub use file::{Commit, Content, File, deployment_file, deployment_path};
-pub use held::{HeldHistory, HeldRemoval, RefusedFile};
+pub(crate) use desired::file::deployment_name;
+pub use desired::file::{Commit, Content, File, deployment_file, deployment_path};
+pub use desired::held::{HeldHistory, HeldRemoval, RefusedFile};
 pub use input::{Changed, Input, Refused, RowKey, Step};
-pub use manifest::{Asks, NodeManifest};
-pub use member::{Have, Member, is_ours};
-pub use placement::{Offer, Placement, RunningLost};
-pub use rollout::Rollout;
-pub use row::Row;
-pub use seed::{Seed, SeedDeployment, SeedNode, SeedPlacement};
+pub use node::manifest::{Asks, NodeManifest};
+pub use node::{Have, SiteNode, is_ours};
+pub use orders::command::{Action, Command};
+pub use persisted::row::Row;
+pub use persisted::seed::{Seed, SeedDeployment, SeedNode, SeedPlacement};
+pub use placement::{Offer, Placement, RunningLost, Staging};
+pub use rollout::{Rollout, slot};
 pub use settings::{Hold, SiteSettings, Timing, TooEarly, Window};
 
 use crate::event::{HoldScope, Incarnation, Log};
 use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName, PlacementId, SiteName};
-use crate::time::Mono;
+use crate::time::Monotonic;
 use timer::Timers;
 
-/// Everything a local orchestrator knows.
+/// The state of a local orchestrator.
 #[derive(Debug, Clone)]
 pub struct Site {
     log: Log,
-    clock: Mono,
+    clock: Monotonic,
     phase: Phase,
     timing: Timing,
     settings: SiteSettings,
     git: GitState,
     holds: BTreeMap<HoldScope, Hold>,
-    /// The highest number of CO's commands that was executed.
+    /// The highest number of the handled commands from central.
     commands_done: u64,
     deployments: BTreeMap<DeploymentId, Deployment>,
     placements: BTreeMap<PlacementId, Placement>,
-    members: BTreeMap<NodeName, Member>,
-    /// Rebuilt from the rest: never persisted.
+    site_nodes: BTreeMap<NodeName, SiteNode>,
+    /// Rebuilt from the other fields, never persisted.
     index: Index,
 }
 
-/// What was read from Git, and what of it waits for a person.
+/// The state read from Git, and the parts of it that wait for an operator.
 #[derive(Debug, Clone, Default)]
 struct GitState {
     revision: Option<GitRevision>,
     /// Files that cannot be used, by path.
     refused: BTreeMap<String, RefusedFile>,
     removal: Option<HeldRemoval>,
-    /// A rewritten history that waits, and the one an operator accepted.
+    /// A rewritten history that waits to be accepted; `accepted` is the commit
+    /// of one that an operator has accepted.
     rewritten: Option<HeldHistory>,
     accepted: Option<GitRevision>,
 }
 
-/// Whether the LO may act.
+/// Whether the local orchestrator may act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Phase {
@@ -99,7 +82,7 @@ enum Phase {
     /// Placements are known, Git is not read yet.
     Seeded,
     Ready,
-    /// CO knows a later incarnation: this one must not change anything.
+    /// Central knows a later incarnation, so this one must not change anything.
     Fenced {
         by: Incarnation,
     },
@@ -109,16 +92,20 @@ enum Phase {
 struct Index {
     names: BTreeMap<DeploymentName, DeploymentId>,
     timers: Timers,
-    /// Deployments with something to do as soon as a guard agrees.
-    hungry: BTreeSet<DeploymentId>,
+    /// Deployments with queued nodes that wait for a guard.
+    pending_work: BTreeSet<DeploymentId>,
+    /// Deployments whose soak was interrupted by a restart: the clock of the
+    /// site stood still, so the end of the soak has moved.
+    moved_soaks: BTreeSet<DeploymentId>,
 }
 
 impl Site {
-    /// An LO that has just joined: it knows nothing and serves nothing yet.
+    /// A local orchestrator that has just joined: it has no state and serves no
+    /// manifests yet.
     pub fn new(name: SiteName, incarnation: Incarnation, timing: Timing) -> Site {
         Site {
             log: Log::new(name, incarnation),
-            clock: Mono(0),
+            clock: Monotonic(0),
             phase: Phase::Unseeded,
             timing,
             settings: SiteSettings::default(),
@@ -127,7 +114,7 @@ impl Site {
             commands_done: 0,
             deployments: BTreeMap::new(),
             placements: BTreeMap::new(),
-            members: BTreeMap::new(),
+            site_nodes: BTreeMap::new(),
             index: Index::default(),
         }
     }
@@ -136,13 +123,13 @@ impl Site {
         &self.log.site
     }
 
-    /// Where the next event of this LO goes.
+    /// The end of the event log, where the next event is appended.
     pub fn log(&self) -> &Log {
         &self.log
     }
 
-    /// The monotonic time of the last step: where a restart goes on.
-    pub fn clock(&self) -> Mono {
+    /// The monotonic time of the last step, from which a restart continues.
+    pub fn clock(&self) -> Monotonic {
         self.clock
     }
 
@@ -151,7 +138,7 @@ impl Site {
         self.git.revision.as_ref()
     }
 
-    /// The highest number of CO's commands that was executed.
+    /// The highest number of the handled commands from central.
     pub fn commands_done(&self) -> u64 {
         self.commands_done
     }
@@ -180,15 +167,15 @@ impl Site {
         self.placements.get(id)
     }
 
-    pub fn members(&self) -> impl Iterator<Item = &Member> {
-        self.members.values()
+    pub fn site_nodes(&self) -> impl Iterator<Item = &SiteNode> {
+        self.site_nodes.values()
     }
 
-    pub fn member(&self, node: &NodeName) -> Option<&Member> {
-        self.members.get(node)
+    pub fn site_node(&self, node: &NodeName) -> Option<&SiteNode> {
+        self.site_nodes.get(node)
     }
 
-    /// Files in Git that cannot be used, with what is wrong with them.
+    /// Files in Git that cannot be used, with their findings.
     pub fn refused_files(&self) -> &BTreeMap<String, RefusedFile> {
         &self.git.refused
     }
@@ -211,13 +198,13 @@ impl Site {
         &self.holds
     }
 
-    /// How many nodes of a deployment may be down at once; `None` if any number.
+    /// How many nodes of a deployment may be down at once; `None` if all may.
     pub fn rollout_limit(&self, deployment: &DeploymentId) -> Option<u32> {
-        facts::limit(self.deployments.get(deployment)?)
+        rollout::slot::limit(self.deployments.get(deployment)?)
     }
 
-    /// How many nodes the open step of a rollout lets have the revision; `None`
-    /// if any number.
+    /// How many nodes may have the revision in the open step of a rollout;
+    /// `None` if any number.
     pub fn rollout_room(&self, deployment: &DeploymentId) -> Option<u32> {
         self.deployments.get(deployment)?.step_size()
     }

@@ -1,4 +1,4 @@
-//! Settings of a site: its clockwork, its maintenance windows, its holds.
+//! Settings of a site: its timing, its maintenance windows, its holds.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,16 +9,17 @@ use colony_margo::yaml::{self, Cursor, Limits};
 use colony_margo::{Finding, Findings};
 
 use crate::document::Settings;
-use crate::time::Wall;
+use crate::time::Timestamp;
 
-/// How long things may take; configuration of the LO, not of Git.
+/// Timeouts and backoff; configured at the local orchestrator, not in Git.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
-    /// A node that is silent for so long is suspect.
+    /// A node that is silent for this long is suspect.
     pub suspect: Duration,
-    /// A node that is silent for so long is offline.
+    /// A node that is silent for this long is offline.
     pub lease: Duration,
-    /// A node that polls but says nothing of a lost attempt gets a new one.
+    /// A node that polls but does not report a lost attempt for this long gets
+    /// another one.
     pub silence: Duration,
     pub backoff_first: Duration,
     pub backoff_cap: Duration,
@@ -40,11 +41,11 @@ impl Default for Timing {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SiteSettings {
     pub labels: BTreeMap<String, String>,
-    /// When changes may start; always, if there are none.
+    /// When changes may start; at any time if empty.
     pub windows: Vec<Window>,
 }
 
-/// A stretch of time that returns every week.
+/// A weekly maintenance window.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     /// Days on which it opens, Monday is 0.
@@ -56,12 +57,12 @@ pub struct Window {
     pub offset: i16,
 }
 
-/// Somebody stopped changes.
+/// A stop of changes by an operator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hold {
     pub by: String,
     pub note: String,
-    pub since: Wall,
+    pub since: Timestamp,
 }
 
 const DAY: u64 = 24 * 60;
@@ -84,9 +85,14 @@ impl SiteSettings {
         }
     }
 
-    /// What the clock alone keeps from starting what the site took at `since`:
-    /// of window and delay the one that ends last.
-    pub fn too_early(&self, settings: &Settings, since: Wall, now: Wall) -> Option<TooEarly> {
+    /// Whether a window or a delay blocks the start of what the site accepted
+    /// at `since`; of the two the one that ends last.
+    pub fn too_early(
+        &self,
+        settings: &Settings,
+        since: Timestamp,
+        now: Timestamp,
+    ) -> Option<TooEarly> {
         let opens = self.opens(now);
         match (opens, settings.delayed_until(since, now)) {
             (Some(opens), until) if until.is_none_or(|it| it < opens) => {
@@ -97,22 +103,22 @@ impl SiteSettings {
     }
 
     /// `None` while a window is open, else when the next one opens.
-    pub fn opens(&self, now: Wall) -> Option<Wall> {
+    pub fn opens(&self, now: Timestamp) -> Option<Timestamp> {
         if self.windows.is_empty() {
             return None;
         }
         let minute = now.0 / MINUTE;
         let waits = self.windows.iter().map(|it| it.wait(minute));
         let wait = waits.min().unwrap_or(0);
-        (wait > 0).then(|| Wall((minute + wait).saturating_mul(MINUTE)))
+        (wait > 0).then(|| Timestamp((minute + wait).saturating_mul(MINUTE)))
     }
 }
 
-/// Until when the clock alone keeps something from starting.
+/// The window or delay that blocks a start, and until when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TooEarly {
-    Window { opens: Wall },
-    Delay { until: Wall },
+    Window { opens: Timestamp },
+    Delay { until: Timestamp },
 }
 
 impl Window {
@@ -236,7 +242,7 @@ mod tests {
     fn a_window_read_from_a_damaged_row_still_has_an_answer() {
         let window = Window { days: vec![255], from: u16::MAX, to: 0, offset: i16::MIN };
         let settings = SiteSettings { windows: vec![window], ..SiteSettings::default() };
-        let opens = settings.opens(Wall(0)).expect("it is shut");
+        let opens = settings.opens(Timestamp(0)).expect("it is shut");
         assert!(opens.0 <= WEEK * MINUTE, "{opens:?}");
     }
 
@@ -251,7 +257,7 @@ mod tests {
             }
         };
         let minute = minute_of(at);
-        let actual = match settings.opens(Wall(minute * MINUTE + 30_000)) {
+        let actual = match settings.opens(Timestamp(minute * MINUTE + 30_000)) {
             None => "open".to_owned(),
             Some(at) => format!("opens in {} min", at.0 / MINUTE - minute),
         };

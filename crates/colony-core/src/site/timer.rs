@@ -1,4 +1,4 @@
-//! What is due when, on the monotonic clock.
+//! The timers of a site, on the monotonic clock.
 
 use std::collections::BTreeSet;
 
@@ -6,15 +6,15 @@ use crate::attempt::Failure;
 use crate::code::Code;
 use crate::event::Actor;
 use crate::id::{DeploymentId, NodeName, PlacementId};
-use crate::site::facts::too_early;
-use crate::site::moving::By;
-use crate::site::turn::Turn;
+use crate::site::placement::facts::too_early;
+use crate::site::placement::transition::Initiator;
+use crate::site::step_context::StepContext;
 use crate::state::State;
-use crate::time::Mono;
+use crate::time::Monotonic;
 use crate::transition::Trigger;
 
-/// Something to look at when its time has come. A timer that no longer fits
-/// the state does nothing: the state decides, not the timer.
+/// A check that becomes due at some time. A timer that no longer fits the state
+/// does nothing: the state decides, not the timer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
     Presence(NodeName),
@@ -29,23 +29,23 @@ pub(super) enum Timer {
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Timers {
-    due: BTreeSet<(Mono, Timer)>,
+    due: BTreeSet<(Monotonic, Timer)>,
     /// When the window timer is due, if it is armed.
-    window: Option<Mono>,
-    /// What the persisted clock shows.
-    pub(super) saved: Mono,
+    window: Option<Monotonic>,
+    /// The time of the persisted clock.
+    pub(super) saved: Monotonic,
 }
 
 impl Timers {
-    pub(super) fn set(&mut self, at: Mono, timer: Timer) {
+    pub(super) fn set(&mut self, at: Monotonic, timer: Timer) {
         self.due.insert((at, timer));
     }
 
-    pub(super) fn cancel(&mut self, at: Mono, timer: Timer) {
+    pub(super) fn cancel(&mut self, at: Monotonic, timer: Timer) {
         self.due.remove(&(at, timer));
     }
 
-    pub(super) fn next(&self) -> Option<Mono> {
+    pub(super) fn next(&self) -> Option<Monotonic> {
         self.due.first().map(|it| it.0)
     }
 
@@ -53,7 +53,7 @@ impl Timers {
         self.due.is_empty()
     }
 
-    fn pop(&mut self, now: Mono) -> Option<Timer> {
+    fn pop(&mut self, now: Monotonic) -> Option<Timer> {
         if self.next()? > now {
             return None;
         }
@@ -61,7 +61,7 @@ impl Timers {
     }
 }
 
-impl Turn<'_> {
+impl StepContext<'_> {
     pub(super) fn fire_timers(&mut self) {
         while let Some(timer) = self.site.index.timers.pop(self.now.mono) {
             match timer {
@@ -86,7 +86,7 @@ impl Turn<'_> {
             Failure::new(Code::ProgressDeadline, "the node did not finish in time")
         };
         // Other states have no deadline; the table refuses them.
-        let _ = self.advance(id, Trigger::Deadline, By::local().because(failure));
+        let _ = self.advance(id, Trigger::Deadline, Initiator::local().because(failure));
     }
 
     fn retry_due(&mut self, id: &PlacementId) {
@@ -97,18 +97,21 @@ impl Turn<'_> {
     fn silent_due(&mut self, id: &PlacementId) {
         let Some(placement) = self.site.placements.get(id) else { return };
         if placement.silent_at.is_some_and(|it| it <= self.now.mono) {
-            // An offline node is waited for; its return arms the timer again.
-            let _ = self.advance(id, Trigger::Silent, By::local());
+            // Refused while the node is offline; its return arms the timer
+            // again.
+            let _ = self.advance(id, Trigger::Silent, Initiator::local());
         }
     }
 
-    /// A window opened, a delay ended, or the clock was moved: what waits is looked at again.
+    /// A window opened, a delay ended or the wall clock jumped: all deployments
+    /// with pending work are advanced again.
     fn window_due(&mut self) {
-        self.dirty.extend(self.site.index.hungry.iter().cloned());
+        self.dirty.extend(self.site.index.pending_work.iter().cloned());
     }
 
-    /// Looks again when what the clock keeps from starting may start; at the
-    /// latest in a minute, because the wall clock may jump.
+    /// Arms the window timer for the time at which the window or the delay of a
+    /// deployment allows a start, at most a minute ahead, because the wall
+    /// clock may jump.
     pub(super) fn watch_clock(&mut self, id: &DeploymentId) {
         let Some(deployment) = self.site.deployments.get(id) else { return };
         let early = too_early(self.site, deployment, self.now.wall);
@@ -124,9 +127,9 @@ impl Turn<'_> {
     }
 }
 
-impl By {
-    /// The LO, by its own rules.
-    pub(super) fn local() -> By {
-        By { actor: Actor::Local, failure: None, forced: false }
+impl Initiator {
+    /// The local orchestrator, by its own rules.
+    pub(super) fn local() -> Initiator {
+        Initiator { actor: Actor::Local, failure: None, forced: false }
     }
 }

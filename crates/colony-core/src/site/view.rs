@@ -1,4 +1,4 @@
-//! What the rest of the crate may look at to explain a site, never to change it.
+//! Read access to a site for the rest of the crate, which explains its state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,48 +6,48 @@ use crate::attempt::Revision;
 use crate::id::NodeName;
 use crate::site::{Deployment, Phase, Placement, Site, Timing};
 use crate::state::Op;
-use crate::time::{Mono, Wall};
+use crate::time::{Monotonic, Timestamp};
 use crate::transition::Trigger;
 
 pub(crate) use crate::choice::Unfit;
 pub(crate) use crate::site::deployment::{Rejected, RolledBack, Stopped};
-pub(crate) use crate::site::file::deployment_path;
+pub(crate) use crate::site::desired::file::deployment_path;
 
-/// What is wanted of a placement, and which trigger would bring it nearer.
+/// The wanted revision of a placement, and the trigger that moves it there.
 #[derive(Debug, Clone)]
-pub(crate) struct Outlook {
+pub(crate) struct PlacementOutlook {
     pub(crate) trigger: Option<Trigger>,
     pub(crate) wants: Option<Revision>,
-    /// What is wanted is a way back from a bad revision.
+    /// The wanted revision is a rollback from a bad one.
     pub(crate) back: bool,
 }
 
 impl Site {
-    pub(crate) fn outlook(&self, placement: &Placement) -> Outlook {
+    pub(crate) fn outlook(&self, placement: &Placement) -> PlacementOutlook {
         let want = self.want(placement);
         let back = want.as_ref().is_some_and(|it| it.back);
         let trigger = self.next_trigger(placement);
-        Outlook { trigger, wants: want.map(|it| it.revision), back }
+        PlacementOutlook { trigger, wants: want.map(|it| it.revision), back }
     }
 
     pub(crate) fn timing(&self) -> Timing {
         self.timing
     }
 
-    /// What runs here is known, from CO or from the disk.
+    /// The placements of the site are known, from central or from disk.
     pub(crate) fn is_seeded(&self) -> bool {
         self.phase != Phase::Unseeded
     }
 
-    /// When changes may start again, if something waits for that.
-    pub(crate) fn window_awaited(&self, now: Wall) -> Option<Wall> {
-        self.settings.opens(now).filter(|_| !self.index.hungry.is_empty())
+    /// When the next window opens, if a deployment has pending work.
+    pub(crate) fn window_awaited(&self, now: Timestamp) -> Option<Timestamp> {
+        self.settings.opens(now).filter(|_| !self.index.pending_work.is_empty())
     }
 }
 
 impl Deployment {
-    /// When Git began to want what it wants.
-    pub(crate) fn since(&self) -> Wall {
+    /// When Git last changed the workload or withdrew the deployment.
+    pub(crate) fn since(&self) -> Timestamp {
         self.since
     }
 
@@ -63,19 +63,19 @@ impl Deployment {
         &self.rejected
     }
 
-    /// Whether Git's revision was given up on this node.
+    /// The rejection of Git's revision by `node`, if any.
     pub(crate) fn rejected_on(&self, node: &NodeName) -> Option<&Rejected> {
         self.rejected.get(node).filter(|it| it.workload == self.wanted.workload)
     }
 
-    /// The nodes that have a placement, also one that is leaving.
+    /// The nodes that have a placement, including placements being removed.
     pub(crate) fn placed(&self) -> &BTreeSet<NodeName> {
         &self.placed
     }
 
     /// How many revision errors an operation may spend.
     pub(crate) fn tries_allowed(&self, op: Op, placement: &Placement) -> u32 {
-        crate::site::facts::budget(self, op, placement)
+        crate::site::placement::facts::budget(self, op, placement)
     }
 
     pub(crate) fn revisions(&self) -> impl Iterator<Item = &Revision> {
@@ -84,20 +84,20 @@ impl Deployment {
 }
 
 impl Placement {
-    pub(crate) fn silent_at(&self) -> Option<Mono> {
+    pub(crate) fn silent_at(&self) -> Option<Monotonic> {
         self.silent_at
     }
 
-    /// When the attempt under way counts as failed.
-    pub(crate) fn deadline_at(&self) -> Option<Mono> {
+    /// When the attempt in progress counts as failed.
+    pub(crate) fn deadline_at(&self) -> Option<Monotonic> {
         self.deadline()
     }
 
     pub(crate) fn is_lost_late(&self) -> bool {
-        self.lost_late
+        self.health_lost_after_soak
     }
 
-    /// All failures of the target so far.
+    /// The number of all failures of the target so far.
     pub(crate) fn failures(&self) -> u32 {
         self.failures
     }

@@ -1,7 +1,7 @@
 //! The conditions of the transition table, and the reasons they give.
 //!
-//! A guard is answered by whoever holds the facts (the site core); the answer
-//! is a reason that names what is waited for, never a bare no.
+//! The site core evaluates the guards through `Facts`. A guard that fails
+//! always returns a reason that names what the placement waits for.
 
 use std::fmt;
 
@@ -12,14 +12,14 @@ use colony_margo::Digest;
 use crate::code::Code;
 use crate::id::NodeName;
 use crate::state::State;
-use crate::time::Wall;
+use crate::time::Timestamp;
 use crate::transition::Trigger;
 
 /// A condition of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Guard {
     NodeOnline,
-    WaveOpen,
+    SlotFree,
     StepOpen,
     NotHeld,
     WindowOpen,
@@ -34,11 +34,11 @@ pub enum Guard {
 }
 
 impl Guard {
-    /// As the published table prints it.
+    /// The name in the published table.
     pub fn name(self) -> &'static str {
         match self {
             Guard::NodeOnline => "node online",
-            Guard::WaveOpen => "wave open",
+            Guard::SlotFree => "slot free",
             Guard::StepOpen => "rollout step open",
             Guard::NotHeld => "no hold",
             Guard::WindowOpen => "window open",
@@ -48,18 +48,18 @@ impl Guard {
             Guard::PolicyRollsBack => "policy rolls back",
             Guard::Due => "backoff over or by operator",
             Guard::RevisionMatches => "desired revision",
-            Guard::ForcedIfUnknown => "an operator forces it if UNKNOWN",
+            Guard::ForcedIfUnknown => "forced, if an operator removes it while UNKNOWN",
             Guard::Undelivered => "never delivered",
         }
     }
 }
 
-/// Who answers the guards.
+/// Evaluates the guards of a row.
 pub trait Facts {
     fn check(&self, guard: Guard) -> Result<(), Reason>;
 }
 
-/// Facts under which every guard agrees: for tables, replays and tests.
+/// Facts that satisfy every guard: for tables, replays and tests.
 #[derive(Debug, Clone, Copy)]
 pub struct NoFacts;
 
@@ -69,7 +69,7 @@ impl Facts for NoFacts {
     }
 }
 
-/// Why something does not happen yet, or never will.
+/// Why a state change is refused, for a while or for good.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Reason {
@@ -79,7 +79,7 @@ pub enum Reason {
     },
     NodeOffline {
         node: NodeName,
-        last_heard: Wall,
+        last_heard: Timestamp,
     },
     NodeNeverHeard {
         node: NodeName,
@@ -87,37 +87,39 @@ pub enum Reason {
     NodeRetired {
         node: NodeName,
     },
-    /// `busy` names a few of the `taken`.
-    WaveFull {
+    /// `busy` names a few of the nodes that hold the `taken` slots.
+    SlotsFull {
         busy: Vec<NodeName>,
         taken: usize,
         limit: u32,
     },
-    WaveStopped {
+    RolloutStopped {
         node: NodeName,
         code: Code,
     },
-    /// The first nodes of the rollout have to run it well before others get it.
+    /// The canary nodes have to run the revision well before other nodes get
+    /// it.
     CanaryFirst {
         done: usize,
         of: usize,
     },
-    /// All nodes have to run it beside the old one before any takes it over.
+    /// All nodes have to stage the revision beside the active one before it
+    /// takes over on any node.
     StageFirst {
         done: usize,
         of: usize,
     },
     Soaking {
-        until: Wall,
+        until: Timestamp,
     },
     /// An operator has to open the next step.
     AwaitsPromotion {
-        since: Wall,
+        since: Timestamp,
     },
     Paused {
         by: String,
         note: String,
-        since: Wall,
+        since: Timestamp,
     },
     /// The device cannot run two revisions side by side.
     NotStageable {
@@ -126,25 +128,25 @@ pub enum Reason {
     HeldSite {
         by: String,
         note: String,
-        since: Wall,
+        since: Timestamp,
     },
     HeldDeployment {
         by: String,
         note: String,
-        since: Wall,
+        since: Timestamp,
     },
     WindowClosed {
-        opens: Wall,
+        opens: Timestamp,
     },
-    /// The deployment's own `delay` runs.
+    /// The `delay` of the deployment is not over.
     Delayed {
-        until: Wall,
+        until: Timestamp,
     },
     Quarantined {
         workload: Digest,
         code: Code,
         node: Option<NodeName>,
-        since: Wall,
+        since: Timestamp,
     },
     NoLastGood,
     TriesLeft {
@@ -156,13 +158,14 @@ pub enum Reason {
     },
     HealthLostAfterSoak,
     Backoff {
-        until: Wall,
+        until: Timestamp,
     },
     TriesUsedUp {
         tries: u32,
         code: Code,
     },
-    /// The device will not run it as long as it is what it is.
+    /// The device refuses the revision until the device or the deployment
+    /// changes.
     Refused {
         node: NodeName,
         code: Code,
@@ -176,9 +179,9 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// When it ends by itself, for those that the wall clock ends.
+    /// When the reason ends, if the wall clock alone ends it.
     #[expect(clippy::wildcard_enum_match_arm, reason = "most reasons wait for an event")]
-    pub(crate) fn until(&self) -> Option<Wall> {
+    pub(crate) fn until(&self) -> Option<Timestamp> {
         match self {
             Reason::WindowClosed { opens: until } | Reason::Delayed { until } => Some(*until),
             _ => None,
@@ -198,10 +201,10 @@ impl fmt::Display for Reason {
             Reason::NodeOffline { node, .. } => write!(f, "node {node} is offline"),
             Reason::NodeNeverHeard { node } => write!(f, "node {node} has not been heard yet"),
             Reason::NodeRetired { node } => write!(f, "node {node} is retired"),
-            Reason::WaveFull { busy, taken, limit } => {
+            Reason::SlotsFull { busy, taken, limit } => {
                 write!(f, "{taken} of {limit} rollout slots taken by {}", list(busy, *taken))
             }
-            Reason::WaveStopped { node, code } => {
+            Reason::RolloutStopped { node, code } => {
                 write!(f, "the rollout stopped when node {node} failed with {code}")
             }
             Reason::CanaryFirst { of: 0, .. } => {
@@ -219,14 +222,16 @@ impl fmt::Display for Reason {
             Reason::Soaking { .. } => write!(f, "what has it must stay well for the soak"),
             Reason::AwaitsPromotion { .. } => write!(f, "the next step waits to be promoted"),
             Reason::Paused { by, note, .. } => {
-                write!(f, "{by} paused the rollout{}", said(note))
+                write!(f, "{by} paused the rollout{}", note_suffix(note))
             }
             Reason::NotStageable { node } => {
                 write!(f, "node {node} is not colony's own and cannot stage a revision")
             }
-            Reason::HeldSite { by, note, .. } => write!(f, "{by} holds the site{}", said(note)),
+            Reason::HeldSite { by, note, .. } => {
+                write!(f, "{by} holds the site{}", note_suffix(note))
+            }
             Reason::HeldDeployment { by, note, .. } => {
-                write!(f, "{by} holds the deployment{}", said(note))
+                write!(f, "{by} holds the deployment{}", note_suffix(note))
             }
             Reason::WindowClosed { .. } => write!(f, "outside the maintenance window"),
             Reason::Delayed { .. } => write!(f, "its `delay` is not over"),
@@ -260,12 +265,12 @@ impl fmt::Display for Reason {
             Reason::UnknownNeedsForce => {
                 write!(f, "whether it runs is unknown; `--force` removes it without confirmation")
             }
-            Reason::WasDelivered => write!(f, "the node was told to run it and has to confirm"),
+            Reason::WasDelivered => write!(f, "the node has received it and has to confirm"),
         }
     }
 }
 
-fn said(note: &str) -> String {
+fn note_suffix(note: &str) -> String {
     if note.is_empty() { String::new() } else { format!(": {note}") }
 }
 

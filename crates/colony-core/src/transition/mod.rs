@@ -1,10 +1,10 @@
 //! The one function through which a placement changes its state.
 //!
-//! `TABLE` (in `table.rs`) says which state may follow which, on what trigger,
-//! by whom and under which guards; `transition` looks the row up and asks the
-//! guards. A refusal always says why. The site core writes states through this
-//! function alone; CO's projection and the simulator check every event against
-//! the same table (`is_legal`).
+//! `TABLE` (in `table.rs`) lists which state may follow which, with the
+//! trigger, the role and the guards of each change. `transition` looks the row
+//! up and checks its guards; a refusal always contains the reasons. The site
+//! core changes states only through this function. The projection of central
+//! and the simulator check every event against the same table (`is_legal`).
 
 mod guard;
 mod table;
@@ -18,47 +18,49 @@ pub use table::{Row, TABLE, To};
 
 use crate::state::State;
 
-/// What happened, or what somebody wants to happen.
+/// An observation or a request that may change the state of a placement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trigger {
-    /// The placement was decided.
+    /// The deployment was placed on the node.
     Placed,
-    /// Its turn has come: the first attempt may start.
+    /// The first attempt may start.
     Start,
-    /// The node says: installing.
+    /// The node reports: installing.
     Progress,
-    /// The node says: all components running and healthy.
+    /// The node reports: all components running and healthy.
     Healthy,
-    /// The node says: failed.
+    /// The node reports: failed.
     Errored,
     /// The progress deadline has passed.
     Deadline,
-    /// The node's lease ran out.
+    /// The node's lease has expired.
     NodeLost,
-    /// Another workload digest is wanted than the one under way.
+    /// The wanted workload digest differs from that of the attempt in progress.
     Superseded,
-    /// Another workload digest is wanted than the one that is there.
+    /// The wanted workload digest differs from the one installed or last tried.
     Revised,
-    /// Back to the last good revision.
+    /// Roll back to the last good revision.
     Rollback,
-    /// A healthy workload is healthy no more, beyond its restart policy.
+    /// A healthy workload became unhealthy, and its restart policy did not
+    /// help.
     HealthLost,
-    /// The same again, after backoff or by an operator.
+    /// Try the failed operation again, after backoff or by an operator.
     Retry,
-    /// The node polls again but says nothing of this placement.
+    /// The node polls again but does not report this placement.
     Silent,
-    /// No longer wanted here.
+    /// The placement is no longer wanted.
     Remove,
-    /// The node says: removed.
+    /// The node reports: removed.
     Removed,
-    /// Removed before any node heard of it.
+    /// Removed before the placement was offered to its node.
     NeverDelivered,
-    /// An operator or a retired node ends the wait for a confirmation.
+    /// The wait for a confirmation ends, by an operator or because the node is
+    /// retired.
     Forced,
-    /// Wanted again while it was being removed.
+    /// The placement is wanted again while it is being removed.
     Readded,
-    /// What is staged may take over.
+    /// The staged revision may take over.
     Promoted,
 }
 
@@ -89,7 +91,7 @@ impl Trigger {
     }
 }
 
-/// A change of state that the table allows and whose guards agree.
+/// A state change that the table and its guards allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Change {
     pub row: &'static Row,
@@ -115,7 +117,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// Returns the state that follows from `from` on `trigger`, or why none does.
+/// Returns the state that follows `from` on `trigger`, or why it is refused.
 pub fn transition(
     from: Option<State>,
     trigger: Trigger,
@@ -132,7 +134,8 @@ pub fn transition(
     }
 }
 
-/// Whether the table knows a way from `from` to `to` on `trigger`, whatever the guards say.
+/// Whether the table leads from `from` to `to` on `trigger`, ignoring the
+/// guards.
 pub fn is_legal(from: Option<State>, trigger: Trigger, to: State) -> bool {
     row(from, trigger).is_some_and(|it| it.target(from) == to)
 }

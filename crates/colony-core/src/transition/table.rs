@@ -23,7 +23,7 @@ pub struct Row {
     pub guards: &'static [Guard],
 }
 
-/// Who moves a placement along a row.
+/// The role that causes the change of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// The local orchestrator decides.
@@ -50,7 +50,7 @@ pub enum StateSet {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum To {
     Exactly(State),
-    /// The state in which the operation of `from` is under way.
+    /// The state in which the operation of `from` is in progress.
     InFlight,
     /// FAILED, keeping the operation of `from`.
     FailedIn,
@@ -62,9 +62,9 @@ pub enum To {
 
 const IN_FLIGHT: &[StateSet] =
     &[Only(State::Installing), Only(State::Updating), Only(State::RollingBack)];
-const START: &[Guard] = &[NodeOnline, NotHeld, NotQuarantined, WindowOpen, StepOpen, WaveOpen];
+const START: &[Guard] = &[NodeOnline, NotHeld, NotQuarantined, WindowOpen, StepOpen, SlotFree];
 
-/// Every change of state there is.
+/// All state changes.
 #[rustfmt::skip]
 pub static TABLE: &[Row] = &[
     Row { id: "T01",  from: &[Nothing],                     trigger: T::Placed,         to: Exactly(State::Pending),     role: LO, guards: &[] },
@@ -73,12 +73,12 @@ pub static TABLE: &[Row] = &[
     Row { id: "T04a", from: IN_FLIGHT,                      trigger: T::Errored,        to: FailedIn,                    role: EN, guards: &[] },
     Row { id: "T04b", from: IN_FLIGHT,                      trigger: T::Deadline,       to: FailedIn,                    role: LO, guards: &[] },
     Row { id: "T05",  from: IN_FLIGHT,                      trigger: T::NodeLost,       to: UnknownIn,                   role: LO, guards: &[] },
-    Row { id: "T06",  from: &[Only(State::Installing), Only(State::Updating)], trigger: T::Superseded, to: InFlight,     role: LO, guards: &[NotHeld, NotQuarantined, WindowOpen, StepOpen, WaveOpen] },
-    Row { id: "T07",  from: &[Only(State::RollingBack)],    trigger: T::Superseded,     to: Exactly(State::Updating),    role: LO, guards: &[NotHeld, NotQuarantined, WindowOpen, StepOpen, WaveOpen] },
+    Row { id: "T06",  from: &[Only(State::Installing), Only(State::Updating)], trigger: T::Superseded, to: InFlight,     role: LO, guards: &[NotHeld, NotQuarantined, WindowOpen, StepOpen, SlotFree] },
+    Row { id: "T07",  from: &[Only(State::RollingBack)],    trigger: T::Superseded,     to: Exactly(State::Updating),    role: LO, guards: &[NotHeld, NotQuarantined, WindowOpen, StepOpen, SlotFree] },
     Row { id: "T08",  from: &[Only(State::Installed)],      trigger: T::Revised,        to: Exactly(State::Updating),    role: LO, guards: START },
-    Row { id: "T09",  from: &[Only(State::Installed), Only(State::Updating)], trigger: T::Rollback, to: Exactly(State::RollingBack), role: LO, guards: &[NodeOnline, LastGoodKnown, WaveOpen] },
+    Row { id: "T09",  from: &[Only(State::Installed), Only(State::Updating)], trigger: T::Rollback, to: Exactly(State::RollingBack), role: LO, guards: &[NodeOnline, LastGoodKnown, SlotFree] },
     Row { id: "T10",  from: &[Only(State::Installed)],      trigger: T::HealthLost,     to: Exactly(State::Failed(Op::Update)), role: EN, guards: &[] },
-    Row { id: "T11",  from: &[AnyFailed],                   trigger: T::Retry,          to: InFlight,                    role: LO, guards: &[NodeOnline, NotHeld, Due, StepOpen, WaveOpen] },
+    Row { id: "T11",  from: &[AnyFailed],                   trigger: T::Retry,          to: InFlight,                    role: LO, guards: &[NodeOnline, NotHeld, Due, StepOpen, SlotFree] },
     Row { id: "T12",  from: &[FailedButDelete],             trigger: T::Revised,        to: Renewed,                     role: LO, guards: START },
     Row { id: "T13",  from: &[Only(State::Failed(Op::Update))], trigger: T::Rollback,   to: Exactly(State::RollingBack), role: LO, guards: &[NodeOnline, PolicyRollsBack, TriesSpent, LastGoodKnown] },
     Row { id: "T14",  from: &[FailedButDelete],             trigger: T::Healthy,        to: Exactly(State::Installed),   role: EN, guards: &[RevisionMatches] },
@@ -103,7 +103,7 @@ impl Row {
         self.from.iter().any(|it| it.contains(from))
     }
 
-    /// Where the row leads when it starts at `from`.
+    /// The state the row leads to when it starts at `from`.
     pub fn target(&self, from: Option<State>) -> State {
         let op = from.and_then(State::op).unwrap_or(Op::Install);
         match self.to {

@@ -1,4 +1,5 @@
-//! What the table allows and refuses, and that the document says the same.
+//! Tests of what the table allows and refuses, and that the document matches
+//! it.
 
 use super::table::StateSet;
 use super::*;
@@ -110,13 +111,13 @@ fn the_document_prints_this_table() {
 
 #[test]
 fn reasons_say_what_was_noted_and_who_is_meant() {
-    let since = crate::time::Wall(0);
+    let since = crate::time::Timestamp(0);
     let held = |note: &str| Reason::HeldSite { by: "ana".to_owned(), note: note.to_owned(), since };
     assert_eq!(held("").to_string(), "ana holds the site");
     assert_eq!(held("a look first").to_string(), "ana holds the site: a look first");
     let full = |names: &str, taken| {
         let busy = names.split_whitespace().map(|it| it.parse().expect("a name")).collect();
-        Reason::WaveFull { busy, taken, limit: 5 }.to_string()
+        Reason::SlotsFull { busy, taken, limit: 5 }.to_string()
     };
     assert_eq!(full("a b", 2), "2 of 5 rollout slots taken by a, b");
     assert_eq!(full("a b c d", 5), "5 of 5 rollout slots taken by a, b, c and 2 more");

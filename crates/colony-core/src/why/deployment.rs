@@ -1,4 +1,4 @@
-//! Why a deployment is not, or not everywhere, what Git says.
+//! Why a deployment differs from Git, at the whole site or on some nodes.
 
 use crate::attempt::Revision;
 use crate::document::Target;
@@ -8,11 +8,14 @@ use crate::site::view::deployment_path;
 use crate::site::{Deployment, Site};
 use crate::time::Now;
 use crate::why::story::version;
-use crate::why::{Cause, FitCause, SiteCause, Subject, VerdictCause, Waiting, Why, bad, fit};
+use crate::why::{
+    Cause, FitCause, SiteCause, Subject, VerdictCause, Waiting, Why, fit, refused_revision,
+};
 
 /// The answers for the deployment of this name: its own causes, then those of
-/// its placements, equal ones together. A name whose file was refused, or that
-/// may be in a commit not yet taken, is answered for, too.
+/// its placements, with equal ones grouped. A name without a deployment is
+/// answered for, too: its file may be refused, or in a commit that the site has
+/// not accepted yet.
 pub fn deployment(site: &Site, name: &DeploymentName, now: Now) -> Vec<Why> {
     match site.deployment_named(name) {
         Some(deployment) => known(site, deployment, now),
@@ -36,7 +39,7 @@ fn unknown(site: &Site, name: &DeploymentName) -> Vec<Why> {
 fn known(site: &Site, deployment: &Deployment, now: Now) -> Vec<Why> {
     let placements = placements(site, deployment, now);
     let mut own = own_causes(site, deployment);
-    // Where nodes wait for the hold, their own answers say more.
+    // If placements wait for the hold, their answers are more specific.
     let waits = |hold: &Cause| placements.iter().any(|it| it.cause == *hold);
     own.retain(|it| !(is_hold(it) && waits(it)));
     let mut all: Vec<Why> = own.into_iter().filter_map(|it| answer(deployment, it)).collect();
@@ -74,7 +77,7 @@ fn own_causes(site: &Site, deployment: &Deployment) -> Vec<Cause> {
     let quarantine = |it: &Revision| deployment.quarantine().get(&it.workload);
     let left = deployment.rolled_back().and_then(|it| quarantine(&it.bad));
     let refused = quarantine(deployment.wanted()).or(left);
-    causes.extend(refused.map(|it| bad::quarantined(deployment, it)));
+    causes.extend(refused.map(|it| refused_revision::quarantined(deployment, it)));
     causes.extend(stopped(deployment));
     causes.extend(hold(site, deployment));
     causes.extend(unplaced(site, deployment));
@@ -86,7 +89,12 @@ fn stopped(deployment: &Deployment) -> Option<Cause> {
     let stopped = deployment.stopped()?;
     let version = version(deployment, deployment.wanted());
     let (node, failure) = (stopped.node.clone(), stopped.failure.clone());
-    Some(Cause::Verdict(VerdictCause::WaveStopped { version, node, failure, since: stopped.since }))
+    Some(Cause::Verdict(VerdictCause::RolloutStopped {
+        version,
+        node,
+        failure,
+        since: stopped.since,
+    }))
 }
 
 fn hold(site: &Site, deployment: &Deployment) -> Option<Cause> {
@@ -97,11 +105,11 @@ fn hold(site: &Site, deployment: &Deployment) -> Option<Cause> {
 /// Too few nodes, or none.
 fn unplaced(site: &Site, deployment: &Deployment) -> Option<Cause> {
     let document = deployment.policy()?;
-    if site.members().next().is_none() {
+    if site.site_nodes().next().is_none() {
         return Some(Cause::Site(SiteCause::NoNodes {}));
     }
     if let Target::Node(node) = &document.target
-        && site.member(node).is_none()
+        && site.site_node(node).is_none()
     {
         return Some(Cause::Fit(FitCause::TargetNotJoined { node: node.clone() }));
     }
@@ -119,12 +127,12 @@ fn unplaced(site: &Site, deployment: &Deployment) -> Option<Cause> {
     }))
 }
 
-/// Nodes that gave the revision up with nothing to go back to.
+/// Nodes that gave up the revision without a version to roll back to.
 fn given_up(deployment: &Deployment) -> impl Iterator<Item = Cause> + '_ {
     let nodes = deployment.rejected().keys().filter(|it| !deployment.placed().contains(*it));
     nodes.filter_map(|node| {
         let found = deployment.rejected_on(node)?;
-        Some(bad::rejected(deployment, node, found, None))
+        Some(refused_revision::rejected(deployment, node, found, None))
     })
 }
 
@@ -135,7 +143,7 @@ fn placements(site: &Site, deployment: &Deployment, now: Now) -> Vec<Why> {
     ids.filter_map(|it| super::placement(site, &it, now)).collect()
 }
 
-/// Adds `why` to the answer that says the same of other nodes, or to the end.
+/// Adds `why` to the equal answer for other nodes, or to the end.
 fn group(all: &mut Vec<Why>, why: Why) {
     let same = all.iter_mut().find(|it| it.is_like(&why));
     match (same, &why.subject) {
@@ -156,8 +164,8 @@ impl Why {
         like && self.cause == other.cause && self.also == other.also && self.next == other.next
     }
 
-    /// Takes in more nodes; the longest wait counts.
-    fn take_in(&mut self, more: &[crate::id::NodeName], from: crate::time::Wall) {
+    /// Adds nodes; the longest wait counts.
+    fn take_in(&mut self, more: &[crate::id::NodeName], from: crate::time::Timestamp) {
         if let Subject::Placement { nodes, since, .. } = &mut self.subject {
             nodes.extend_from_slice(more);
             *since = from.min(*since);

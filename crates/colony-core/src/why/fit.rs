@@ -1,20 +1,20 @@
-//! Which nodes do not get a deployment, grouped by the reason.
+//! The nodes that are not selected for a deployment, grouped by the reason.
 
 use std::collections::BTreeMap;
 
 use crate::choice::Unfit;
 use crate::document::Document;
 use crate::id::NodeName;
-use crate::site::{Deployment, Member, Site};
+use crate::site::{Deployment, Site, SiteNode};
 use crate::why::{Misfit, Unfitting};
 
-/// The nodes that have no placement of `deployment`, by what speaks against each.
+/// The nodes without a placement of `deployment`, by the reason.
 pub(super) fn unfitting(site: &Site, deployment: &Deployment) -> Vec<Unfitting> {
     let Some(document) = deployment.policy() else { return Vec::new() };
     let mut groups: BTreeMap<(Misfit, String), Vec<NodeName>> = BTreeMap::new();
-    for member in site.members().filter(|it| !deployment.nodes().contains(&it.name)) {
-        if let Some(key) = reason(site, document, member) {
-            groups.entry(key).or_default().push(member.name.clone());
+    for site_node in site.site_nodes().filter(|it| !deployment.nodes().contains(&it.name)) {
+        if let Some(key) = reason(site, document, site_node) {
+            groups.entry(key).or_default().push(site_node.name.clone());
         }
     }
     let unfitting = |((misfit, reason), nodes)| Unfitting { nodes, misfit, reason };
@@ -23,10 +23,10 @@ pub(super) fn unfitting(site: &Site, deployment: &Deployment) -> Vec<Unfitting> 
     groups
 }
 
-fn reason(site: &Site, document: &Document, member: &Member) -> Option<(Misfit, String)> {
-    match site.fitness(document, member) {
+fn reason(site: &Site, document: &Document, site_node: &SiteNode) -> Option<(Misfit, String)> {
+    match site.fitness(document, site_node) {
         Ok(()) => Some((Misfit::None, "fits, and is chosen when the site plans again".to_owned())),
-        Err(unfit) => Some((misfit(&unfit)?, unfit_text(&unfit, member)?)),
+        Err(unfit) => Some((misfit(&unfit)?, unfit_text(&unfit, site_node)?)),
     }
 }
 
@@ -41,7 +41,7 @@ fn misfit(unfit: &Unfit) -> Option<Misfit> {
     })
 }
 
-/// What speaks against a node; `None` if the file names another one.
-pub(super) fn unfit_text(unfit: &Unfit, member: &Member) -> Option<String> {
-    unfit.text(member.capabilities())
+/// Why a node does not fit; `None` if the file names another one.
+pub(super) fn unfit_text(unfit: &Unfit, site_node: &SiteNode) -> Option<String> {
+    unfit.text(site_node.capabilities())
 }

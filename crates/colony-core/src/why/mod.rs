@@ -9,7 +9,6 @@
 //! answers that changed (`outbox.rs`) to the central orchestrator, which stores
 //! them and adds only the causes that lie before the site (`fleet/why.rs`).
 
-mod bad;
 mod cause;
 mod deployment;
 mod fit;
@@ -17,11 +16,11 @@ mod node;
 mod outbox;
 mod placement;
 mod reason;
+mod refused_revision;
 mod site;
 mod story;
 mod surroundings;
 mod text;
-mod words;
 
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +39,7 @@ use cause::Explanation;
 
 use crate::id::{DeploymentName, NodeName, SiteName};
 use crate::state::State;
-use crate::time::Wall;
+use crate::time::Timestamp;
 
 /// An answer. It holds facts and points in time only, so that it can be stored
 /// and sent; `text` turns it into sentences for a reader at a given moment.
@@ -48,7 +47,7 @@ use crate::time::Wall;
 pub struct Why {
     pub subject: Subject,
     pub cause: Cause,
-    /// What else is in the way, or was the reason.
+    /// Further causes: what else blocks it, or what led to the first cause.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Cause>,
     pub owner: Owner,
@@ -56,11 +55,11 @@ pub struct Why {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub act: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub since: Option<Wall>,
+    pub since: Option<Timestamp>,
     pub next: Next,
 }
 
-/// What the question was about.
+/// The subject of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Subject {
@@ -78,7 +77,7 @@ pub enum Subject {
         deployment: DeploymentName,
         nodes: Vec<NodeName>,
         state: State,
-        since: Wall,
+        since: Timestamp,
         /// What it is doing, as a clause: `runs 1.0.0`.
         doing: String,
         /// What it has been waiting to do.
@@ -90,21 +89,21 @@ pub enum Subject {
 /// Something that is wanted and has not begun.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiting {
-    pub since: Wall,
+    pub since: Timestamp,
     /// As an infinitive: `update to 2.0.0`.
     pub to: String,
 }
 
-/// Who has to act.
+/// The role that has to act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Owner {
-    /// It goes on without help.
+    /// It continues without help.
     Colony,
     Operator,
     SiteEngineer,
     DeviceOwner,
-    /// Of the application.
+    /// The vendor of the application.
     Vendor,
     /// The author of the deployment's file.
     GitAuthor,
@@ -115,7 +114,7 @@ pub enum Owner {
 pub struct Next {
     pub what: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<Wall>,
+    pub at: Option<Timestamp>,
 }
 
 impl Why {
@@ -126,7 +125,7 @@ impl Why {
         let cause = causes.next()?;
         let also: Vec<Cause> = causes.collect();
         // The clause, which alone depends on the reader's time, is not kept.
-        let explain = |it: &Cause| it.explain(Wall::default(), then);
+        let explain = |it: &Cause| it.explain(Timestamp::default(), then);
         let Explanation { owner, act, since, next, at, is_gate, .. } = explain(&cause);
         let gated = also.iter().any(|it| explain(it).is_gate);
         let what = match gated {
@@ -145,14 +144,14 @@ impl Why {
         std::iter::once(&self.cause).chain(&self.also)
     }
 
-    /// Something waits for a person.
+    /// A person has to act.
     pub fn needs_person(&self) -> bool {
         self.owner != Owner::Colony
     }
 }
 
 impl Owner {
-    /// The name for people.
+    /// The name for display.
     pub fn name(self) -> &'static str {
         match self {
             Owner::Colony => "colony",

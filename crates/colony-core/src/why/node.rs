@@ -1,41 +1,46 @@
-//! Why a node gets nothing, or is not heard.
+//! Why a node gets no deployments, or is offline.
 
 use crate::event::Presence;
 use crate::id::NodeName;
-use crate::site::{Member, Site};
+use crate::site::{Site, SiteNode};
 use crate::why::{Cause, NodeCause, Subject, Why};
 
-/// The answer for one node; `None` if it is heard and open for everything.
+/// The answer for one node; `None` if it is online and not cordoned.
 pub fn node(site: &Site, node: &NodeName) -> Option<Why> {
-    let member = site.member(node)?;
-    let silent = presence(site, member);
-    let cordoned =
-        member.is_cordoned().then(|| Cause::Node(NodeCause::NodeCordoned { node: node.clone() }));
-    let mute = member.capabilities().is_none() && member.presence() != Presence::Joined;
+    let site_node = site.site_node(node)?;
+    let silent = presence(site, site_node);
+    let cordoned = site_node
+        .is_cordoned()
+        .then(|| Cause::Node(NodeCause::NodeCordoned { node: node.clone() }));
+    let mute = site_node.capabilities().is_none() && site_node.presence() != Presence::Joined;
     let mute = mute.then(|| Cause::Node(NodeCause::NoCapabilities { node: node.clone() }));
     let causes = silent.into_iter().chain(cordoned).chain(mute).collect();
     Why::new(Subject::Node { node: node.clone() }, causes, "it gets its deployments")
 }
 
-fn presence(site: &Site, member: &Member) -> Option<Cause> {
-    let node = member.name.clone();
-    match member.presence() {
+fn presence(site: &Site, site_node: &SiteNode) -> Option<Cause> {
+    let node = site_node.name.clone();
+    match site_node.presence() {
         Presence::Online => None,
-        Presence::Suspect => suspect(site, member),
+        Presence::Suspect => suspect(site, site_node),
         Presence::Offline => {
-            Some(Cause::Node(NodeCause::NodeOffline { node, last_heard: member.last_heard() }))
+            Some(Cause::Node(NodeCause::NodeOffline { node, last_heard: site_node.last_heard() }))
         }
         Presence::Joined => {
-            Some(Cause::Node(NodeCause::NodeNeverHeard { node, joined: Some(member.joined) }))
+            Some(Cause::Node(NodeCause::NodeNeverHeard { node, joined: Some(site_node.joined) }))
         }
     }
 }
 
-pub(super) fn suspect(site: &Site, member: &Member) -> Option<Cause> {
-    if member.presence() != Presence::Suspect {
+pub(super) fn suspect(site: &Site, site_node: &SiteNode) -> Option<Cause> {
+    if site_node.presence() != Presence::Suspect {
         return None;
     }
-    let last_heard = member.last_heard();
+    let last_heard = site_node.last_heard();
     let offline_at = last_heard.after(site.timing().lease);
-    Some(Cause::Node(NodeCause::NodeSuspect { node: member.name.clone(), last_heard, offline_at }))
+    Some(Cause::Node(NodeCause::NodeSuspect {
+        node: site_node.name.clone(),
+        last_heard,
+        offline_at,
+    }))
 }

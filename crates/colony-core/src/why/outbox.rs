@@ -21,31 +21,31 @@ use crate::site::{
 use crate::time::Now;
 use crate::why::{Surroundings, Why};
 
-/// What an answer is about.
+/// The subject of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum AnswerKey {
     Site,
     Node(NodeName),
     Deployment(DeploymentId),
-    /// A file that cannot be used, of a deployment the site does not have.
+    /// A file that cannot be used, for a deployment the site does not have.
     File(DeploymentName),
 }
 
-/// Answers that changed; an empty list says that all is as it should be.
+/// Changed answers; an empty list means that all is as it should be.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AnswerUpdate {
-    /// One run of the site's orchestrator, and the number of the update in it.
+    /// The run of the local orchestrator, and the number of the update in it.
     pub session: u64,
     pub number: u64,
-    /// Everything that was sent before is void.
+    /// All answers that were sent before are void.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub complete: bool,
     pub changed: BTreeMap<AnswerKey, Vec<Why>>,
 }
 
-/// All answers of a site that say something.
+/// All answers of a site that are not empty.
 pub fn answers(site: &Site, outside: &Surroundings, now: Now) -> BTreeMap<AnswerKey, Vec<Why>> {
     let keys = all_keys(site).into_iter();
     let answered = keys.map(|it| {
@@ -55,7 +55,7 @@ pub fn answers(site: &Site, outside: &Surroundings, now: Now) -> BTreeMap<Answer
     answered.filter(|it| !it.1.is_empty()).collect()
 }
 
-/// The answers about one thing.
+/// The answers for one key.
 fn answer(site: &Site, outside: &Surroundings, key: &AnswerKey, now: Now) -> Vec<Why> {
     match key {
         AnswerKey::Site => {
@@ -63,7 +63,7 @@ fn answer(site: &Site, outside: &Surroundings, key: &AnswerKey, now: Now) -> Vec
             whys.extend(outside.site(site));
             whys
         }
-        AnswerKey::Node(node) if site.member(node).is_none() => Vec::new(),
+        AnswerKey::Node(node) if site.site_node(node).is_none() => Vec::new(),
         AnswerKey::Node(node) => outside.node(node, super::node(site, node)).into_iter().collect(),
         AnswerKey::Deployment(id) => {
             let mut whys = super::deployment_by_id(site, id, now);
@@ -79,7 +79,7 @@ fn answer(site: &Site, outside: &Surroundings, key: &AnswerKey, now: Now) -> Vec
 }
 
 fn all_keys(site: &Site) -> BTreeSet<AnswerKey> {
-    let nodes = site.members().map(|it| AnswerKey::Node(it.name.clone()));
+    let nodes = site.site_nodes().map(|it| AnswerKey::Node(it.name.clone()));
     let deployments = site.deployments().map(|it| AnswerKey::Deployment(it.id.clone()));
     let keys = std::iter::once(AnswerKey::Site).chain(nodes).chain(deployments);
     keys.chain(file_keys(site)).collect()
@@ -121,13 +121,13 @@ impl Whole {
     }
 }
 
-/// What a site has said and has to say.
+/// The answers of a site, and which of them have to be sent.
 #[derive(Debug, Clone, Default)]
 pub struct AnswerOutbox {
     session: u64,
-    /// Of the last update that was made.
+    /// The number of the last update that was made.
     number: u64,
-    /// The answers that say something.
+    /// The answers that are not empty.
     current: BTreeMap<AnswerKey, Vec<Why>>,
     /// Keys whose current answer the central orchestrator does not have.
     unsent: BTreeSet<AnswerKey>,
@@ -140,8 +140,8 @@ pub struct AnswerOutbox {
 }
 
 impl AnswerOutbox {
-    /// `session` is higher than that of every run before: the site's own clock,
-    /// which goes on where the last run ended.
+    /// `session` must be higher than in every earlier run: the site's own
+    /// clock, which continues where the last run ended.
     pub fn new(session: u64) -> AnswerOutbox {
         AnswerOutbox { session, complete: true, ..AnswerOutbox::default() }
     }
@@ -163,8 +163,8 @@ impl AnswerOutbox {
         keys.into_iter().for_each(|it| self.compute(site, it, now));
     }
 
-    /// Computes everything that waits: time alone changes some answers.
-    pub fn refresh_waiting(&mut self, site: &Site, now: Now) {
+    /// Recomputes all current answers: some change with time alone.
+    pub fn refresh_all(&mut self, site: &Site, now: Now) {
         let keys: Vec<AnswerKey> = self.current.keys().cloned().collect();
         keys.into_iter().chain([AnswerKey::Site]).for_each(|it| self.compute(site, it, now));
     }
@@ -176,7 +176,8 @@ impl AnswerOutbox {
         changed: &Changed,
     ) -> BTreeSet<AnswerKey> {
         let mut keys = BTreeSet::from([AnswerKey::Site]);
-        // A deployment may have come or gone beside its refused file; these are few.
+        // A deployment with a refused file may have come or gone; these are
+        // few.
         let files = self.current.keys().filter(|it| matches!(it, AnswerKey::File(_)));
         keys.extend(files.cloned().chain(file_keys(site)));
         let placed = changed.placements.iter().map(|it| it.deployment.clone());
@@ -187,7 +188,7 @@ impl AnswerOutbox {
         let newly =
             outside.unready.iter().filter(|it| self.outside.unready.get(it.0) != Some(it.1));
         let nodes: BTreeSet<&NodeName> =
-            changed.members.iter().chain(unready.chain(newly).map(|it| it.0)).collect();
+            changed.site_nodes.iter().chain(unready.chain(newly).map(|it| it.0)).collect();
         if nodes.is_empty() {
             return keys;
         }
@@ -214,7 +215,7 @@ impl AnswerOutbox {
         }
     }
 
-    /// The next update, at most about `bytes` long; the same again until it is
+    /// The next update, at most about `bytes` long; the same one until it is
     /// acknowledged. `None` if the central orchestrator has all answers.
     pub fn next(&mut self, bytes: usize) -> Option<AnswerUpdate> {
         if self.open.is_none() {
@@ -255,8 +256,8 @@ impl AnswerOutbox {
     }
 
     /// The central orchestrator lacks an earlier update, or may have been
-    /// restored: everything is sent again, as a session of its own. So a late
-    /// update of this one cannot be taken for a part of the next.
+    /// restored: everything is sent again, in another session, so that a late
+    /// update of this session cannot be mistaken for part of the next.
     pub fn start_over(&mut self) {
         (self.open, self.complete) = (None, true);
         self.session = self.session.wrapping_add(1);
@@ -285,7 +286,7 @@ impl fmt::Display for AnswerKey {
     }
 }
 
-/// A text that names no subject of an answer.
+/// A text that is not an answer key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not `site`, `node/<name>`, `deployment/<id>` or `file/<name>`")]
 pub struct AnswerKeyError(String);

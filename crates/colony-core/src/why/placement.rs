@@ -2,14 +2,15 @@
 
 use crate::code::Code;
 use crate::id::{NodeName, PlacementId};
-use crate::site::view::Outlook;
-use crate::site::{Deployment, Member, Placement, Site};
+use crate::site::view::PlacementOutlook;
+use crate::site::{Deployment, Placement, Site, SiteNode};
 use crate::state::{Op, State};
 use crate::time::Now;
 use crate::transition::Trigger;
 use crate::why::{AttemptCause, Cause, NodeCause, RolloutCause, Subject, VerdictCause, Why};
 
-/// The answer for one placement; `None` if it runs what is wanted and its node is heard.
+/// The answer for one placement; `None` if it runs the wanted revision and its
+/// node is online.
 pub fn placement(site: &Site, id: &PlacementId, now: Now) -> Option<Why> {
     let case = Case::of(site, id, now)?;
     let why = Why::new(case.subject(), case.causes(), &case.clause())?;
@@ -17,12 +18,12 @@ pub fn placement(site: &Site, id: &PlacementId, now: Now) -> Option<Why> {
     Some(Why { since, ..why })
 }
 
-/// A placement with all that explains it.
+/// A placement with everything that explains it.
 pub(super) struct Case<'a> {
     pub(super) site: &'a Site,
     pub(super) deployment: &'a Deployment,
     pub(super) placement: &'a Placement,
-    pub(super) outlook: Outlook,
+    pub(super) outlook: PlacementOutlook,
     pub(super) now: Now,
 }
 
@@ -45,9 +46,9 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// What keeps it waiting began when both the state and the wish were there;
-    /// what is tried again and again began with the wish.
-    pub(super) fn waits_since(&self) -> crate::time::Wall {
+    /// A wait begins when the placement is in its state and the revision is
+    /// wanted. For a failing placement, it begins when the revision is wanted.
+    pub(super) fn waits_since(&self) -> crate::time::Timestamp {
         let op = self.placement.state().op();
         let failing = matches!(self.placement.state(), State::Failed(_)) && op != Some(Op::Delete);
         match self.outlook.trigger {
@@ -57,7 +58,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Everything that explains the placement, what matters most first.
+    /// Everything that explains the placement, most important first.
     fn causes(&self) -> Vec<Cause> {
         let waits = !self.placement.state().is_final() || self.outlook.trigger.is_some();
         if let Some(frozen) = super::site::frozen(self.site).filter(|_| waits) {
@@ -76,7 +77,7 @@ impl<'a> Case<'a> {
 
     fn pending(&self) -> Vec<Cause> {
         let mut causes = self.refusals(self.outlook.trigger);
-        causes.extend(self.way_back());
+        causes.extend(self.rollback_target());
         causes
     }
 
@@ -90,13 +91,13 @@ impl<'a> Case<'a> {
         }
         causes.extend(self.running_lost());
         causes.extend(self.suspect());
-        causes.extend(self.way_back());
+        causes.extend(self.rollback_target());
         causes
     }
 
     fn installed(&self) -> Vec<Cause> {
         let mut causes = self.refusals(self.outlook.trigger);
-        causes.extend(self.way_back());
+        causes.extend(self.rollback_target());
         causes.extend(self.lost_eligibility());
         if self.outlook.trigger.is_none() {
             causes.extend(self.stale());
@@ -104,7 +105,7 @@ impl<'a> Case<'a> {
         causes
     }
 
-    /// A failure is told even where something else is waited for.
+    /// The failure is listed even if the placement waits for something else.
     fn after_failure(&self, op: Op) -> Vec<Cause> {
         let trigger = self.outlook.trigger.or(Some(Trigger::Retry));
         let mut causes = self.refusals(trigger);
@@ -121,7 +122,7 @@ impl<'a> Case<'a> {
         causes.extend(failure.map(|failure| Cause::Attempt(AttemptCause::LastError { failure })));
         if op != Op::Delete {
             causes.extend(self.running_lost());
-            causes.extend(self.way_back());
+            causes.extend(self.rollback_target());
         }
         causes
     }
@@ -129,7 +130,7 @@ impl<'a> Case<'a> {
     /// The rollout stopped because of this very failure.
     fn is_own_stop(&self, cause: &Cause) -> bool {
         let own = self.placement.failure.as_ref();
-        matches!(cause, Cause::Verdict(VerdictCause::WaveStopped { node, failure, .. })
+        matches!(cause, Cause::Verdict(VerdictCause::RolloutStopped { node, failure, .. })
             if *node == self.placement.id.node && Some(failure) == own)
     }
 
@@ -159,13 +160,14 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Why the placement goes, or went, to another revision than Git's.
-    fn way_back(&self) -> Option<Cause> {
+    /// Why the placement runs, or changes to, a revision other than the one in
+    /// Git.
+    fn rollback_target(&self) -> Option<Cause> {
         self.bad().filter(|_| self.outlook.back)
     }
 
-    pub(super) fn member(&self) -> Option<&'a Member> {
-        self.site.member(&self.placement.id.node)
+    pub(super) fn site_node(&self) -> Option<&'a SiteNode> {
+        self.site.site_node(&self.placement.id.node)
     }
 
     /// The placement of the same deployment on `node`.
@@ -183,7 +185,7 @@ fn is_absence(cause: &Cause) -> bool {
     )
 }
 
-/// The wait after a failure that says nothing but that the node was away.
+/// A backoff after a failure whose only content is that the node was offline.
 fn is_silence(cause: &Cause) -> bool {
     matches!(cause, Cause::Attempt(AttemptCause::Backoff { failure, .. }) if failure.code == Code::NodeOffline)
 }

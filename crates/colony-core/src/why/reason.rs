@@ -1,11 +1,11 @@
-//! The reasons of the guards become causes: here and nowhere else.
+//! Converts the reasons of the guards to causes: here and nowhere else.
 
 use crate::attempt::Failure;
 use crate::code::{Class, Code};
 use crate::document::Promote;
 use crate::id::NodeName;
 use crate::state::Op;
-use crate::time::Wall;
+use crate::time::Timestamp;
 use crate::transition::Reason;
 use crate::why::placement::Case;
 use crate::why::{
@@ -18,8 +18,8 @@ impl Case<'_> {
         self.deployment.gate().is_some_and(|it| it.promote == Promote::Manual)
     }
 
-    /// What a guard's reason means for this placement. `None` for the reasons
-    /// that only reports and operators' commands can meet.
+    /// The cause for a guard's reason. `None` for the reasons that only occur
+    /// with reports and operators' commands.
     pub(super) fn cause(&self, reason: Reason) -> Option<Cause> {
         Some(match reason {
             Reason::NodeOffline { node, last_heard } => {
@@ -27,7 +27,7 @@ impl Case<'_> {
             }
             Reason::NodeNeverHeard { node } => self.never_heard(node),
             Reason::NodeRetired { node } => Cause::Node(NodeCause::NodeRetired { node }),
-            Reason::WaveFull { busy, taken, limit } => self.wave_full(&busy, taken, limit),
+            Reason::SlotsFull { busy, taken, limit } => self.wave_full(&busy, taken, limit),
             Reason::CanaryFirst { done, of } => {
                 Cause::Rollout(RolloutCause::CanaryFirst { done, of, manual: self.is_manual() })
             }
@@ -41,10 +41,11 @@ impl Case<'_> {
                 Cause::Rollout(RolloutCause::AwaitsPromotion { since })
             }
             Reason::Paused { by, note, since } => {
-                Cause::Rollout(RolloutCause::Paused { by, note, since })
+                let manual = self.is_manual() && !self.deployment.is_open();
+                Cause::Rollout(RolloutCause::Paused { by, note, since, manual })
             }
             Reason::NotStageable { node } => Cause::Rollout(RolloutCause::NotStageable { node }),
-            Reason::WaveStopped { node, code } => self.wave_stopped(node, code),
+            Reason::RolloutStopped { node, code } => self.wave_stopped(node, code),
             Reason::HeldSite { by, note, since } => {
                 Cause::Site(SiteCause::HoldSite { by, note, since })
             }
@@ -74,14 +75,14 @@ impl Case<'_> {
     }
 
     fn never_heard(&self, node: NodeName) -> Cause {
-        let joined = self.site.member(&node).map(|it| it.joined);
+        let joined = self.site.site_node(&node).map(|it| it.joined);
         Cause::Node(NodeCause::NodeNeverHeard { node, joined })
     }
 
     fn wave_full(&self, busy: &[NodeName], taken: usize, limit: u32) -> Cause {
         let others = busy.iter().filter(|it| **it != self.placement.id.node);
         let slots = others.take(taken).filter_map(|node| self.slot(node)).collect();
-        Cause::Rollout(RolloutCause::WaveFull { slots, taken, limit })
+        Cause::Rollout(RolloutCause::SlotsFull { slots, taken, limit })
     }
 
     fn slot(&self, node: &NodeName) -> Option<Slot> {
@@ -95,11 +96,11 @@ impl Case<'_> {
         let failure = stopped.map_or_else(|| Failure::new(code, ""), |it| it.failure.clone());
         let since = stopped.map_or(self.placement.since, |it| it.since);
         let version = self.version(self.deployment.wanted());
-        Cause::Verdict(VerdictCause::WaveStopped { version, node, failure, since })
+        Cause::Verdict(VerdictCause::RolloutStopped { version, node, failure, since })
     }
 
-    /// A failure whose next try is due at `until`, or that has none.
-    fn failed(&self, until: Option<Wall>) -> Cause {
+    /// A failure whose next try is due at `until`, or that is not retried.
+    fn failed(&self, until: Option<Timestamp>) -> Cause {
         let unheard = || Failure::new(Code::ProgressDeadline, "how it failed was never reported");
         let failure = self.placement.failure.clone().unwrap_or_else(unheard);
         match until {
@@ -124,8 +125,9 @@ impl Case<'_> {
         })
     }
 
-    /// Only revision errors are counted, and only while a verdict may follow.
-    fn backoff(&self, failure: Failure, until: Wall) -> Cause {
+    /// Only revision errors are counted, and only while the limit is not
+    /// reached.
+    fn backoff(&self, failure: Failure, until: Timestamp) -> Cause {
         let (tries, failures) = (self.placement.tries(), self.placement.failures());
         let limit = self.deployment.tries_allowed(self.op(), self.placement);
         let (next_try, of) = match failure.code.class() {

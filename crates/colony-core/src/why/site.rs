@@ -1,4 +1,4 @@
-//! What stops a whole site.
+//! What blocks a whole site.
 
 use crate::event::HoldScope;
 use crate::id::DeploymentName;
@@ -8,7 +8,7 @@ use crate::time::Now;
 use crate::why::story::version;
 use crate::why::{Cause, SiteCause, Subject, Why};
 
-/// Everything that stands in the way of the site as such.
+/// Everything that blocks the site as a whole.
 pub fn site(site: &Site, now: Now) -> Vec<Why> {
     let mut causes: Vec<Cause> = frozen(site).into_iter().collect();
     causes.extend(history(site));
@@ -16,7 +16,7 @@ pub fn site(site: &Site, now: Now) -> Vec<Why> {
     causes.extend(hold(site));
     causes.extend(window(site, now));
     causes.extend(site.refused_files().keys().filter_map(|path| refused(site, path)));
-    let empty = site.is_ready() && site.members().next().is_none();
+    let empty = site.is_ready() && site.site_nodes().next().is_none();
     causes.extend(empty.then_some(Cause::Site(SiteCause::NoNodes {})));
     causes.into_iter().filter_map(|it| answer(site, it)).collect()
 }
@@ -26,7 +26,7 @@ pub(super) fn answer(site: &Site, cause: Cause) -> Option<Why> {
     Why::new(subject, vec![cause], "changes go on")
 }
 
-/// Why nothing at all moves.
+/// Why no placement of the site can move.
 pub(super) fn frozen(site: &Site) -> Option<Cause> {
     if let Some(by) = site.fenced_by() {
         return Some(Cause::Site(SiteCause::Fenced { by }));

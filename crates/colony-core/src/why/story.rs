@@ -6,7 +6,7 @@ use crate::event::Presence;
 use crate::site::Deployment;
 use crate::site::view::Unfit;
 use crate::state::{Op, State};
-use crate::time::Wall;
+use crate::time::Timestamp;
 use crate::transition::Trigger;
 use crate::why::fit::unfit_text;
 use crate::why::placement::Case;
@@ -23,7 +23,7 @@ impl Case<'_> {
         })
     }
 
-    /// What runs on beside a staged version is told of as well.
+    /// The failure of the active version beside a staged one is listed as well.
     pub(super) fn running_lost(&self) -> Option<Cause> {
         let lost = self.placement.running_lost()?;
         let (version, failure) = (self.version(&lost.revision), lost.failure.clone());
@@ -35,33 +35,34 @@ impl Case<'_> {
     }
 
     pub(super) fn suspect(&self) -> Option<Cause> {
-        let member = self.member()?;
-        super::node::suspect(self.site, member)
+        let site_node = self.site_node()?;
+        super::node::suspect(self.site, site_node)
     }
 
     pub(super) fn stale(&self) -> Option<Cause> {
-        let member = self.member().filter(|it| it.presence() == Presence::Offline)?;
+        let site_node = self.site_node().filter(|it| it.presence() == Presence::Offline)?;
         Some(Cause::Node(NodeCause::Stale {
-            node: member.name.clone(),
-            last_heard: member.last_heard(),
+            node: site_node.name.clone(),
+            last_heard: site_node.last_heard(),
         }))
     }
 
-    /// Sticky placements stay; whoever changed the node or the file is told.
+    /// Placements are sticky: a node that no longer fits keeps its placement,
+    /// and the reason is reported.
     pub(super) fn lost_eligibility(&self) -> Option<Cause> {
-        let member = self.member()?;
+        let site_node = self.site_node()?;
         let document = self.deployment.policy().filter(|_| self.outlook.wants.is_some())?;
-        let unfit = self.site.fitness(document, member).err()?;
+        let unfit = self.site.fitness(document, site_node).err()?;
         if matches!(unfit, Unfit::Cordoned | Unfit::NoCapabilities) {
             return None;
         }
-        let reason = unfit_text(&unfit, member)?;
-        Some(Cause::Fit(FitCause::LostEligibility { node: member.name.clone(), reason }))
+        let reason = unfit_text(&unfit, site_node)?;
+        Some(Cause::Fit(FitCause::LostEligibility { node: site_node.name.clone(), reason }))
     }
 
     pub(super) fn lost_attempt(&self) -> Cause {
         let (node, attempt) = (self.placement.id.node.clone(), self.placement.attempt_number());
-        if self.member().is_some_and(|it| it.is_online()) {
+        if self.site_node().is_some_and(|it| it.is_online()) {
             let again_at = self.placement.silent_at().map(|it| self.now.wall_second(it));
             return Cause::Attempt(AttemptCause::LostSilent { node, attempt, again_at });
         }
@@ -71,18 +72,18 @@ impl Case<'_> {
 
     pub(super) fn removal(&self) -> Cause {
         let node = self.placement.id.node.clone();
-        if self.member().is_some_and(|it| it.is_online()) {
+        if self.site_node().is_some_and(|it| it.is_online()) {
             return Cause::Removal(RemovalCause::Removing { node, told: self.placement.since });
         }
         Cause::Removal(RemovalCause::DeleteWaitsForNode { node, last_heard: self.last_heard() })
     }
 
-    fn last_heard(&self) -> Option<Wall> {
-        let member = self.member().filter(|it| it.presence() != Presence::Joined)?;
-        Some(member.last_heard())
+    fn last_heard(&self) -> Option<Timestamp> {
+        let site_node = self.site_node().filter(|it| it.presence() != Presence::Joined)?;
+        Some(site_node.last_heard())
     }
 
-    fn deadline(&self) -> Option<Wall> {
+    fn deadline(&self) -> Option<Timestamp> {
         self.placement.deadline_at().map(|it| self.now.wall_second(it))
     }
 
@@ -121,7 +122,7 @@ impl Case<'_> {
         }
     }
 
-    /// What it would do if nothing were in the way.
+    /// What it would do if nothing blocked it.
     pub(super) fn waits(&self) -> Option<Waiting> {
         let to = match self.outlook.trigger {
             Some(Trigger::Revised | Trigger::Superseded) if self.is_first() => {
@@ -161,7 +162,7 @@ impl Case<'_> {
         }
     }
 
-    /// Why it has to go.
+    /// Why it is removed.
     fn leaving(&self) -> String {
         let (deployment, node) = (self.deployment, &self.placement.id.node);
         let wanted = self.version(deployment.wanted());
@@ -177,7 +178,8 @@ impl Case<'_> {
     }
 }
 
-/// The version people know, with the digest where the version is not enough.
+/// The version of the application, with the digest where the version is
+/// ambiguous.
 pub(super) fn version(deployment: &Deployment, revision: &Revision) -> String {
     let (digest, Some(text)) = (revision.workload.short(), version_text(deployment, revision))
     else {

@@ -1,31 +1,34 @@
-//! What a site's shell knows of the outside: lines that are down, nodes that
-//! report that they cannot work. Decisions do not depend on it; answers do.
+//! The outside of a site, as its shell knows it: connections that are down, and
+//! nodes that report that they are not ready.
+//!
+//! Decisions do not depend on it; answers do.
 
 use std::collections::BTreeMap;
 
 use crate::id::NodeName;
 use crate::site::Site;
-use crate::time::Wall;
+use crate::time::Timestamp;
 use crate::why::{AttemptCause, Cause, FitCause, Misfit, NodeCause, SiteCause, Subject, Why};
 
 /// The outside of a site, as last seen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
-    /// Nodes that are heard and say that they are not ready, with their reasons.
+    /// Nodes that are online and report that they are not ready, with the
+    /// reasons.
     pub unready: BTreeMap<NodeName, Vec<String>>,
     pub central: Option<Outage>,
     pub git: Option<Outage>,
 }
 
-/// Something outside that does not answer.
+/// An outside service that does not respond.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outage {
-    pub since: Wall,
+    pub since: Timestamp,
     pub problem: String,
 }
 
 impl Surroundings {
-    /// What the outside does to the site as a whole.
+    /// The causes from outside for the site as a whole.
     pub(super) fn site(&self, site: &Site) -> Vec<Why> {
         let central = self.central.clone().map(|Outage { since, problem }| {
             Cause::Site(SiteCause::CentralUnreachable { since, problem })
@@ -37,18 +40,20 @@ impl Surroundings {
         causes.filter_map(|it| super::site::answer(site, it)).collect()
     }
 
-    /// The answer for a node, together with what the node says of itself.
+    /// The answer for a node, including what the node reports about itself.
     pub(super) fn node(&self, node: &NodeName, known: Option<Why>) -> Option<Why> {
         let Some(own) = self.not_ready(node) else { return known };
-        // A node that cannot work tells why it lacks the rest.
+        // The report of a node that is not ready comes first: it explains the
+        // rest.
         let others = known.into_iter().flat_map(|it| std::iter::once(it.cause).chain(it.also));
         let subject = Subject::Node { node: node.clone() };
         let causes = std::iter::once(own).chain(others).collect();
         Why::new(subject, causes, "it starts its deployments when it is ready")
     }
 
-    /// What a deployment waits for may lie in what its node reports: then an
-    /// attempt under way waits for the node, and the rest names it as well.
+    /// Adds the causes of nodes that are not ready. They come first for an
+    /// attempt in progress, which waits for its node, and last for a backoff and
+    /// for a lack of nodes.
     pub(super) fn placement(&self, why: &mut Why) {
         let unready = |nodes: &[NodeName]| -> Vec<Cause> {
             nodes.iter().filter_map(|it| self.not_ready(it)).collect()

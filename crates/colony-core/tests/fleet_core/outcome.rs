@@ -2,12 +2,12 @@
 
 use colony_core::fleet::{Fleet, Outcome};
 use colony_core::site::{Action, File};
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use colony_testkit::{Plant, blob, commit_id, deployment_id};
 
+use crate::kit::story::{ROLLBACK, STOP, Step, app, release, story, told, two_nodes};
 use crate::kit::{Central, home, name};
 use crate::status::file;
-use crate::story::{ROLLBACK, STOP, Step, app, release, story, told, two_nodes};
 
 const RULE: &str = "eligibilityRules:
   - propertySelector:
@@ -55,7 +55,10 @@ fn refused_commit_of_the_central_orchestrator_has_failed() {
     let next = commit_id(3);
     let committed = |central: &mut Central, git| {
         let blob = Some(blob("id: 5\n"));
-        central.fleet.target_committed(&home(), &name("hello"), git, blob, Wall(1)).expect("home");
+        central
+            .fleet
+            .target_committed(&home(), &name("hello"), git, blob, Timestamp(1))
+            .expect("home");
         central.persist_rest();
     };
     committed(&mut central, next);
@@ -119,9 +122,9 @@ fn order_that_is_on_its_way_keeps_the_outcome_open() {
     central.sync(&plant);
     assert_eq!(outcome(&central.fleet, plant.now.wall), Outcome::Failed);
     let retry = Action::Retry { deployment: deployment_id("hello"), node: None };
-    central.fleet.command(&home(), retry, "ana", Wall(u64::MAX)).expect("home exists");
+    central.fleet.command(&home(), retry, "ana", Timestamp(u64::MAX)).expect("home exists");
     assert_eq!(outcome(&central.fleet, plant.now.wall), Outcome::InProgress);
-    central.fleet.command(&home(), release(), "ana", Wall(u64::MAX)).expect("home exists");
+    central.fleet.command(&home(), release(), "ana", Timestamp(u64::MAX)).expect("home exists");
     assert_eq!(outcome(&central.fleet, plant.now.wall), Outcome::InProgress);
 }
 
@@ -153,6 +156,6 @@ fn ends(steps: &[Step]) -> Outcome {
     at_central
 }
 
-fn outcome(fleet: &Fleet, now: Wall) -> Outcome {
+fn outcome(fleet: &Fleet, now: Timestamp) -> Outcome {
     fleet.site(&home()).expect("home exists").outcome(&home(), &name("hello"), now)
 }

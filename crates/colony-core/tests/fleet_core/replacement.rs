@@ -7,12 +7,12 @@ use colony_core::fleet::{Fleet, LeftOut, Seeded};
 use colony_core::id::BlobId;
 use colony_core::site::{Action, Commit, File, Input};
 use colony_core::state::{Op, State};
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use colony_testkit::{App, Plant, blob, commit_id};
 
+use crate::kit::story::{STORIES, app, story, told};
 use crate::kit::{Central, home, text};
-use crate::story::{STORIES, app, story, told};
-use crate::told::BLUE_GREEN;
+use crate::log::told::BLUE_GREEN;
 
 #[test]
 fn what_is_installed_is_taken_over_without_an_attempt() {
@@ -50,13 +50,13 @@ fn what_was_under_way_is_unknown_until_the_node_speaks() {
 fn numbers_given_before_a_restore_are_not_given_again() {
     let backup = Central::new().fleet;
     let given = |mut fleet: Fleet| {
-        let order = fleet.command(&home(), Action::ReleaseRemoval, "ana", Wall(0));
+        let order = fleet.command(&home(), Action::ReleaseRemoval, "ana", Timestamp(0));
         let number = order.expect("the site is there").number;
-        (fleet.join(&home(), Wall(0), true).expect("it may join"), number)
+        (fleet.join(&home(), Timestamp(0), true).expect("it may join"), number)
     };
     let restored_at = |minute: u64| {
         let mut fleet = backup.clone();
-        fleet.rewound(Wall(1_794_225_600_000 + minute * 60_000));
+        fleet.rewound(Timestamp(1_794_225_600_000 + minute * 60_000));
         fleet
     };
 

@@ -2,11 +2,12 @@
 
 use colony_core::fleet::{Effect, Revert, RevertDecision, revert_decision};
 use colony_core::id::BlobId;
-use colony_core::time::Wall;
+use colony_core::site::Action;
+use colony_core::time::Timestamp;
 use colony_testkit::{blob, commit_id, deployment_id};
 
+use crate::kit::story::{ROLLBACK, app, told};
 use crate::kit::{Central, home};
-use crate::story::{ROLLBACK, app, told};
 
 #[test]
 fn the_good_file_is_restored_while_git_holds_the_bad_one() {
@@ -43,6 +44,18 @@ fn a_rolled_back_site_asks_for_one_revert() {
     };
     assert_eq!((revert.bad.blob.clone(), &revert.site), (file("2.0.0"), &home()));
     assert_eq!(revert.good.as_ref().map(|it| it.blob.clone()), Some(file("1.0.0")));
+    assert_eq!(revert.reason.as_deref(), Some("exited on a"));
+}
+
+#[test]
+fn revert_that_an_operator_ordered_names_the_operator() {
+    let (mut central, mut plant) = (Central::new(), told(&ROLLBACK[..2]));
+    plant.command(Action::Rollback { deployment: deployment_id("hello") }).expect("rolls back");
+    plant.converge();
+    central.sync(&plant);
+    let open = central.fleet.reverts_open();
+    let reasons: Vec<_> = open.iter().filter_map(|it| it.reason.as_deref()).collect();
+    assert_eq!(reasons, ["rolled-back (by ana)"]);
 }
 
 #[test]
@@ -57,7 +70,7 @@ fn a_revert_stays_open_until_it_is_committed() {
 
     let good = asked.good.as_ref().map(|it| it.blob.clone());
     let committed =
-        central.fleet.target_committed(&home(), &asked.name, commit_id(9), good, Wall(1));
+        central.fleet.target_committed(&home(), &asked.name, commit_id(9), good, Timestamp(1));
     committed.expect("home exists");
     assert_eq!(central.fleet.reverts_open(), []);
     central.persist_rest();
@@ -76,15 +89,15 @@ fn a_revert_that_git_refused_waits_until_the_file_changes() {
     let held = |blob| (home(), asked.name.clone(), Some(blob), "the file is too large");
 
     let (site, name, expected, reason) = held(asked.bad.blob.clone());
-    fleet.target_refused(&site, &name, expected, reason, Wall(1)).expect("home exists");
+    fleet.target_refused(&site, &name, expected, reason, Timestamp(1)).expect("home exists");
 
     assert_eq!(fleet.reverts_open(), []);
-    assert_eq!(fleet.site(&site).expect("home exists").standing(&name).to_string(), "REFUSED");
-    let why = fleet.why(&site, &name, None, Wall(5_000)).expect("home exists");
-    let refused = why.iter().find(|it| it.text(Wall(5_000)).contains("the file is too large"));
-    assert_eq!(refused.and_then(|it| it.since), Some(Wall(1)), "{why:?}");
+    assert_eq!(fleet.site(&site).expect("home exists").rollup_status(&name).to_string(), "REFUSED");
+    let why = fleet.why(&site, &name, None, Timestamp(5_000)).expect("home exists");
+    let refused = why.iter().find(|it| it.text(Timestamp(5_000)).contains("the file is too large"));
+    assert_eq!(refused.and_then(|it| it.since), Some(Timestamp(1)), "{why:?}");
     let (site, name, expected, reason) = held(file("1.0.0"));
-    fleet.target_refused(&site, &name, expected, reason, Wall(1)).expect("home exists");
+    fleet.target_refused(&site, &name, expected, reason, Timestamp(1)).expect("home exists");
     assert_eq!(fleet.reverts_open().len(), 1, "another change was refused");
 }
 
@@ -101,6 +114,7 @@ fn check(good: Option<&str>, head: Option<&str>, expected: &str) {
         name: crate::kit::name("hello"),
         bad: revision("2.0.0"),
         good: good.map(revision),
+        reason: None,
     };
     let actual = match revert_decision(&revert, head.map(file).as_ref()) {
         RevertDecision::Restore(blob) => format!("restore {blob}"),

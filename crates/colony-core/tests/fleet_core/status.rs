@@ -1,21 +1,21 @@
 //! Where deployments stand, what CO itself wants, and what it may ask for.
 
 use colony_core::event::HoldScope;
-use colony_core::fleet::{Outcome, Share};
+use colony_core::fleet::{Outcome, PlacementBucket};
 use colony_core::id::BlobId;
 use colony_core::site::{Action, File, Input};
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use colony_testkit::{Plant, blob, commit_id};
 
+use crate::kit::story::{STORIES, app, release, told};
 use crate::kit::{Central, home, name};
-use crate::story::{STORIES, app, release, told};
 
 #[test]
 fn a_commit_is_pending_until_the_site_has_taken_it() {
     let (mut central, mut plant) = start();
     let hello = name("hello");
     check(&central, "GONE");
-    central.fleet.target_planned(&home(), &hello, Wall(1)).expect("home exists");
+    central.fleet.target_planned(&home(), &hello, Timestamp(1)).expect("home exists");
     check(&central, "PENDING");
     commit(&mut central, Some(file("1.0.0")));
     check(&central, "PENDING");
@@ -43,10 +43,35 @@ fn a_site_may_be_quicker_than_the_record_of_the_commit() {
 }
 
 #[test]
+fn rollout_with_an_open_step_is_in_progress() {
+    let (mut central, mut plant) = start();
+    plant.join("a");
+    plant.join("b");
+    plant.silence("b");
+    plant.pass(20);
+    let outcome = |central: &mut Central, plant: &Plant| {
+        central.sync(plant);
+        central.view().outcome(&home(), &name("hello"), plant.now.wall)
+    };
+    let canary = "strategy: {type: canary, soak: 5m, promote: manual}";
+    plant.deploy(&app("1.0.0").with(canary));
+    plant.report("a", "hello", "installed");
+    assert_eq!(outcome(&mut central, &plant), Outcome::InProgress, "it soaks");
+    plant.pass(400);
+    assert_eq!(outcome(&mut central, &plant), Outcome::InProgress, "it waits for a promotion");
+    let promote = Action::Promote { deployment: colony_testkit::deployment_id("hello") };
+    plant.command(promote).expect("promoted");
+    assert_eq!(outcome(&mut central, &plant), Outcome::Deferred, "only b is missing");
+}
+
+#[test]
 fn a_conflict_is_shown() {
     let (mut central, _) = start();
     let blobs = (Some(file("1.0.0")), None);
-    central.fleet.target_conflict(&home(), &name("hello"), blobs, "-a\n+b", Wall(1)).expect("home");
+    central
+        .fleet
+        .target_conflict(&home(), &name("hello"), blobs, "-a\n+b", Timestamp(1))
+        .expect("home");
     check(&central, "CONFLICT");
     central.fleet.target_cleared(&home(), &name("hello")).expect("home exists");
     check(&central, "GONE");
@@ -79,7 +104,7 @@ fn state_is_as_old_as_the_placement_that_makes_it() {
     let began = plant.now.wall;
     plant.pass(30);
     central.sync(&plant);
-    let since = |central: &Central| central.view().standing_since(&name("hello"));
+    let since = |central: &Central| central.view().rollup_status_since(&name("hello"));
     assert_eq!(since(&central), Some(began));
     plant.converge();
     plant.pass(30);
@@ -138,7 +163,7 @@ fn removal_of_a_bad_file_ends_with_the_last_placement_or_the_next_orchestrator()
 
     let mut next = central.fleet.clone();
     next.join(&home(), plant.now.wall, true).expect("it is replaced");
-    let standing = next.site(&home()).expect("home exists").standing(&name("hello"));
+    let standing = next.site(&home()).expect("home exists").rollup_status(&name("hello"));
     assert_eq!(standing.to_string(), "DELETING");
 
     plant.commit(vec![File::gone(path)]);
@@ -158,7 +183,7 @@ fn installed_with_another_revision_is_not_done() {
     plant.deploy(&app("2.0.0"));
     central.sync(&plant);
     check(&central, "WAITING");
-    assert_eq!(central.count(Share::Updating), 2);
+    assert_eq!(central.count(PlacementBucket::Updating), 2);
 }
 
 #[test]
@@ -205,12 +230,16 @@ fn offline_nodes_are_deferred() {
     plant.converge();
     central.sync(&plant);
     check(&central, "WAITING");
-    assert_eq!((central.count(Share::Installed), central.count(Share::Deferred)), (1, 1));
+    assert_eq!(
+        (central.count(PlacementBucket::Installed), central.count(PlacementBucket::Deferred)),
+        (1, 1)
+    );
 
     plant.command(Action::Hold { scope: HoldScope::Site, note: String::new() }).expect("held");
     plant.wake("a");
     central.sync(&plant);
-    let shares = (central.count(Share::Installed), central.count(Share::Updating));
+    let shares =
+        (central.count(PlacementBucket::Installed), central.count(PlacementBucket::Updating));
     assert_eq!(shares, (1, 1), "it is back, and its turn comes");
 }
 
@@ -225,7 +254,10 @@ fn device_that_cannot_stage_is_deferred() {
     plant.pass(2);
     plant.converge();
     central.sync(&plant);
-    assert_eq!((central.count(Share::Installed), central.count(Share::Deferred)), (2, 1));
+    assert_eq!(
+        (central.count(PlacementBucket::Installed), central.count(PlacementBucket::Deferred)),
+        (2, 1)
+    );
 }
 
 #[test]
@@ -242,7 +274,7 @@ fn rolled_back_is_never_a_success() {
     plant.deploy(&app("1.0.0"));
     central.sync(&plant);
     check(&central, "ROLLED_BACK");
-    assert_eq!(central.count(Share::RolledBack), 2);
+    assert_eq!(central.count(PlacementBucket::RolledBack), 2);
 
     plant.deploy(&app("3.0.0"));
     plant.converge();
@@ -276,7 +308,7 @@ fn commands_are_numbered_and_open_until_acknowledged() {
     let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
     central.sync(&plant);
     for action in [Action::ReleaseRemoval, release()] {
-        central.fleet.command(&home(), action, "ana", Wall(u64::MAX)).expect("home exists");
+        central.fleet.command(&home(), action, "ana", Timestamp(u64::MAX)).expect("home exists");
     }
     central.persist_rest();
     assert_eq!(central.restored(), central.fleet);
@@ -289,7 +321,7 @@ fn commands_are_numbered_and_open_until_acknowledged() {
     let _ = plant.step(Input::Command(open[1].clone()));
     central.sync(&plant);
     assert!(numbers(&central).is_empty());
-    let next = central.fleet.command(&home(), release(), "ana", Wall(9)).expect("home exists");
+    let next = central.fleet.command(&home(), release(), "ana", Timestamp(9)).expect("home exists");
     assert_eq!(next.number, Some(3));
 }
 
@@ -305,19 +337,19 @@ pub(crate) fn start() -> (Central, Plant) {
 
 pub(crate) fn commit(central: &mut Central, blob: Option<BlobId>) {
     let committed =
-        central.fleet.target_committed(&home(), &name("hello"), commit_id(2), blob, Wall(2));
+        central.fleet.target_committed(&home(), &name("hello"), commit_id(2), blob, Timestamp(2));
     committed.expect("home exists");
     central.persist_rest();
 }
 
 #[track_caller]
 pub(crate) fn check(central: &Central, expected: &str) {
-    let standing = central.view().standing(&name("hello"));
+    let standing = central.view().rollup_status(&name("hello"));
     assert_eq!(standing.to_string(), expected);
 }
 
 #[track_caller]
-fn check_outcome(central: &Central, now: Wall, expected: Outcome) {
+fn check_outcome(central: &Central, now: Timestamp, expected: Outcome) {
     assert_eq!(central.view().outcome(&home(), &name("hello"), now), expected);
 }
 

@@ -2,10 +2,10 @@
 
 use colony_core::fleet::Target;
 
+use crate::kit::story::app;
 use crate::kit::{Central, name};
 use crate::replacement::succeed;
 use crate::status::{check, commit, file, start};
-use crate::story::app;
 
 #[test]
 fn commit_is_pending_though_the_site_takes_another_file() {

@@ -1,13 +1,13 @@
 //! What a site has decided of a revision stands until it decides otherwise.
 
-use colony_core::fleet::Share;
+use colony_core::fleet::PlacementBucket;
 use colony_core::site::Action;
 use colony_testkit::Plant;
 
+use crate::kit::story::{Step, app, failed, story, told};
 use crate::kit::{Central, name};
+use crate::log::told::{CANARY, check, command, pause, three_nodes};
 use crate::replacement::succeed;
-use crate::story::{Step, app, failed, story, told};
-use crate::told::{CANARY, check, command, pause, three_nodes};
 
 const STOP: &str = "onFailure: stop";
 const ROLLING: &str = "strategy: {type: rolling, maxUnavailable: 2}";
@@ -78,8 +78,9 @@ fn what_went_back_is_no_success() {
     let stands = |story: &[Step], expected: (&str, usize, usize)| {
         let mut central = Central::new();
         central.sync(&told(story));
-        let shares = (central.count(Share::Installed), central.count(Share::RolledBack));
-        let standing = central.view().standing(&name("hello")).to_string();
+        let shares =
+            (central.count(PlacementBucket::Installed), central.count(PlacementBucket::RolledBack));
+        let standing = central.view().rollup_status(&name("hello")).to_string();
         assert_eq!((standing.as_str(), shares.0, shares.1), expected);
     };
     stands(&story("rollback of one node")[..4], ("ROLLED_BACK", 1, 1));

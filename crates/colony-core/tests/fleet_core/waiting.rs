@@ -5,8 +5,8 @@ use colony_core::site::{Action, File};
 use colony_testkit::{Plant, blob};
 
 use crate::kit::home;
-use crate::story::{STORIES, Step, app, failed, story, told, two_nodes};
-use crate::told::{BLUE_GREEN, CANARY, command, pause, three_nodes};
+use crate::kit::story::{STORIES, Step, app, failed, story, told, two_nodes};
+use crate::log::told::{BLUE_GREEN, CANARY, command, pause, three_nodes};
 use crate::why::{names, synced};
 
 #[test]
@@ -54,7 +54,7 @@ fn failed_version_next_to_a_staged_one_is_named() {
 #[test]
 fn stopped_rollout_and_failures_are_named() {
     let stop: Step = |it| it.deploy(&app("2.0.0").with("onFailure: stop"));
-    check(&[two_nodes, stop, failed], &["wave-stopped", "tries-used-up"]);
+    check(&[two_nodes, stop, failed], &["rollout-stopped", "tries-used-up"]);
     let missing: Step = |it| it.report("a", "hello", "failed:image-missing");
     let first: Step = |it| it.deploy(&app("1.0.0"));
     check(&[|it| it.join("a"), first, missing], &["backoff"]);

@@ -6,13 +6,13 @@ use colony_core::event::{Body, Log};
 use colony_core::fleet::{Fleet, SITE_SILENT};
 use colony_core::site::{Commit, Input, deployment_path};
 use colony_core::state::State;
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use colony_core::why::{self, AnswerKey, Why};
 use colony_testkit::{Plant, blob, commit_id};
 
+use crate::kit::story::{ROLLBACK, STORIES, app, told};
 use crate::kit::{Central, home, name};
 use crate::status::file;
-use crate::story::{ROLLBACK, STORIES, app, told};
 
 #[test]
 fn nothing_is_unfinished_without_a_reason() {
@@ -22,7 +22,7 @@ fn nothing_is_unfinished_without_a_reason() {
             step(&mut plant);
             central.sync(&plant);
             for name in central.fleet.deployment_names() {
-                let standing = central.view().standing(name);
+                let standing = central.view().rollup_status(name);
                 let why = asked(&central.fleet, name.as_str(), plant.now.wall);
                 assert!(standing.is_at_rest() || !why.is_empty(), "{story}: {standing}");
             }
@@ -71,7 +71,7 @@ fn what_is_installed_needs_no_reason() {
 fn site_that_never_joined_comes_first() {
     let mut fleet = Fleet::new();
     fleet.site_add(&home());
-    fleet.target_planned(&home(), &name("hello"), Wall(0)).expect("home exists");
+    fleet.target_planned(&home(), &name("hello"), Timestamp(0)).expect("home exists");
     check(
         &fleet,
         1,
@@ -89,19 +89,19 @@ fn site_that_never_joined_comes_first() {
 fn orchestrator_that_has_not_taken_over_says_why() {
     let mut fleet = Fleet::new();
     fleet.site_add(&home());
-    fleet.target_planned(&home(), &name("hello"), Wall(0)).expect("home exists");
-    fleet.join(&home(), Wall(0), false).expect("free");
+    fleet.target_planned(&home(), &name("hello"), Timestamp(0)).expect("home exists");
+    fleet.join(&home(), Timestamp(0), false).expect("free");
     let first = "site home: the orchestrator of site home has joined and has not read Git yet. \
                  Next: it reads Git, then serves its nodes.";
-    assert_eq!(texts(&fleet, Wall(1_000))[0], first);
-    fleet.join(&home(), Wall(0), true).expect("replaced");
+    assert_eq!(texts(&fleet, Timestamp(1_000))[0], first);
+    fleet.join(&home(), Timestamp(0), true).expect("replaced");
     let second = "site home: orchestrator 1 of site home replaces the one before and has not taken \
                   over yet. Next: it reads Git, then serves its nodes.";
-    assert_eq!(texts(&fleet, Wall(1_000))[0], second);
+    assert_eq!(texts(&fleet, Timestamp(1_000))[0], second);
     let silent = "site home: site home has not been heard for 2 h. Next: the site goes on without a \
                   connection and reports when it is back. To do (site engineer): check power and \
                   network of site home.";
-    assert_eq!(texts(&fleet, Wall(7_200_000))[..2], [silent, second]);
+    assert_eq!(texts(&fleet, Timestamp(7_200_000))[..2], [silent, second]);
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn refused_file_of_a_new_deployment_is_known_by_its_name() {
 /// What `hello` waits for at a fleet that hears its site, `seconds` after time 0.
 #[track_caller]
 fn check(fleet: &Fleet, seconds: u64, expected: &[&str]) {
-    assert_eq!(texts(fleet, Wall(seconds * 1_000)), expected);
+    assert_eq!(texts(fleet, Timestamp(seconds * 1_000)), expected);
 }
 
 pub(crate) fn synced(plant: &Plant) -> Central {
@@ -251,14 +251,14 @@ pub(crate) fn synced(plant: &Plant) -> Central {
     central
 }
 
-fn texts(fleet: &Fleet, now: Wall) -> Vec<String> {
+fn texts(fleet: &Fleet, now: Timestamp) -> Vec<String> {
     asked(fleet, "hello", now).iter().map(|it| it.text(now)).collect()
 }
 
-pub(crate) fn names(fleet: &Fleet, deployment: &str, now: Wall) -> Vec<&'static str> {
+pub(crate) fn names(fleet: &Fleet, deployment: &str, now: Timestamp) -> Vec<&'static str> {
     asked(fleet, deployment, now).iter().map(|it| it.cause.name()).collect()
 }
 
-fn asked(fleet: &Fleet, deployment: &str, now: Wall) -> Vec<Why> {
+fn asked(fleet: &Fleet, deployment: &str, now: Timestamp) -> Vec<Why> {
     fleet.why(&home(), &name(deployment), None, now).expect("home exists")
 }

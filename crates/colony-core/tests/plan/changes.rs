@@ -50,7 +50,10 @@ fn way_back_names_nodes_and_versions() {
     let first = plan_rollback(&hello(), &[home()], &world.snapshot());
     assert_eq!((first.targets.len(), first.orders.len()), (0, 0));
     let refusals: Vec<String> = first.refusals.iter().map(ToString::to_string).collect();
-    assert_eq!(refusals, ["no earlier revision of hello is known at home that is not quarantined"]);
+    assert_eq!(
+        refusals,
+        ["home keeps no earlier revision of hello to roll back to; choose a version with `--to`"]
+    );
 
     world.deploy(&app("2.0.0", ""));
     world.plant.report("a", "hello", "installed");

@@ -8,7 +8,7 @@ use colony_core::plan::{
     NextFile, Plan, PlanAction, PlanTarget, Request, SiteSnapshot, Snapshot, plan,
 };
 use colony_core::site::SiteSettings;
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use colony_core::why::AnswerUpdate;
 use colony_testkit::{App, Plant, blob, deployment_id, site_answers};
 
@@ -40,7 +40,7 @@ impl World {
     pub(crate) fn new(nodes: &str) -> World {
         let mut fleet = Fleet::new();
         fleet.site_add(&home());
-        fleet.join(&home(), Wall(0), false).expect("no other orchestrator");
+        fleet.join(&home(), Timestamp(0), false).expect("no other orchestrator");
         let (plant, settings) = (Plant::new(), SiteSettings::default());
         let versions = BTreeMap::new();
         let mut world =
@@ -144,7 +144,7 @@ impl World {
         let listed: BTreeSet<&NodeName> = named(plan, |it| !is_removal(it));
         let chosen: BTreeSet<&NodeName> = deployment.nodes().iter().collect();
         let waiting = |it: &&&NodeName| {
-            let node = self.plant.site.member(it).expect("a node");
+            let node = self.plant.site.site_node(it).expect("a node");
             node.capabilities().is_some()
         };
         let runs: BTreeSet<&NodeName> = runs.iter().filter(waiting).copied().collect();

@@ -113,7 +113,8 @@ fn nothing_goes_back_to_a_version_that_is_quarantined() {
     world.deploy(&app("1.0.0", ""));
     world.converge();
     assert_eq!(world.plant.states(), "hello@a INSTALLED 1.0.0, hello@b INSTALLED 1.0.0");
-    let said = "no earlier revision of hello is known at home that is not quarantined";
+    let said =
+        "home keeps no earlier revision of hello to roll back to; choose a version with `--to`";
     let refused = world.plant.command(rollback.clone()).expect_err("2.0.0 is refused here");
     assert_eq!(refused, said);
     let view = world.fleet.site(&home()).expect("a site");

@@ -69,6 +69,20 @@ fn too_few_nodes_are_a_warning_that_names_the_misfits() {
 }
 
 #[test]
+fn node_that_leaves_is_a_misfit_too() {
+    let mut world = World::installed("a b:line=press", "replicas: 2");
+    let plan = world.check(
+        &app("1.0.0", "replicas: 2\nselector: {line: press}"),
+        "a remove 1>-, b unchanged 1>1",
+    );
+    assert_eq!(
+        plan.warnings,
+        ["home: only 1 of 2 replicas have a node: a needs label line=press, device has no such \
+          label"]
+    );
+}
+
+#[test]
 fn enough_replicas_are_no_reason_to_list_misfits() {
     let mut world = World::new("a b");
     world.plant.command(Action::Cordon { node: "b".parse().expect("a name") }).expect("known");

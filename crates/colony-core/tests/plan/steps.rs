@@ -31,6 +31,15 @@ fn step_that_adds_no_node_is_left_out() {
 }
 
 #[test]
+fn promotion_of_what_all_nodes_have_is_not_asked_for() {
+    let manual = "strategy: {type: canary, canary: 1, soak: 5m, promote: manual}";
+    let next = app("2.0.0", manual);
+    assert_eq!(text(&World::installed("a", ""), &next), "1 a: all nodes, then soaks for 5 min");
+    let at_once = "strategy: {type: canary, canary: 4, soak: 0s, promote: manual}";
+    check(at_once, "1 a b c d: all nodes");
+}
+
+#[test]
 fn blue_green_says_that_it_stages() {
     check(
         "strategy: {type: blue-green, soak: 5m}",

@@ -79,7 +79,7 @@ fn what_replaces_a_staged_version_takes_its_slots() {
     let mut plant = staged("installed");
     plant.deploy(&App::new("hello", "3.0.0").with(one));
     check(&plant, "a UPDATING 3, b UPDATING 2 staged, c UPDATING 2 staged");
-    because(&plant, "b", "wave-full");
+    because(&plant, "b", "slots-full");
     plant.report("a", "hello", "installed");
     check(&plant, "a INSTALLED 3, b UPDATING 3, c UPDATING 2 staged");
     plant.converge();

@@ -93,7 +93,7 @@ fn promotion_swaps_slot_by_slot() {
     check(&plant, "a UPDATING 2 staged, b UPDATING 2 staged, c UPDATING 2 staged");
     assert_eq!(promote(&mut plant), "");
     check(&plant, "a UPDATING 2, b UPDATING 2 staged, c UPDATING 2 staged");
-    because(&plant, "b", "wave-full");
+    because(&plant, "b", "slots-full");
     plant.report("a", "hello", "installed");
     check(&plant, "a INSTALLED 2, b UPDATING 2, c UPDATING 2 staged");
 }

@@ -1,6 +1,9 @@
 //! A canary: a few first, soaks, steps, then the rest.
 
-use colony_testkit::App;
+use std::time::Duration;
+
+use colony_core::event::{Body, StepStanding};
+use colony_testkit::{App, Plant};
 
 use super::{CANARY, MANUAL, because, check, installed, plant, promote, steps, updating};
 
@@ -53,7 +56,7 @@ fn max_unavailable_holds_within_a_step() {
     let mut plant = plant("a b c");
     plant.deploy(&App::new("hello", "1.0.0").with("strategy: {type: canary, canary: 2, soak: 0s}"));
     check(&plant, "a INSTALLING 1, b PENDING, c PENDING");
-    because(&plant, "b", "wave-full");
+    because(&plant, "b", "slots-full");
 }
 
 #[test]
@@ -109,6 +112,47 @@ fn manual_promotion_is_waited_for() {
     );
     plant.converge();
     assert_eq!(promote(&mut plant), "no rollout of hello is in progress at home");
+}
+
+#[test]
+fn promotion_of_what_all_nodes_have_is_not_waited_for() {
+    let mut plant = plant("a");
+    plant.deploy(&App::new("hello", "1.0.0").with(MANUAL));
+    plant.report("a", "hello", "installed");
+    assert_eq!(steps(&plant), "1/2 open, 1/2 soaking");
+    plant.pass(400);
+    assert_eq!(steps(&plant), "1/2 open, 1/2 soaking, 2/2 open");
+    assert_eq!(promote(&mut plant), "no rollout of hello is in progress at home");
+}
+
+#[test]
+fn node_that_is_offline_is_left_to_the_promotion() {
+    let mut plant = plant("a b");
+    plant.silence("b");
+    plant.deploy(&App::new("hello", "1.0.0").with(MANUAL));
+    plant.report("a", "hello", "installed");
+    plant.pass(400);
+    assert_eq!(steps(&plant), "1/2 open, 1/2 soaking, 1/2 awaits-promotion");
+}
+
+#[test]
+fn end_of_a_soak_that_a_restart_moved_is_reported() {
+    let mut plant = updating(CANARY);
+    plant.report("a", "hello", "installed");
+    let ends = |plant: &Plant| {
+        let end = |body: &Body| {
+            let Body::RolloutStep { standing, .. } = body else { return None };
+            let StepStanding::Soaking { until } = standing else { return None };
+            Some(*until)
+        };
+        plant.events.iter().filter_map(|it| end(&it.body)).collect::<Vec<_>>()
+    };
+    let [first] = ends(&plant)[..] else { panic!("one soak") };
+    let away = Duration::from_secs(50);
+    plant.now.wall = plant.now.wall.after(away);
+    plant.crash();
+    plant.pass(1);
+    assert_eq!(ends(&plant), [first, first.after(away)]);
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn steer(plant: &mut Plant, action: Action) -> String {
 
 /// The phase each node is offered.
 fn phases(plant: &Plant) -> String {
-    let nodes = plant.site.members().map(|it| it.name.clone());
+    let nodes = plant.site.site_nodes().map(|it| it.name.clone());
     let phase = |node| {
         let manifest = plant.site.manifest(&node).expect("a manifest");
         let text = String::from_utf8_lossy(&manifest.documents.first()?.2).into_owned();

@@ -1,7 +1,8 @@
 //! What an operator does to a rollout: pause, resume, abort.
 
 use colony_core::site::Action;
-use colony_testkit::{App, deployment_id};
+use colony_core::why;
+use colony_testkit::{App, Plant, deployment_id};
 
 use super::{
     CANARY, MANUAL, abort, because, check, pause, plant, promote, resume, steer, updating,
@@ -56,6 +57,21 @@ fn abort_takes_everything_back() {
     check(&plant, "a INSTALLED 1, b INSTALLED 1, c INSTALLED 1");
     assert_eq!(steer(&mut plant, abort()), ROLLED_BACK);
     assert_eq!(steer(&mut plant, pause()), ROLLED_BACK);
+}
+
+#[test]
+fn abort_ends_the_stop_of_a_rollout() {
+    let stop = "onFailure: stop\nstrategy: {type: canary, soak: 5m, maxUnavailable: 5}";
+    let mut plant = updating(stop);
+    plant.report("a", "hello", "failed:exited");
+    let stopped = |plant: &Plant| {
+        let whys = why::deployment(&plant.site, &Plant::name("hello"), plant.now);
+        whys.iter().any(|it| it.cause.name() == "rollout-stopped")
+    };
+    assert!(stopped(&plant));
+    assert_eq!(steer(&mut plant, abort()), "");
+    assert!(!stopped(&plant));
+    check(&plant, "a ROLLINGBACK 1, b INSTALLED 1, c INSTALLED 1");
 }
 
 #[test]

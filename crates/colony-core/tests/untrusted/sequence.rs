@@ -1,7 +1,7 @@
 //! Any sequence of inputs: nothing panics, and the invariants hold throughout.
 
 use colony_core::site::SiteSettings;
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -37,7 +37,7 @@ fn a_window_opens_even_at_the_end_of_time() {
     let opens = windows.map(|it| {
         let text = format!("maintenanceWindows:\n  - {it}\n");
         let settings = SiteSettings::parse(text.as_bytes()).expect("a valid file");
-        settings.opens(Wall(u64::MAX))
+        settings.opens(Timestamp(u64::MAX))
     });
-    assert!(opens.contains(&Some(Wall(u64::MAX))), "{opens:?}");
+    assert!(opens.contains(&Some(Timestamp(u64::MAX))), "{opens:?}");
 }

@@ -1,6 +1,8 @@
 //! Every setting of `spec.x-colony-extensions`, right and wrong.
 
-use colony_core::document::{Document, Gate, OnFailure, Settings, Strategy, Subset, Unavailable};
+use colony_core::document::{
+    CountOrPercent, Document, Gate, OnFailure, Settings, Strategy, Subset,
+};
 use colony_testkit::{App, blob};
 
 #[test]
@@ -247,10 +249,10 @@ fn render(it: &Settings) -> String {
     if parts.is_empty() { "defaults".to_owned() } else { parts.join(", ") }
 }
 
-fn share(it: Unavailable) -> String {
+fn share(it: CountOrPercent) -> String {
     match it {
-        Unavailable::Count(it) => it.to_string(),
-        Unavailable::Percent(it) => format!("{it}%"),
+        CountOrPercent::Count(it) => it.to_string(),
+        CountOrPercent::Percent(it) => format!("{it}%"),
     }
 }
 

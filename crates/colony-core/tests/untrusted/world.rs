@@ -8,7 +8,7 @@ use colony_core::site::{
     Command, Commit, File, Have, Input, Row, RowKey, Seed, Site, Step, Timing,
 };
 use colony_core::state::State;
-use colony_core::time::{Mono, Now, Wall};
+use colony_core::time::{Monotonic, Now, Timestamp};
 use colony_core::transition::is_legal;
 use colony_margo::{Digest, ManifestVersion};
 use colony_testkit::{App, blob, capabilities, commit_id, deployment_id};
@@ -29,7 +29,7 @@ pub(crate) struct World {
 impl World {
     /// A site that is ready, with two nodes that are heard.
     pub(crate) fn new() -> World {
-        let now = Now { wall: Wall(1_794_225_600_000), ..Now::default() };
+        let now = Now { wall: Timestamp(1_794_225_600_000), ..Now::default() };
         let site = Site::new("home".parse().expect("a name"), 0, Timing::default());
         let (rows, states, versions) = Default::default();
         let mut world = World { site, now, rows, states, versions, commits: 0, incarnation: 0 };
@@ -60,13 +60,13 @@ impl World {
                 self.step(Input::Status { node, status });
             }
             Happening::Command { number, expired, action } => {
-                let expires = expired.then_some(Wall(0));
+                let expires = expired.then_some(Timestamp(0));
                 let by = "ana".to_owned();
                 self.step(Input::Command(Command { number, by, expires, action }));
             }
             Happening::Pass { mono, wall, entropy } => {
-                let mono = Mono(self.now.mono.0.saturating_add(mono));
-                self.now = Now { mono, wall: Wall(wall), entropy };
+                let mono = Monotonic(self.now.mono.0.saturating_add(mono));
+                self.now = Now { mono, wall: Timestamp(wall), entropy };
                 self.step(Input::Tick);
             }
             Happening::Fence { by } => self.step(Input::Fenced { by }),
@@ -78,7 +78,7 @@ impl World {
     /// The version of a node's manifest.
     pub(crate) fn version(&self, node: &str) -> u64 {
         let node: NodeName = node.parse().expect("a name");
-        self.site.member(&node).map_or(0, |it| it.version())
+        self.site.site_node(&node).map_or(0, |it| it.version())
     }
 
     fn commit(&mut self, files: &[Written], base: Base, rewritten: bool) {
@@ -120,7 +120,7 @@ impl World {
     }
 
     fn number(&self, node: &NodeName, number: Number) -> u64 {
-        let current = self.site.member(node).map_or(1, |it| it.version());
+        let current = self.site.site_node(node).map_or(1, |it| it.version());
         match number {
             Number::Current => current,
             Number::Older => current.saturating_sub(1),
@@ -194,10 +194,10 @@ impl World {
     }
 
     fn check_versions(&mut self) {
-        for member in self.site.members() {
-            let before = self.versions.insert(member.name.clone(), member.version());
-            let back = before.is_some_and(|it| it > member.version());
-            assert!(!back, "{} went from {before:?} to {}", member.name, member.version());
+        for site_node in self.site.site_nodes() {
+            let before = self.versions.insert(site_node.name.clone(), site_node.version());
+            let back = before.is_some_and(|it| it > site_node.version());
+            assert!(!back, "{} went from {before:?} to {}", site_node.name, site_node.version());
         }
     }
 
@@ -214,7 +214,9 @@ impl World {
         assert_eq!(placements(&back), placements(&self.site));
         let manifests = |site: &Site| -> Vec<_> {
             let manifest = |it| site.manifest(it).map(|it| (it.version, it.etag));
-            site.members().map(|it| (it.name.clone(), it.version(), manifest(&it.name))).collect()
+            site.site_nodes()
+                .map(|it| (it.name.clone(), it.version(), manifest(&it.name)))
+                .collect()
         };
         assert_eq!(manifests(&back), manifests(&self.site));
         let rest = |it: &Site| {

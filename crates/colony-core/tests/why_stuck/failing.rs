@@ -31,7 +31,7 @@ fn first_install_is_quarantined() {
     let mut plant = plant("a");
     plant.deploy(&hello("1.0.0").with("retry: {installs: 1}"));
     plant.report("a", "hello", "failed:exited");
-    assert_snapshot!(on(&plant, "a"), @"hello on a is being removed because 1.0.0 failed and there is nothing to go back to (DELETING for 0 s): node a was told 0 s ago and has not confirmed. Next: it is gone when node a confirms.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a is being removed because 1.0.0 failed and there is nothing to go back to (DELETING for 0 s): node a received the removal 0 s ago and has not confirmed it. Next: it is gone when node a confirms.");
     plant.converge();
     plant.pass(240);
     assert_snapshot!(hello_whole(&plant), @"hello: 1.0.0 was quarantined at this site 4 min ago: on node a, a container ended (exited in web: it went wrong). Next: nothing runs until another version is committed or 1.0.0 is released. To do (operator): deploy a corrected version, or release 1.0.0.");

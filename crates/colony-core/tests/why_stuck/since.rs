@@ -1,6 +1,6 @@
 //! Since when something lasts: what the cause itself knows goes first.
 
-use colony_core::time::Spoken;
+use colony_core::time::HumanDuration;
 
 use super::*;
 
@@ -92,7 +92,7 @@ fn since(plant: &Plant, expected: &str) {
 fn lasting(plant: &Plant, all: impl IntoIterator<Item = why::Why>) -> String {
     let one = |it: why::Why| {
         let since = it.since.expect("a time");
-        format!("{} {}", it.cause.name(), Spoken(plant.now.wall.since(since)))
+        format!("{} {}", it.cause.name(), HumanDuration(plant.now.wall.since(since)))
     };
     all.into_iter().map(one).collect::<Vec<_>>().join(", ")
 }

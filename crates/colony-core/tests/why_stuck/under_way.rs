@@ -34,7 +34,7 @@ fn node_was_lost_during_the_attempt() {
     plant.deploy(&hello("2.0.0"));
     plant.silence("a");
     plant.pass(90);
-    assert_snapshot!(on(&plant, "a"), @"hello on a was updating to 2.0.0 when contact was lost (UNKNOWN for 75 s): how attempt 2 went is not known, node a is offline, last heard 90 s ago. Next, in 8 min: the attempt counts as failed unless the node is back before. To do (device owner): bring node a back.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a was updating to 2.0.0 when contact was lost (UNKNOWN for 75 s): the result of attempt 2 is unknown, node a is offline, last heard 90 s ago. Next, in 8 min: the attempt counts as failed unless the node is back before. To do (device owner): bring node a back.");
     plant.pass(3_600);
     assert_snapshot!(on(&plant, "a"), @"hello on a failed to update to 2.0.0 (FAILED for 51 min): node a is offline, last heard 61 min ago. Next: it is tried again as soon as node a is heard. To do (device owner): bring node a back.");
 }
@@ -47,7 +47,7 @@ fn node_is_back_but_silent_about_the_attempt() {
     plant.pass(60);
     plant.wake("a");
     plant.pass(10);
-    assert_snapshot!(on(&plant, "a"), @"hello on a was installing 1.0.0 when contact was lost (UNKNOWN for 55 s): node a is back but has said nothing of attempt 1. Next, in 20 s: a new attempt starts unless the node speaks of this one before.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a was installing 1.0.0 when contact was lost (UNKNOWN for 55 s): node a is back but has not reported attempt 1. Next, in 20 s: a new attempt starts unless the node reports this one first.");
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn removal_is_not_confirmed_yet() {
     let mut plant = installed("a");
     plant.undeploy("hello");
     plant.pass(20);
-    assert_snapshot!(on(&plant, "a"), @"hello on a is being removed because its file is gone from Git (DELETING for 20 s): node a was told 20 s ago and has not confirmed. Next: it is gone when node a confirms.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a is being removed because its file is gone from Git (DELETING for 20 s): node a received the removal 20 s ago and has not confirmed it. Next: it is gone when node a confirms.");
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn removal_waits_for_an_offline_node() {
     plant.pass(3_000);
     plant.undeploy("hello");
     plant.pass(600);
-    assert_snapshot!(on(&plant, "a"), @"hello on a is being removed because its file is gone from Git (DELETING for 10 min): node a has to confirm but is offline, last heard 60 min ago. Next: it is removed as soon as node a is heard. To do (device owner): bring node a back; if it is gone for good, delete again with `--force`.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a is being removed because its file is gone from Git (DELETING for 10 min): node a has to confirm but is offline, last heard 60 min ago. Next: it is removed as soon as node a is heard. To do (device owner): bring node a back; if it is gone for good, retire it.");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn orchestrator_takes_a_site_over() {
     let mut plant = taken_over("UPDATING");
     assert_snapshot!(on(&plant, "a"), @"hello on a was updating to 1.0.0 when contact was lost (UNKNOWN for 0 s): Git has not been read yet. Next: nodes are served once Git is read. To do (site engineer): check the line to the Git repository.");
     plant.commit(vec![hello("1.0.0").file(plant.site.name())]);
-    assert_snapshot!(on(&plant, "a"), @"hello on a was updating to 1.0.0 when contact was lost (UNKNOWN for 0 s): how attempt 4 went is not known, node a has not been heard by this orchestrator yet. Next, in 10 min: the attempt counts as failed unless the node is back before. To do (device owner): bring node a back.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a was updating to 1.0.0 when contact was lost (UNKNOWN for 0 s): the result of attempt 4 is unknown, node a has not been heard by this orchestrator yet. Next, in 10 min: the attempt counts as failed unless the node is back before. To do (device owner): bring node a back.");
 }
 
 #[test]
@@ -98,14 +98,14 @@ fn removal_of_the_orchestrator_before_waits_for_the_node() {
     let mut plant = taken_over("DELETING");
     plant.commit(vec![]);
     plant.pass(60);
-    assert_snapshot!(on(&plant, "a"), @"hello on a is being removed because its file is gone from Git (DELETING for 60 s): node a has to confirm but has not been heard by this orchestrator yet. Next: it is removed as soon as node a is heard. To do (device owner): bring node a back; if it is gone for good, delete again with `--force`.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a is being removed because its file is gone from Git (DELETING for 60 s): node a has to confirm but has not been heard by this orchestrator yet. Next: it is removed as soon as node a is heard. To do (device owner): bring node a back; if it is gone for good, retire it.");
 }
 
 #[test]
 fn unplaced_node_is_left() {
     let mut plant = installed("a b");
     plant.deploy(&hello("1.0.0").on("b"));
-    assert_snapshot!(on(&plant, "a"), @"hello on a is being removed because its file no longer chooses this node (DELETING for 0 s): node a was told 0 s ago and has not confirmed. Next: it is gone when node a confirms.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a is being removed because its file no longer chooses this node (DELETING for 0 s): node a received the removal 0 s ago and has not confirmed it. Next: it is gone when node a confirms.");
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn newer_version_waits_behind_a_lost_attempt_and_a_hold() {
     plant.pass(60);
     hold(&mut plant, HoldScope::Site, "inventory");
     plant.deploy(&hello("1.1.0"));
-    assert_snapshot!(on(&plant, "a"), @r#"hello on a was installing 1.0.0 when contact was lost and has waited 0 s to install 1.1.0 (UNKNOWN for 45 s): how attempt 1 went is not known, node a is offline, last heard 60 s ago; also, ana put the site on hold 0 s ago ("inventory"). Next, in 9 min: the attempt counts as failed unless the node is back before. To do (device owner): bring node a back."#);
+    assert_snapshot!(on(&plant, "a"), @r#"hello on a was installing 1.0.0 when contact was lost and has waited 0 s to install 1.1.0 (UNKNOWN for 45 s): the result of attempt 1 is unknown, node a is offline, last heard 60 s ago; also, ana put the site on hold 0 s ago ("inventory"). Next, in 9 min: the attempt counts as failed unless the node is back before. To do (device owner): bring node a back."#);
 }
 
 #[test]

@@ -7,7 +7,7 @@ fn nothing_is_in_the_way_any_more() {
     let mut plant = failing("disk-full", "");
     plant.now.mono = plant.now.mono.after(std::time::Duration::from_secs(60));
     plant.now.wall = plant.now.wall.after(std::time::Duration::from_secs(60));
-    assert_snapshot!(on(&plant, "a"), @"hello on a failed to install 1.0.0 (FAILED for 60 s): nothing is in its way any more; also, the last try failed: the device has too little free disk (disk-full in web: it went wrong). Next: it is tried again at once.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a failed to install 1.0.0 (FAILED for 60 s): nothing blocks it; also, the last try failed: the device has too little free disk (disk-full in web: it went wrong). Next: it is tried again at once.");
 }
 
 #[test]

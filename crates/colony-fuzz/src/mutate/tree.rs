@@ -1,6 +1,6 @@
 //! Changes of values inside JSON and YAML, which leave the syntax whole.
 
-use colony_margo::{Json, yaml};
+use colony_core::margo::{Json, yaml};
 use serde_json::json;
 
 use crate::Target;

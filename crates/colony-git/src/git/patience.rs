@@ -1,7 +1,7 @@
-//! A git program that talks over the network is not waited for without end.
+//! Time limits for a git program that uses the network.
 //!
-//! Until it says the first word, the other side has not answered: that time is
-//! short. After it, the line is alive, and the rest may be slow.
+//! Before its first output, the remote has not answered: that time is short.
+//! After it, the connection is alive, and the rest may be slow.
 
 use std::io::Read;
 use std::process::{Command, ExitStatus, Output, Stdio};
@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use super::{end, spawn_error};
 use crate::Error;
-use crate::limit::now;
+use crate::transport::limit::now;
 
-/// The most that is kept of what a program says.
+/// The most output of a program that is kept.
 const KEPT: usize = 64 * 1024;
 
 /// How long a program is waited for.
@@ -22,7 +22,7 @@ pub(crate) struct Patience {
     pub(crate) end: Duration,
 }
 
-/// Part of what a program says, by the pipe it comes from.
+/// Part of a program's output, by the pipe it was read from.
 enum Word {
     Out(Vec<u8>),
     Err(Vec<u8>),
@@ -44,7 +44,7 @@ pub(crate) fn run_within(
     if let Some(pipe) = child.stderr.take() {
         listen(pipe, Word::Err, send);
     }
-    let mut heard = Heard::default();
+    let mut heard = LastOutput::default();
     let ended = heard.all(&words, patience);
     if let Err(problem) = ended {
         end(&mut child);
@@ -54,7 +54,8 @@ pub(crate) fn run_within(
     Ok(heard.output(status))
 }
 
-/// Passes on what comes from a pipe until its end; a thread, for pipes have no time-out.
+/// Passes on the bytes of a pipe until its end; a thread, since pipes have no
+/// timeout.
 fn listen(mut pipe: impl Read + Send + 'static, word: fn(Vec<u8>) -> Word, to: Sender<Word>) {
     std::thread::spawn(move || {
         let mut buf = [0; 4096];
@@ -63,20 +64,20 @@ fn listen(mut pipe: impl Read + Send + 'static, word: fn(Vec<u8>) -> Word, to: S
                 return;
             }
         }
-        // The listener may be gone.
+        // The receiver may be gone.
         let _ = to.send(Word::Closed);
     });
 }
 
 #[derive(Default)]
-struct Heard {
+struct LastOutput {
     out: Vec<u8>,
     err: Vec<u8>,
     closed: usize,
 }
 
-impl Heard {
-    /// Listens until both pipes are closed.
+impl LastOutput {
+    /// Reads until both pipes are closed.
     fn all(&mut self, words: &Receiver<Word>, patience: Patience) -> Result<(), String> {
         let began = now();
         while self.closed < 2 {

@@ -4,22 +4,22 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use colony_margo::Digest;
+use colony_core::margo::Digest;
 
-use super::{FILE, Found, Packages, join};
-use crate::durable::io;
+use super::{FILE, PackageScan, Packages, join};
 use crate::error::Error;
+use crate::repo::durable::io;
 use crate::repo::{BLOB_LIMIT, DEPTH_LIMIT};
 
 pub(super) fn read(root: &Path) -> Result<Packages, Error> {
-    let mut found = Found::default();
+    let mut found = PackageScan::default();
     walk(&mut found, root, "", 0)?;
     let mut packages = found.packages;
     packages.revision = digest(&packages).to_string();
     Ok(packages)
 }
 
-fn walk(found: &mut Found, dir: &Path, folder: &str, depth: usize) -> Result<(), Error> {
+fn walk(found: &mut PackageScan, dir: &Path, folder: &str, depth: usize) -> Result<(), Error> {
     let listed = std::fs::read_dir(dir).map_err(io("list the folder", dir))?;
     let mut entries: Vec<_> = Vec::new();
     for entry in listed {

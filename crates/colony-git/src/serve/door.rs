@@ -1,4 +1,4 @@
-//! Doors to the readers of what clients of Git send, for the fuzzers alone.
+//! Access to the parsers of Git requests, for the fuzzers only.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::repo;
 /// A line: `t` and its text, `-` for a delimiter, `.` for a flush.
 pub type Packet<'a> = (char, &'a [u8]);
 
-/// A body's lines; `None` if it is not made of them.
+/// The lines of a body; `None` if it does not consist of lines.
 pub fn lines(body: &[u8]) -> Option<Vec<Packet<'_>>> {
     line::read(body).map(|it| it.into_iter().map(told).collect())
 }

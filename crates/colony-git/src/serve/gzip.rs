@@ -1,4 +1,4 @@
-//! Bodies that clients of Git send packed.
+//! Compressed bodies of Git clients.
 
 use std::io::Read;
 

@@ -1,8 +1,8 @@
-//! What is pushed, looked through before git takes it.
+//! Checks a push before git unpacks it.
 //!
-//! Git bounds the bytes of a pack, not what they unpack to: a few kilobytes
-//! become a file that every site would have to hold in memory. Sizes stand at
-//! the head of each object, so nothing large is unpacked to learn of it.
+//! Git limits the bytes of a pack, not their unpacked size: a few kilobytes can
+//! become a file that every site would have to hold in memory. Each object
+//! starts with its size, so a large one is found without unpacking it.
 
 use flate2::{Decompress, FlushDecompress, Status};
 
@@ -11,29 +11,29 @@ use crate::repo::{BLOB_LIMIT, OBJECT_LIMIT};
 
 /// All objects of one push together, unpacked.
 const TOTAL_LIMIT: u64 = 1024 * 1024 * 1024;
-/// The longest head of a difference: two numbers of ten bytes.
+/// The longest head of a delta: two numbers of ten bytes.
 const DELTA_HEAD: usize = 20;
 const UNREADABLE: &str = "the pack of the push cannot be read";
 const BLOB: u8 = 3;
 const OFFSET_DELTA: u8 = 6;
 const REFERENCE_DELTA: u8 = 7;
 
-/// Why a push is not taken, if it is not. What cannot be read here is not taken
-/// either: git is more lenient with some of it, and would unpack it uncounted.
+/// Why a push is refused, if it is. A pack that cannot be read here is refused
+/// too: git is more lenient and would unpack it without these limits.
 pub(super) fn problem(body: &[u8]) -> Option<String> {
     problem_within(body, TOTAL_LIMIT)
 }
 
 fn problem_within(body: &[u8], limit: u64) -> Option<String> {
     let (_, pack) = parted(body);
-    // Without a pack a push only deletes branches, or finds out whether it is let in.
+    // A push without a pack only deletes branches, or checks for access.
     if pack.is_empty() {
         return None;
     }
     scan(pack, limit).err()
 }
 
-/// The answer to a push that is not taken: every branch with the reason.
+/// The answer to a refused push: every branch with the reason.
 pub(super) fn refusal(body: &[u8], problem: &str) -> Vec<u8> {
     let commands = commands_of(body);
     let capable = |it: &str| commands.iter().any(|(_, said)| said.contains(it));
@@ -55,7 +55,8 @@ pub(super) fn refusal(body: &[u8], problem: &str) -> Vec<u8> {
     answer
 }
 
-/// The lines of a push and what follows them: a pack, whose first bytes are no length of a line.
+/// The lines of a push and the rest: a pack, whose first bytes cannot be the
+/// length of a line.
 fn parted(body: &[u8]) -> (Vec<Line<'_>>, &[u8]) {
     let (mut lines, mut rest) = (Vec::new(), body);
     while let Some((line, behind)) = line::first(rest) {
@@ -65,7 +66,7 @@ fn parted(body: &[u8]) -> (Vec<Line<'_>>, &[u8]) {
     (lines, rest)
 }
 
-/// The branches that are to move, each with what its line says behind the name.
+/// The branches to update, each with the capabilities on its line.
 fn commands_of(body: &[u8]) -> Vec<(String, String)> {
     let command = |text: &[u8]| {
         let text = String::from_utf8_lossy(text).into_owned();
@@ -82,7 +83,7 @@ fn scan(pack: &[u8], limit: u64) -> Result<(), String> {
     Scan { rest, total: 0, limit }.run(count)
 }
 
-/// How many objects a pack has, and their bytes: behind its name and its version.
+/// The number of objects in a pack and the bytes that follow its header.
 fn objects_of(pack: &[u8]) -> Option<(u32, &[u8])> {
     let behind = pack.strip_prefix(b"PACK")?.get(4..)?;
     let (count, rest) = behind.split_first_chunk()?;
@@ -93,7 +94,7 @@ fn objects_of(pack: &[u8]) -> Option<(u32, &[u8])> {
 struct Scan<'a> {
     rest: &'a [u8],
     total: u64,
-    /// Of the total.
+    /// Of `total`.
     limit: u64,
 }
 
@@ -119,7 +120,8 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// The kind of the next object and its size unpacked; a difference names what it is to.
+    /// The kind of the next object and its unpacked size; skips the base of a
+    /// delta.
     fn head(&mut self) -> Option<(u8, u64)> {
         let first = self.byte()?;
         let (kind, mut size) = ((first >> 4) & 7, u64::from(first & 15));
@@ -137,7 +139,8 @@ impl Scan<'_> {
         Some((kind, size))
     }
 
-    /// The beginning of the next object; stops at a stream that is longer than it says.
+    /// The beginning of the next object; fails if the stream is longer than its
+    /// declared size.
     fn inflate(&mut self, size: u64) -> Option<Vec<u8>> {
         let mut stream = Decompress::new(true);
         let (mut kept, mut buf) = (Vec::new(), [0; 16 * 1024]);
@@ -164,7 +167,8 @@ impl Scan<'_> {
     }
 }
 
-/// What a difference makes, from its head: the size before, then the size after.
+/// The size of the object a delta produces, from its head: first the size of
+/// the base, then of the result.
 fn result_size(delta: &[u8]) -> Option<u64> {
     let mut bytes = delta.iter();
     let mut number = || {
@@ -182,7 +186,8 @@ fn result_size(delta: &[u8]) -> Option<u64> {
     number()
 }
 
-/// A difference may be one of files or of folders: files are not larger, folders seldom are.
+/// The kind of the object a delta produces is unknown here, so deltas have the
+/// limit of objects other than files.
 fn too_large(kind: u8, size: u64) -> Option<String> {
     let limit = if kind == BLOB { BLOB_LIMIT } else { OBJECT_LIMIT };
     (size > limit).then(|| {
@@ -218,7 +223,7 @@ mod tests {
         check(&[(REFERENCE_DELTA, bomb.to_vec())], "an object of 1099511627776 bytes");
         check(&[(OFFSET_DELTA, bomb.to_vec())], "an object of 1099511627776 bytes");
         check(&[(REFERENCE_DELTA, vec![1, 5, 0x90, 0])], "taken");
-        // From 128 bytes to the most that is taken, and to one more.
+        // From 128 bytes to the limit, and to one byte more.
         check(&[(OFFSET_DELTA, vec![0x80, 1, 0x80, 0x80, 0x80, 8])], "taken");
         check(&[(OFFSET_DELTA, vec![0x80, 1, 0x81, 0x80, 0x80, 8])], "an object of 16777217 bytes");
         check(&[(OFFSET_DELTA, vec![0x80])], UNREADABLE);

@@ -1,10 +1,9 @@
-//! What stays between two requests: the open repository, and a few answers.
+//! State kept between requests: the open repository, and a few answers.
 //!
-//! After a commit every site it concerns asks the same question, byte for byte,
-//! within a moment. The first one is worked out, the others get a copy. An
-//! answer to a fetch stays right for as long as its objects exist: it names
-//! both ends, and the hosted branch is never rewritten. References are read
-//! each time.
+//! After a commit, every affected site sends the same request, byte for byte,
+//! at about the same time. The first is computed, the others get a copy. An
+//! answer to a fetch stays valid while its objects exist: it names both ends,
+//! and the hosted branch is never rewritten. References are read each time.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -19,24 +18,24 @@ use super::second::{self, Request};
 use crate::error::Error;
 use crate::repo;
 
-/// How many requests are worked out at a time; the others wait without a thread.
+/// How many requests are computed at a time; the others wait without a thread.
 const TURNS: usize = 2;
 /// How many answers are kept, and how many bytes of them.
 const ANSWERS: usize = 16;
 const ANSWER_BYTES: usize = 4 * 1024 * 1024;
 
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct KeptAnswers {
     dir: PathBuf,
     turns: Semaphore,
-    /// Opened when it is needed; closed when something goes wrong with it.
+    /// Opened on first use; closed after an error.
     repo: Mutex<Option<ThreadSafeRepository>>,
     answers: Mutex<Answers>,
 }
 
-impl Kept {
-    pub(super) fn new(dir: &Path) -> Kept {
-        Kept {
+impl KeptAnswers {
+    pub(super) fn new(dir: &Path) -> KeptAnswers {
+        KeptAnswers {
             dir: dir.to_owned(),
             turns: Semaphore::new(TURNS),
             repo: Mutex::default(),
@@ -44,15 +43,16 @@ impl Kept {
         }
     }
 
-    /// The answer, if no child is needed for it. What fails here is git's to judge.
-    pub(super) async fn answer(self: &Arc<Kept>, body: &Bytes) -> Option<Bytes> {
+    /// The answer, if no child process is needed for it. After an error here
+    /// the request is left to git.
+    pub(super) async fn answer(self: &Arc<KeptAnswers>, body: &Bytes) -> Option<Bytes> {
         let request = second::parsed(body)?;
         let is_fetch = request.is_fetch();
         if is_fetch && let Some(answer) = self.known(body) {
             return Some(answer);
         }
         let _turn = self.turns.acquire().await.ok()?;
-        // The one before may have asked the same.
+        // The request before may have been the same.
         if is_fetch && let Some(answer) = self.known(body) {
             return Some(answer);
         }
@@ -95,7 +95,7 @@ impl Kept {
     }
 }
 
-/// The newest answers, with their questions.
+/// The newest answers, each with its request.
 #[derive(Debug, Default)]
 struct Answers(VecDeque<(Bytes, Bytes)>);
 
@@ -128,7 +128,7 @@ mod tests {
         let keep = tempfile::TempDir::new().expect("a folder");
         let git = Deployments::hosted(keep.path()).expect("opens");
         let (old, head) = (commit(&git, "a"), commit(&git, "b"));
-        let kept = Arc::new(Kept::new(keep.path()));
+        let kept = Arc::new(KeptAnswers::new(keep.path()));
         let fetch = body("fetch", &[format!("want {head}"), format!("have {old}"), "done".into()]);
         let refs = body("ls-refs", &[]);
 
@@ -144,7 +144,7 @@ mod tests {
         assert_ne!(kept.answer(&fetch).await.expect("answered"), first);
     }
 
-    /// Writes a file, and says where the branch stands then.
+    /// Writes a file and returns the head of the branch.
     fn commit(git: &Deployments, text: &str) -> String {
         let path = format!("deployments/home/{text}.yaml");
         let edits = vec![Edit { path, expected: None, text: Some(text.to_owned()) }];

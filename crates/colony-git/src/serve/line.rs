@@ -1,8 +1,9 @@
-//! Git's lines: four digits of length, then as many bytes less four.
+//! Git's pkt-lines: four hexadecimal digits of length, which count themselves,
+//! then the text.
 
-/// The most that fits into one, behind the number of its band.
+/// The most data of one line, behind the number of its band.
 const BAND_LIMIT: usize = 65_515;
-/// The longest that git takes, with its digits.
+/// The longest line that git accepts, including its digits.
 const LENGTH_LIMIT: usize = 65_520;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +23,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// A body's lines; `None` if it is not made of them.
+/// The lines of a body; `None` if it does not consist of lines.
 pub(super) fn read(mut body: &[u8]) -> Option<Vec<Line<'_>>> {
     let mut lines = Vec::new();
     while !body.is_empty() {
@@ -33,7 +34,7 @@ pub(super) fn read(mut body: &[u8]) -> Option<Vec<Line<'_>>> {
     Some(lines)
 }
 
-/// The first line of a body, and what follows it.
+/// The first line of a body, and the rest.
 pub(super) fn first(body: &[u8]) -> Option<(Line<'_>, &[u8])> {
     let length = length(body.get(..4)?)?;
     let line = match length {
@@ -48,7 +49,7 @@ pub(super) fn first(body: &[u8]) -> Option<(Line<'_>, &[u8])> {
     Some((line, body.get(length.max(4)..)?))
 }
 
-/// Hexadecimal digits and nothing else: a sign is none.
+/// Hexadecimal digits only; a sign is not accepted.
 fn length(digits: &[u8]) -> Option<usize> {
     let value = |it: u8| char::from(it).to_digit(16).map(|it| it as usize);
     digits.iter().try_fold(0, |length, it| Some(length * 16 + value(*it)?))

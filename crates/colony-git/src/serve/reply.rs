@@ -1,7 +1,7 @@
-//! What is answered, as it comes.
+//! The body of an answer, streamed.
 //!
-//! Of git, the request is fed, the answer read and the complaints are kept in one poll,
-//! so that neither side of the child ever waits for us to look at the other.
+//! One poll writes the request to git, reads its answer and collects its
+//! stderr, so that git never blocks on one pipe while another is read.
 
 use std::io;
 use std::pin::Pin;
@@ -11,12 +11,12 @@ use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
-use crate::durable::Holder;
 use crate::git;
+use crate::repo::durable::LockHolder;
 
 const COMPLAINT_LIMIT: usize = 8 * 1024;
 
-/// The answer to one request. Dropping it ends git, if that makes it.
+/// The answer to one request. Dropping it ends git, if git produces it.
 #[derive(Debug)]
 pub struct Reply(Source);
 
@@ -31,7 +31,7 @@ impl Reply {
         Reply(Source::Made(bytes))
     }
 
-    pub(super) fn new(child: Child, body: Bytes, holder: Option<Holder>) -> Option<Reply> {
+    pub(super) fn new(child: Child, body: Bytes, holder: Option<LockHolder>) -> Option<Reply> {
         Some(Reply(Source::Git(Box::new(Running::new(child, body, holder)?))))
     }
 }
@@ -53,7 +53,7 @@ impl AsyncRead for Reply {
     }
 }
 
-/// Git at work.
+/// A git process that serves a request.
 #[derive(Debug)]
 struct Running {
     child: Child,
@@ -62,12 +62,12 @@ struct Running {
     stdout: ChildStdout,
     stderr: Option<ChildStderr>,
     complaint: Vec<u8>,
-    /// Of a push.
-    _holder: Option<Holder>,
+    /// Only for a push.
+    _holder: Option<LockHolder>,
 }
 
 impl Running {
-    fn new(mut child: Child, body: Bytes, holder: Option<Holder>) -> Option<Running> {
+    fn new(mut child: Child, body: Bytes, holder: Option<LockHolder>) -> Option<Running> {
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take()?);
         let stderr = child.stderr.take();
         let complaint = Vec::new();
@@ -82,7 +82,7 @@ impl Running {
             }
             match Pin::new(stdin).poll_write(cx, &self.body) {
                 Poll::Ready(Ok(written)) => self.body.advance(written),
-                // Git has read what it wanted; what it thinks of it comes by stdout.
+                // Git has stopped reading; stdout has the reason.
                 Poll::Ready(Err(_)) => self.stdin = None,
                 Poll::Pending => return,
             }
@@ -104,13 +104,13 @@ impl Running {
         Poll::Ready(())
     }
 
-    /// Waits for the end of git: a push is done when its process is.
+    /// Waits for the end of git: a push is complete when its process is.
     fn end(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.listen(cx));
         let mut wait = std::pin::pin!(self.child.wait());
         let status = ready!(wait.as_mut().poll(cx))?;
         if !status.success() {
-            let said = git::said(&self.complaint);
+            let said = git::output_text(&self.complaint);
             tracing::warn!(%status, "git could not serve a request to its end: {said}");
         }
         Poll::Ready(Ok(()))
@@ -124,7 +124,7 @@ impl AsyncRead for Running {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         self.feed(cx);
-        // Pending here is no answer: stdout decides.
+        // Pending here decides nothing: stdout does.
         let _ = self.listen(cx);
         let before = buf.filled().len();
         ready!(Pin::new(&mut self.stdout).poll_read(cx, buf))?;

@@ -1,7 +1,8 @@
-//! Protocol 2 without a process, for what sites ask after every commit.
+//! Protocol 2 without a process, for the requests that sites send after every
+//! commit.
 //!
-//! References, and the few commits somebody is behind. Whatever else is asked,
-//! and whatever is not understood, is left to git: the answer is `None` then.
+//! Covers references, and fetches of a few commits. Every other request, and
+//! every one that is not understood, is left to git: the answer is `None` then.
 
 use gix::refs::TargetRef;
 use gix::{ObjectId, Repository};
@@ -23,7 +24,7 @@ impl Request<'_> {
     }
 }
 
-/// The answer to a request, if it is one of those that are answered here.
+/// The answer to a request; `None` if it is left to git.
 pub(super) fn answer(repo: &Repository, request: &Request<'_>) -> Result<Option<Vec<u8>>, Error> {
     match request.command {
         b"command=ls-refs" => refs(repo, &request.arguments),
@@ -32,7 +33,8 @@ pub(super) fn answer(repo: &Repository, request: &Request<'_>) -> Result<Option<
     }
 }
 
-/// Reads a request. What stands between the command and its arguments says who asks.
+/// Parses a request. The lines between the command and its arguments only
+/// describe the client.
 pub(super) fn parsed(body: &[u8]) -> Option<Request<'_>> {
     let lines = line::read(body)?;
     let Some((Line::Text(command), rest)) = lines.split_first() else { return None };
@@ -97,7 +99,7 @@ fn listed(
         TargetRef::Symbolic(it) => Some(it.as_bstr().to_string()),
         TargetRef::Object(_) => None,
     };
-    // A reference to none that exists is not shown.
+    // A reference without an existing target is not listed.
     let Some(id) = resolved(&mut reference) else { return Ok(()) };
     let mut text = format!("{id} {name}");
     if let Some(target) = target.filter(|_| question.symrefs) {
@@ -117,7 +119,7 @@ fn resolved(reference: &mut gix::Reference<'_>) -> Option<ObjectId> {
     }
 }
 
-/// What a tag is of.
+/// The target of a tag.
 fn peeled(repo: &Repository, id: ObjectId) -> Result<Option<ObjectId>, Error> {
     const DOING: &str = "look at a tag";
     if repo.find_header(id).map_err(doing(DOING))?.kind() != gix::objs::Kind::Tag {

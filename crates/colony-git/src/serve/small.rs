@@ -1,4 +1,4 @@
-//! A fetch of who is a few commits behind, as a site always is.
+//! A fetch by a client that is a few commits behind, as sites are.
 
 use std::collections::BTreeSet;
 
@@ -6,11 +6,12 @@ use gix::{ObjectId, Repository};
 
 use super::line;
 use crate::error::{Error, doing};
-use crate::pack::{self, Item};
+use crate::repo::pack::{self, Item};
 use crate::repo::{self, Entry};
 
 const DOING: &str = "collect what is new";
-/// More is packed better, and without being held in memory, by git.
+/// A larger fetch is left to git, which packs better and does not hold it in
+/// memory.
 const COMMITS_LIMIT: usize = 64;
 const OBJECTS_LIMIT: usize = 4096;
 const BYTES_LIMIT: u64 = 4 * 1024 * 1024;
@@ -32,10 +33,10 @@ pub(super) fn fetch(repo: &Repository, arguments: &[&[u8]]) -> Result<Option<Vec
     let Some(items) = news(repo, &question.wants, &common)? else { return Ok(None) };
     let mut packed = Vec::new();
     pack::write(repo, &items, &mut packed)?;
-    Ok(Some(told(&question, &common, &packed)))
+    Ok(Some(reply_lines(&question, &common, &packed)))
 }
 
-/// Only what a plain fetch says: a shallow, filtered or tagged one is git's.
+/// Parses a plain fetch; a shallow, filtered or tagged one is left to git.
 fn read(arguments: &[&[u8]]) -> Option<Question> {
     let mut question = Question::default();
     for argument in arguments {
@@ -51,14 +52,15 @@ fn read(arguments: &[&[u8]]) -> Option<Question> {
     (!question.wants.is_empty()).then_some(question)
 }
 
-/// What the commits have that none of `common` reaches; `None` if that is much.
+/// The objects of the commits that none of `common` reaches; `None` if there
+/// are too many.
 fn news(
     repo: &Repository,
     wants: &[ObjectId],
     common: &[ObjectId],
 ) -> Result<Option<Vec<Item>>, Error> {
     let walk = repo.rev_walk(wants.iter().copied()).with_hidden(common.iter().copied());
-    let mut found = Found::default();
+    let mut found = NewObjects::default();
     for step in walk.all().map_err(doing(DOING))?.take(COMMITS_LIMIT + 1) {
         found.commit(repo, step.map_err(doing(DOING))?.id)?;
         if found.is_much(repo)? {
@@ -69,7 +71,7 @@ fn news(
 }
 
 #[derive(Default)]
-struct Found {
+struct NewObjects {
     items: Vec<Item>,
     seen: BTreeSet<ObjectId>,
     commits: usize,
@@ -78,8 +80,9 @@ struct Found {
     bytes: u64,
 }
 
-impl Found {
-    /// Its first parent is new as well, or whoever asks has it with all it holds.
+impl NewObjects {
+    /// Only differences to the first parent are added: that parent is part of
+    /// the answer too, or the client already has it with its objects.
     fn commit(&mut self, repo: &Repository, id: ObjectId) -> Result<(), Error> {
         self.commits += 1;
         self.push(id);
@@ -139,7 +142,7 @@ impl Found {
     }
 }
 
-fn told(question: &Question, common: &[ObjectId], packed: &[u8]) -> Vec<u8> {
+fn reply_lines(question: &Question, common: &[ObjectId], packed: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(packed.len() + 1024);
     if !question.done {
         line::text(&mut out, "acknowledgments");

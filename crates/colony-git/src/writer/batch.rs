@@ -1,4 +1,4 @@
-//! What is to be written at once, and what came of it.
+//! A batch of edits to write, and its result.
 
 use colony_core::id::{BlobId, GitRevision};
 
@@ -14,35 +14,38 @@ pub struct Batch {
     pub edits: Vec<Edit>,
 }
 
-/// One path: what must be there, and what shall be.
+/// One path: its expected and its wanted content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
     pub path: String,
     /// `None`: there must be no file.
     pub expected: Option<BlobId>,
-    /// `None`: the file goes away.
+    /// `None`: the file is removed.
     pub text: Option<String>,
 }
 
-/// What came of a batch.
+/// The result of a batch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Written {
-    /// The commit that was made; `None` if nothing was to be written.
+    /// The commit that was made; `None` if there was nothing to write.
     pub revision: Option<GitRevision>,
-    /// Where the branch stands: all of `done` is in it.
+    /// The head of the branch, which contains all of `done`.
     pub head: Option<GitRevision>,
-    /// Paths that hold what was asked for, also if they did before, with their blob.
+    /// Paths that hold the wanted content, also if they already did, with their
+    /// blob.
     pub done: Vec<(String, Option<BlobId>)>,
     pub conflicts: Vec<Conflict>,
 }
 
-/// A path that held something else than the edit expected, and was left alone.
+/// A path that did not hold the content the edit expected, and was left
+/// unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
     pub path: String,
     pub expected: Option<BlobId>,
     pub found: Option<BlobId>,
-    /// From what is there to what was to be written, as a unified diff of at most 16 KiB.
+    /// From the present to the wanted content, as a unified diff of at most 16
+    /// KiB.
     pub diff: String,
 }
 
@@ -53,6 +56,6 @@ pub struct Commit {
     pub at_ms: i64,
     pub author: String,
     pub subject: String,
-    /// What the path held after it; `None` if it was removed.
+    /// The content of the path after the commit; `None` if it was removed.
     pub blob: Option<BlobId>,
 }

@@ -1,4 +1,4 @@
-//! What a conflict shows: from what is there to what was to be written.
+//! The diff of a conflict: from the present to the wanted content.
 
 use std::fmt::Write;
 
@@ -43,7 +43,7 @@ fn text_of(repo: &Repository, entry: Entry) -> Result<Result<String, String>, Er
     })
 }
 
-/// What changes from one text to the other, as a unified diff without a head.
+/// The changes between two texts, as a unified diff without a header.
 pub fn unified_diff(old: &str, new: &str) -> String {
     let input = InternedInput::new(old, new);
     let mut diff = Diff::compute(Algorithm::Histogram, &input);

@@ -8,7 +8,7 @@ use super::Commit;
 use crate::error::{Error, doing};
 use crate::repo::{self, Reached};
 
-/// A walk through a long history ends here, found or not.
+/// A walk through a long history ends after this many commits.
 const WALK_LIMIT: usize = 100_000;
 
 pub(super) fn history(
@@ -33,7 +33,7 @@ pub(super) fn history(
     Ok(found)
 }
 
-/// The commit, if none of its parents holds what it holds.
+/// The commit, if its content at the path differs from every parent.
 fn changed(repo: &Repository, id: ObjectId, path: &str) -> Result<Option<Commit>, Error> {
     let commit = repo.find_commit(id).map_err(doing("read a commit"))?;
     let own = blob(repo, id, path)?;

@@ -1,22 +1,23 @@
-//! The repository CO hosts itself: the branch moves in-process.
+//! The repository that the central orchestrator hosts: the branch moves
+//! in-process.
 //!
 //! People may push to it at the same time; both sides take git's own lock of
-//! the branch and compare before they move it.
+//! the branch and compare its head before they move it.
 
 use std::path::{Path, PathBuf};
 
 use gix::{ObjectId, Repository, ThreadSafeRepository};
 
 use super::{Batch, Written, message, stage};
-use crate::durable;
 use crate::error::Error;
 use crate::repo;
+use crate::repo::durable;
 
 pub(crate) const BRANCH: &str = "refs/heads/main";
 const TRIES: usize = 32;
 
-/// History is not rewritten, what is pushed is checked, bounded and flushed to
-/// disk, and a push waits for our lock of the branch.
+/// History is never rewritten; a push is checked, limited in size, flushed to
+/// disk, and waits while colony holds the lock of the branch.
 pub(crate) const CONFIG: &str = "\
 [core]
 \trepositoryformatversion = 0
@@ -73,7 +74,7 @@ impl Hosted {
         Err(Error::Contended { doing: "move the branch", tries: TRIES })
     }
 
-    /// Makes what is in memory durable, then moves the branch to it.
+    /// Makes the objects in memory durable, then moves the branch to them.
     fn publish(
         &self,
         repo: &mut Repository,
@@ -82,7 +83,7 @@ impl Hosted {
     ) -> Result<bool, Error> {
         let made = repo.objects.take_object_memory().unwrap_or_default();
         durable::objects_write(&self.dir.join("objects"), made.iter())?;
-        colony_fail::hit(colony_fail::Point::CentralObjectsWritten);
+        colony_process::fail::hit(colony_process::fail::Point::CentralObjectsWritten);
         durable::ref_update(&self.dir, BRANCH, head, commit, || self.head())
     }
 

@@ -1,7 +1,8 @@
-//! Which files the folders of the sites hold, kept from one head to the next.
+//! The files in the folders of the sites, kept from one head to the next.
 //!
-//! A folder with the same id has the same files: it is not read again, so a
-//! question costs as much as changed since the last one, whatever the number of sites.
+//! A folder with the same id has the same files and is not read again, so the
+//! cost of a query depends on the changes since the last one, not on the number
+//! of sites.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +23,8 @@ struct Folder {
 }
 
 impl Listing {
-    /// Goes on to the tree `root` and returns the folders that hold a file called `file`.
+    /// Updates the listing to the tree `root` and returns the folders that hold
+    /// a file called `file`.
     pub(super) fn holding(
         &mut self,
         repo: &Repository,

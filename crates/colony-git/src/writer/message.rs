@@ -1,4 +1,4 @@
-//! Commits: who, when, and a message a person reads.
+//! Commit objects: author, time, and a message for people.
 
 use gix::actor::Signature;
 use gix::date::Time;
@@ -23,7 +23,8 @@ pub(super) fn commit(
     object(repo, &author, &committer, &text(batch), tree, parent)
 }
 
-/// The empty commit a hosted repository begins with; the same one everywhere.
+/// The empty commit a hosted repository begins with; its id is the same in
+/// every fleet.
 pub(super) fn first_commit(repo: &Repository) -> Result<ObjectId, Error> {
     let colony = signature("colony", Time::new(0, 0));
     let tree = repo.write_object(gix::objs::Tree::empty()).map_err(doing("write the tree"))?;
@@ -50,7 +51,7 @@ fn object(
     Ok(repo.write_object(commit).map_err(doing("write the commit"))?.detach())
 }
 
-/// `Name <mail>`, or a name that gets a mail address of ours.
+/// `Name <mail>`, or a name that gets an address at `colony`.
 fn signature(author: &str, time: Time) -> Signature {
     let (name, mail) = match author.split_once('<') {
         Some((name, rest)) => (clean(name), clean(rest)),
@@ -61,7 +62,7 @@ fn signature(author: &str, time: Time) -> Signature {
     Signature { name: name.into(), email: mail.into(), time }
 }
 
-/// A name cannot end the line it stands in, or the address it stands before.
+/// Removes characters that would end the name or the header line.
 fn clean(text: &str) -> String {
     let kept = text.chars().filter(|it| !it.is_control() && !matches!(it, '<' | '>'));
     kept.take(200).collect::<String>().trim().to_owned()

@@ -1,8 +1,9 @@
-//! The writer's side of the deployments repository.
+//! The writing side of the deployments repository.
 //!
 //! `Deployments` is the one place that changes it: a batch of edits becomes one
-//! commit, each edit only where the path still holds the blob it expects.
-//! Hosted here, the branch moves in-process; elsewhere, by a push.
+//! commit, each edit only if its path still holds the expected blob. If the
+//! repository is hosted here, the branch moves in-process; elsewhere, by a
+//! push.
 
 mod batch;
 mod diff;
@@ -26,79 +27,82 @@ pub use diff::unified_diff;
 pub use parts::SiteParts;
 
 use crate::cache::Cache;
-use crate::durable::Holder;
 use crate::error::Error;
-use crate::repo::{self, Reached};
-use crate::{Auth, FetchLimits, Remote, git, path, walk};
+use crate::repo::durable::LockHolder;
+use crate::repo::{self, Reached, walk};
+use crate::{Auth, FetchLimits, Remote, git, path};
 use hosted::Hosted;
 use listing::Listing;
 
 /// The deployments repository, hosted here or elsewhere.
 #[derive(Debug)]
 pub struct Deployments {
-    place: Place,
-    /// One writer of this process at a time; others are met at the branch.
+    place: RepoKind,
+    /// One writer of this process at a time; other writers are detected when
+    /// the branch moves.
     writing: Mutex<()>,
     listing: Mutex<Listing>,
 }
 
 #[derive(Debug)]
-enum Place {
+enum RepoKind {
     Here(Hosted),
     There(Cache),
 }
 
 impl Deployments {
-    /// The repository in `dir`, made with an empty first commit on `main` if it is not there.
+    /// The repository in `dir`, created with an empty first commit on `main` if
+    /// it is missing.
     pub fn hosted(dir: &Path) -> Result<Deployments, Error> {
-        Ok(Deployments::at(Place::Here(Hosted::open(dir)?)))
+        Ok(Deployments::at(RepoKind::Here(Hosted::open(dir)?)))
     }
 
-    /// Somebody's repository, through a bare copy in `dir`. Asks nobody yet.
+    /// A remote repository, through a bare copy in `dir`. Does not contact the
+    /// remote.
     pub fn remote(dir: &Path, remote: Remote, branch: &str) -> Result<Deployments, Error> {
         pushable(&remote)?;
         let source = path::branch_ref(branch)?;
-        Ok(Deployments::at(Place::There(Cache::open(dir, remote, source)?)))
+        Ok(Deployments::at(RepoKind::There(Cache::open(dir, remote, source)?)))
     }
 
-    fn at(place: Place) -> Deployments {
+    fn at(place: RepoKind) -> Deployments {
         Deployments { place, writing: Mutex::default(), listing: Mutex::default() }
     }
 
-    /// Other limits of every fetch from here on.
+    /// Sets the limits of every later fetch.
     pub fn limited(self, limits: FetchLimits) -> Deployments {
         let place = match self.place {
-            Place::Here(hosted) => Place::Here(hosted),
-            Place::There(cache) => Place::There(cache.limited(limits)),
+            RepoKind::Here(hosted) => RepoKind::Here(hosted),
+            RepoKind::There(cache) => RepoKind::There(cache.limited(limits)),
         };
         Deployments { place, ..self }
     }
 
-    /// Another address or other credentials of the same repository.
+    /// Sets another address or other credentials of the same repository.
     pub fn set_remote(&self, remote: Remote) -> Result<(), Error> {
         pushable(&remote)?;
-        if let Place::There(cache) = &self.place {
+        if let RepoKind::There(cache) = &self.place {
             cache.set_remote(remote);
         }
         Ok(())
     }
 
-    /// Learns where the branch stands; asks the remote if there is one.
+    /// Reads the head of the branch; fetches it if the repository is remote.
     pub fn refresh(&self) -> Result<Option<GitRevision>, Error> {
         let _writing = self.writing.lock();
         let head = match &self.place {
-            Place::Here(hosted) => hosted.head()?,
-            Place::There(cache) => cache.fetch()?,
+            RepoKind::Here(hosted) => hosted.head()?,
+            RepoKind::There(cache) => cache.fetch()?,
         };
         head.map(repo::revision).transpose()
     }
 
-    /// Where the branch stood when it was last seen.
+    /// The last known head of the branch.
     pub fn head(&self) -> Result<Option<GitRevision>, Error> {
         self.head_id()?.map(repo::revision).transpose()
     }
 
-    /// What the head holds at `path`, if that is a file.
+    /// The file at `path` in the head; `None` if it is missing or not a file.
     pub fn blob_at(&self, path: &str) -> Result<Option<BlobId>, Error> {
         Ok(self.blobs_at(&[path])?.pop().flatten())
     }
@@ -123,8 +127,8 @@ impl Deployments {
         self.checked(self.listing.lock().holding(&repo, root, file))
     }
 
-    /// A file's text; `None` if the repository never had the file, or if the file
-    /// is too large or not UTF-8. The repository itself is fine then.
+    /// A file's text; `None` if the file is not in the repository, is too large
+    /// or not UTF-8. None of these is an error of the repository.
     pub fn text(&self, blob: &BlobId) -> Result<Option<String>, Error> {
         let repo = self.repo();
         let Some(id) = repo::object_id(blob.as_str()) else { return Ok(None) };
@@ -135,7 +139,7 @@ impl Deployments {
         Ok(read.ok().and_then(|it| String::from_utf8(it).ok()))
     }
 
-    /// All files of the head below `folder`, with their whole paths.
+    /// All files of the head below `folder`, with their full paths.
     pub fn list(&self, folder: &str) -> Result<Vec<(String, BlobId)>, Error> {
         path::check(folder)?;
         let Some((repo, root)) = self.root()? else { return Ok(Vec::new()) };
@@ -147,14 +151,15 @@ impl Deployments {
         }
     }
 
-    /// Writes the edits whose paths hold what they expect, as one commit. When this
-    /// returns, the commit is durable on the branch, here or at the remote.
+    /// Writes the edits whose paths hold the expected content, as one commit.
+    /// When this returns, the commit is durable on the branch, here or at the
+    /// remote.
     pub fn write(&self, batch: &Batch) -> Result<Written, Error> {
         Edit::check_all(&batch.edits)?;
         let _writing = self.writing.lock();
         match &self.place {
-            Place::Here(hosted) => hosted.write(batch),
-            Place::There(cache) => cache.checked(push::write(cache, batch)),
+            RepoKind::Here(hosted) => hosted.write(batch),
+            RepoKind::There(cache) => cache.checked(push::write(cache, batch)),
         }
     }
 
@@ -165,12 +170,12 @@ impl Deployments {
         self.checked(history::history(&self.repo(), head, path, limit))
     }
 
-    /// What of a commit concerns which site; `None` if the commit is not there.
+    /// The parts of a commit by site; `None` if the commit is unknown.
     pub fn site_parts(&self, revision: &GitRevision) -> Result<Option<SiteParts>, Error> {
         self.checked(parts::parts(&self.repo(), revision))
     }
 
-    /// Files of deployments that none of these sites reads, by path.
+    /// Paths of deployment files that none of these sites reads.
     pub fn strays(&self, sites: &BTreeSet<String>) -> Result<Vec<String>, Error> {
         let Some(head) = self.head_id()? else { return Ok(Vec::new()) };
         self.checked(parts::strays(&self.repo(), head, sites))
@@ -192,12 +197,12 @@ impl Deployments {
         const DOING: &str = "pack the repository up";
         let mut command = git::command(self.dir(), &[]);
         command.args(["gc", "--auto", "--quiet"]);
-        // It locks references, too.
-        let _holder = Holder::new(self.dir());
+        // `git gc` locks references, too.
+        let _holder = LockHolder::new(self.dir());
         let output = git::run(command, DOING)?;
         match output.status.success() {
             true => Ok(()),
-            false => Err(Error::Git { doing: DOING, problem: git::said(&output.stderr) }),
+            false => Err(Error::Git { doing: DOING, problem: git::output_text(&output.stderr) }),
         }
     }
 
@@ -210,34 +215,34 @@ impl Deployments {
 
     fn head_id(&self) -> Result<Option<ObjectId>, Error> {
         match &self.place {
-            Place::Here(hosted) => hosted.head(),
-            Place::There(cache) => cache.checked(cache.head()),
+            RepoKind::Here(hosted) => hosted.head(),
+            RepoKind::There(cache) => cache.checked(cache.head()),
         }
     }
 
     fn repo(&self) -> Repository {
         match &self.place {
-            Place::Here(hosted) => hosted.repo(),
-            Place::There(cache) => cache.repo(),
+            RepoKind::Here(hosted) => hosted.repo(),
+            RepoKind::There(cache) => cache.repo(),
         }
     }
 
     fn dir(&self) -> &Path {
         match &self.place {
-            Place::Here(hosted) => hosted.dir(),
-            Place::There(cache) => cache.dir(),
+            RepoKind::Here(hosted) => hosted.dir(),
+            RepoKind::There(cache) => cache.dir(),
         }
     }
 
     fn checked<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
         match &self.place {
-            Place::Here(_) => result,
-            Place::There(cache) => cache.checked(result),
+            RepoKind::Here(_) => result,
+            RepoKind::There(cache) => cache.checked(result),
         }
     }
 }
 
-/// The git program pushes, and it cannot use a certificate that is only in memory.
+/// Pushes use the git program, which cannot use a certificate in memory.
 fn pushable(remote: &Remote) -> Result<(), Error> {
     remote.address()?;
     match remote.auth {

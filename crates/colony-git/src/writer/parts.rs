@@ -1,4 +1,4 @@
-//! What of a commit concerns which site: its folder and its settings.
+//! The parts of a commit by site: its folder and its settings.
 //!
 //! Two trees are read for all sites together. Equal ids mean equal content, so
 //! two commits are compared without looking into any folder.
@@ -11,13 +11,13 @@ use gix::{ObjectId, Repository};
 use crate::error::Error;
 use crate::repo::{self, Reached};
 
-/// The most files that are named of one folder.
+/// The most files that are listed for one folder.
 const STRAYS_LIMIT: usize = 100;
 
 /// The parts of all sites at one commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SiteParts {
-    /// By the name of the folder or file, whether or not there is such a site.
+    /// By the name of the folder or file; the site may not exist.
     parts: BTreeMap<String, Part>,
 }
 
@@ -28,19 +28,19 @@ struct Part {
 }
 
 impl SiteParts {
-    /// Whether a site has the same at both commits.
+    /// Whether the part of a site is the same at both commits.
     pub fn same_for(&self, other: &SiteParts, site: &str) -> bool {
         self.parts.get(site) == other.parts.get(site)
     }
 
-    /// The sites that have not the same at both commits.
+    /// The sites whose part differs between the commits.
     pub fn differing(&self, other: &SiteParts) -> BTreeSet<String> {
         let names = self.parts.keys().chain(other.parts.keys());
         names.filter(|it| !self.same_for(other, it)).cloned().collect()
     }
 }
 
-/// `None` if the commit is not there.
+/// `None` if the commit is unknown.
 pub(super) fn parts(repo: &Repository, revision: &GitRevision) -> Result<Option<SiteParts>, Error> {
     let Some(commit) = repo::object_id(revision.as_str()).filter(|it| repo.has_object(it)) else {
         return Ok(None);
@@ -58,7 +58,8 @@ pub(super) fn parts(repo: &Repository, revision: &GitRevision) -> Result<Option<
     Ok(Some(SiteParts { parts }))
 }
 
-/// Files of deployments that no site reads: beside the folders, or in one of no known site.
+/// Deployment files that no site reads: beside the folders, or in the folder of
+/// an unknown site.
 pub(super) fn strays(
     repo: &Repository,
     head: ObjectId,
@@ -71,7 +72,7 @@ pub(super) fn strays(
         if !entry.mode.is_tree() && is_document(&path) {
             found.push(path);
         } else if entry.mode.is_tree() && !sites.contains(&name) {
-            let files = crate::walk::files(repo, entry.id, &path)?;
+            let files = crate::repo::walk::files(repo, entry.id, &path)?;
             let files = files.into_iter().map(|it| it.0).filter(|it| is_document(it));
             found.extend(files.take(STRAYS_LIMIT));
         }
@@ -79,7 +80,8 @@ pub(super) fn strays(
     Ok(found)
 }
 
-/// Whether a path in a site's folder is to be a deployment; all else is for people.
+/// Whether a path in a site's folder is a deployment; other files are for
+/// people.
 pub(crate) fn is_document(path: &str) -> bool {
     path.ends_with(".yaml") || path.ends_with(".yml")
 }

@@ -1,8 +1,9 @@
-//! The repository of others: a commit on what we last saw, pushed if that is still there.
+//! A remote repository: a commit on the last known head, pushed if that is
+//! still the head.
 //!
-//! The lease makes the push a compare-and-swap: a branch that moved refuses it,
-//! and the edits are compared again with what is there. A push whose answer was
-//! lost is found again by asking where the branch stands.
+//! The lease makes the push a compare-and-swap: the remote refuses it if the
+//! branch moved, and the edits are compared again with the head. If the answer
+//! to a push is lost, a fetch shows whether the push arrived.
 
 use std::time::Duration;
 
@@ -10,21 +11,23 @@ use gix::{ObjectId, Repository};
 
 use super::stage::{self, Staged};
 use super::{Batch, Written, message};
-use crate::advice::advised;
 use crate::cache::Cache;
 use crate::error::{Error, doing};
-use crate::{durable, git, repo};
+use crate::repo::durable;
+use crate::transport::advice::advised;
+use crate::{git, repo};
 
 const TRIES: usize = 16;
 const DOING: &str = "push to the repository";
-/// git says its first word when the server has answered; a batch is small, a line may be slow.
+/// git prints its first output when the server has answered; a batch is small,
+/// but the connection may be slow.
 const PATIENCE: git::Patience =
     git::Patience { first_word: Duration::from_secs(30), end: Duration::from_secs(300) };
 
-/// What came of one push.
+/// The result of one push.
 enum Pushed {
     Done,
-    /// The branch is not where it was.
+    /// The branch is no longer at the expected head.
     Moved,
     Failed(Error),
 }
@@ -35,7 +38,8 @@ pub(super) fn write(cache: &Cache, batch: &Batch) -> Result<Written, Error> {
     for _ in 0..TRIES {
         let mut repo = cache.repo().with_object_memory();
         let staged = stage::stage(&repo, head, &batch.edits)?;
-        // Only what the remote holds by now can say that nothing is to be written.
+        // Only the present head of the remote can confirm that an edit is
+        // already done or in conflict.
         if !fresh && (head.is_none() || doubtful(&staged)) {
             (head, fresh) = (cache.fetch()?, true);
             continue;
@@ -43,10 +47,10 @@ pub(super) fn write(cache: &Cache, batch: &Batch) -> Result<Written, Error> {
         let Some(tree) = staged.tree else { return staged.written(None, head) };
         let commit = message::commit(&repo, batch, tree, head)?;
         keep(cache, &mut repo)?;
-        colony_fail::hit(colony_fail::Point::CentralPushPrepared);
+        colony_process::fail::hit(colony_process::fail::Point::CentralPushPrepared);
         match push(cache, head, commit)? {
             Pushed::Done => {
-                colony_fail::hit(colony_fail::Point::CentralPushDone);
+                colony_process::fail::hit(colony_process::fail::Point::CentralPushDone);
                 track(cache, commit)?;
                 return staged.written(Some(commit), Some(commit));
             }
@@ -64,13 +68,14 @@ fn doubtful(staged: &Staged) -> bool {
     staged.found_done || !staged.conflicts.is_empty() || staged.tree.is_none()
 }
 
-/// The objects of a commit, where the git program finds them.
+/// Writes the objects of a commit to disk, for the git program.
 fn keep(cache: &Cache, repo: &mut Repository) -> Result<(), Error> {
     let made = repo.objects.take_object_memory().unwrap_or_default();
     durable::objects_write(&cache.dir().join("objects"), made.iter())
 }
 
-/// Our note of where the remote stands; it is asked again if this is lost.
+/// Records the head of the remote; if the record is lost, the next fetch
+/// restores it.
 fn track(cache: &Cache, commit: ObjectId) -> Result<(), Error> {
     let constraint = gix::refs::transaction::PreviousValue::Any;
     let repo = cache.repo();
@@ -78,7 +83,7 @@ fn track(cache: &Cache, commit: ObjectId) -> Result<(), Error> {
     noted.map(|_| ()).map_err(doing("note where the branch stands"))
 }
 
-/// The answer to a failed push, if it did arrive.
+/// The result of a failed push whose commit arrived all the same.
 fn arrived(cache: &Cache, staged: Staged, commit: ObjectId) -> Option<Result<Written, Error>> {
     let head = cache.fetch().ok()?;
     let there = contains(cache, head, commit).ok()?;
@@ -104,7 +109,7 @@ fn push(cache: &Cache, head: Option<ObjectId>, commit: ObjectId) -> Result<Pushe
     command.args(["--", &address.url, &format!("{commit}:{source}")]);
     let output = match git::run_within(command, DOING, PATIENCE) {
         Ok(output) => output,
-        // It may have arrived all the same.
+        // The push may have arrived all the same.
         Err(error @ Error::Remote { .. }) => return Ok(Pushed::Failed(error)),
         Err(error) => return Err(error),
     };
@@ -112,11 +117,11 @@ fn push(cache: &Cache, head: Option<ObjectId>, commit: ObjectId) -> Result<Pushe
         return Ok(Pushed::Done);
     }
     let line = refusal(&String::from_utf8_lossy(&output.stdout));
-    let said = address.redact(&git::said(&without_progress(&output.stderr)));
-    Ok(judge(line.map(|it| address.redact(&it)), said))
+    let said = address.redact(&git::output_text(&without_progress(&output.stderr)));
+    Ok(push_result(line.map(|it| address.redact(&it)), said))
 }
 
-/// Progress is asked for as a sign of life; a complaint reads better without it.
+/// Progress is requested as a sign of life and removed from error messages.
 fn without_progress(said: &[u8]) -> Vec<u8> {
     const PROGRESS: [&str; 7] = [
         "Enumerating objects",
@@ -133,13 +138,14 @@ fn without_progress(said: &[u8]) -> Vec<u8> {
     kept.collect::<Vec<_>>().join("\n").into_bytes()
 }
 
-/// The reason on the line of our branch: `!\t<from>:<to>\t[rejected] (stale info)`.
+/// The reason on the line of the pushed branch: `!\t<from>:<to>\t[rejected]
+/// (stale info)`.
 fn refusal(porcelain: &str) -> Option<String> {
     let line = porcelain.lines().find(|it| it.starts_with('!'))?;
     line.split('\t').nth(2).map(str::to_owned)
 }
 
-fn judge(refusal: Option<String>, said: String) -> Pushed {
+fn push_result(refusal: Option<String>, said: String) -> Pushed {
     const MOVED: [&str; 9] = [
         "stale info",
         "fetch first",
@@ -151,7 +157,7 @@ fn judge(refusal: Option<String>, said: String) -> Pushed {
         "failed to lock",
         "remote ref updated since checkout",
     ];
-    // No content gets through here: these are rules of the branch.
+    // Rules of the branch, which refuse every content.
     const CLOSED: [&str; 4] =
         ["protected branch", "branch is currently checked out", "deny updating", "read-only"];
     let doing = DOING;
@@ -195,12 +201,12 @@ mod tests {
     fn complaints_come_without_progress() {
         let said =
             b"Writing objects:  50%\rWriting objects: 100% (3/3), done.\nTotal 3\nremote: no\n";
-        assert_eq!(git::said(&without_progress(said)), "remote: no");
+        assert_eq!(git::output_text(&without_progress(said)), "remote: no");
     }
 
     #[track_caller]
     fn check(porcelain: &str, said: &str, expected: &str) {
-        let actual = match judge(refusal(porcelain), said.to_owned()) {
+        let actual = match push_result(refusal(porcelain), said.to_owned()) {
             Pushed::Done => "done",
             Pushed::Moved => "moved",
             Pushed::Failed(Error::Refused { .. }) => "refused",

@@ -1,4 +1,4 @@
-//! Edits against a head: which are to be written, which are there, which conflict.
+//! Compares edits with a head: to be written, already done, or in conflict.
 
 use std::collections::BTreeSet;
 
@@ -14,14 +14,14 @@ use crate::repo::{self, BLOB_LIMIT, Entry, Reached};
 
 const EDITS_LIMIT: usize = 100_000;
 
-/// What a batch would make of a head.
+/// The result of applying a batch to a head.
 #[derive(Debug)]
 pub(super) struct Staged {
-    /// The tree to commit; `None` if nothing is to be written.
+    /// The tree to commit; `None` if there is nothing to write.
     pub(super) tree: Option<ObjectId>,
     done: Vec<(String, Option<ObjectId>)>,
     pub(super) conflicts: Vec<Conflict>,
-    /// Some path already held what was asked for.
+    /// Some path already held the wanted content.
     pub(super) found_done: bool,
 }
 
@@ -32,7 +32,7 @@ enum Verdict {
 }
 
 impl Edit {
-    /// Refuses edits that no head could take; ask before they are queued.
+    /// Refuses edits that no head could accept; call it before they are queued.
     pub fn check_all(edits: &[Edit]) -> Result<(), Error> {
         if edits.len() > EDITS_LIMIT {
             return Err(Error::TooMany { what: "edits in one batch", limit: EDITS_LIMIT });
@@ -53,7 +53,7 @@ impl Edit {
     }
 }
 
-/// Compares every edit with what `head` holds, and makes the tree that follows.
+/// Compares every edit with `head`, and writes the resulting tree.
 pub(super) fn stage(
     repo: &Repository,
     head: Option<ObjectId>,
@@ -68,7 +68,7 @@ pub(super) fn stage(
     let mut tree = repo.edit_tree(root).map_err(doing("edit the tree"))?;
     let mut changed = false;
     for edit in edits {
-        match judge(repo, root, edit)? {
+        match check_edit(repo, root, edit)? {
             Verdict::Write(blob) => {
                 write(repo, &mut tree, edit)?;
                 staged.done.push((edit.path.clone(), blob));
@@ -88,7 +88,7 @@ pub(super) fn stage(
 }
 
 impl Staged {
-    /// What to answer once `commit` is on the branch.
+    /// The result of the batch once `commit` is on the branch.
     pub(super) fn written(
         self,
         commit: Option<ObjectId>,
@@ -106,7 +106,7 @@ impl Staged {
     }
 }
 
-fn judge(repo: &Repository, root: ObjectId, edit: &Edit) -> Result<Verdict, Error> {
+fn check_edit(repo: &Repository, root: ObjectId, edit: &Edit) -> Result<Verdict, Error> {
     let found = repo::entry_at(repo, root, &edit.path)?;
     let wanted = edit.text.as_ref().map(|it| id_of(repo, it)).transpose()?;
     let held = match found {

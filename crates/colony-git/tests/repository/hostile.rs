@@ -10,9 +10,9 @@ use colony_git::registry::packages;
 use colony_git::{Auth, Deployments, Error, FetchLimits, Remote, Watch};
 use tempfile::TempDir;
 
+use crate::kit::server::Server;
 use crate::kit::{Person, bare, git_try};
 use crate::remote::World;
-use crate::server::Server;
 
 const MIB: usize = 1024 * 1024;
 

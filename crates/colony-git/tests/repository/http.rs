@@ -3,9 +3,9 @@
 use colony_git::{Auth, Deployments, Error, Remote, Secret, Watch};
 use tempfile::TempDir;
 
+use crate::kit::server::Server;
+use crate::kit::tls::Fleet;
 use crate::kit::{Person, git, git_try, put, site, told};
-use crate::server::Server;
-use crate::tls::Fleet;
 
 const HELLO: &str = "deployments/home/hello.yaml";
 /// `x-access-token:t0k`

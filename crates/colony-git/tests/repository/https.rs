@@ -5,8 +5,8 @@ use tempfile::TempDir;
 
 use crate::child::Child;
 use crate::kit::git;
-use crate::server::Server;
-use crate::tls::Fleet;
+use crate::kit::server::Server;
+use crate::kit::tls::Fleet;
 
 /// `x-access-token:t0k`
 const LOGIN: &str = "Basic eC1hY2Nlc3MtdG9rZW46dDBr";

@@ -9,8 +9,6 @@ mod kit;
 mod packing;
 mod registry;
 mod remote;
-mod server;
 mod ssh;
 mod timing;
-mod tls;
 mod watch;

@@ -6,8 +6,8 @@ use colony_git::{Auth, Deployments, Remote, Watch};
 use tempfile::TempDir;
 
 use crate::kit::put;
-use crate::server::Server;
-use crate::tls::Fleet;
+use crate::kit::server::Server;
+use crate::kit::tls::Fleet;
 
 const ROUNDS: usize = 40;
 

@@ -1,4 +1,4 @@
-//! The site from its records, or an empty one of this incarnation.
+//! Loads the site from its records, or creates an empty one.
 
 use anyhow::Context;
 
@@ -7,8 +7,8 @@ use colony_store::LocalStore;
 
 use crate::brain::Origin;
 
-/// Records of an incarnation before this one are removed: what they said comes
-/// again with the seed, corrected by what CO heard since.
+/// Records of an earlier incarnation are removed: the seed from central
+/// contains the same state, updated by the events that central received since.
 pub(super) async fn site(store: &LocalStore, origin: &Origin) -> anyhow::Result<Site> {
     let Origin { site: name, incarnation, timing } = origin;
     let fresh = || Site::new(name.clone(), *incarnation, *timing);
@@ -28,6 +28,6 @@ pub(super) async fn site(store: &LocalStore, origin: &Origin) -> anyhow::Result<
 pub(super) fn keys(site: &Site) -> impl Iterator<Item = RowKey> + '_ {
     let deployments = site.deployments().map(|it| RowKey::Deployment(it.id.clone()));
     let placements = site.placements().map(|it| RowKey::Placement(it.id.clone()));
-    let members = site.members().map(|it| RowKey::Member(it.name.clone()));
-    std::iter::once(RowKey::Meta).chain(deployments).chain(placements).chain(members)
+    let site_nodes = site.site_nodes().map(|it| RowKey::SiteNode(it.name.clone()));
+    std::iter::once(RowKey::Meta).chain(deployments).chain(placements).chain(site_nodes)
 }

@@ -2,13 +2,13 @@
 //!
 //! Inputs go to one writer (`writer.rs`), which steps the site, persists rows
 //! and events in one transaction and only then answers and wakes. A reader
-//! never sees what is not persisted: the writer holds the lock until it is.
-//! A caller that gives up waiting takes nothing with it.
+//! never sees state that is not persisted, because the writer holds the lock
+//! until then. If a caller stops waiting, its input is still executed.
 
 mod load;
+mod notifiers;
 #[cfg(test)]
 mod tests;
-mod wakes;
 mod writer;
 
 use std::sync::Arc;
@@ -22,13 +22,13 @@ use colony_core::time::Now;
 use colony_store::LocalStore;
 
 use crate::clock::Clock;
-pub(crate) use wakes::Wakes;
+pub(crate) use notifiers::Notifiers;
 pub(crate) use writer::Writer;
 
-/// How many inputs may wait; more wait at their sender.
+/// Capacity of the input queue; further senders wait.
 const QUEUE: usize = 256;
 
-/// Which site this is, and how it counts time.
+/// The identity of the site and its timing settings.
 #[derive(Debug, Clone)]
 pub(crate) struct Origin {
     pub site: SiteName,
@@ -42,16 +42,16 @@ pub(crate) struct Brain(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    /// `None` if what is in memory is not what is on disk.
+    /// `None` if the state in memory does not match the disk.
     site: Mutex<Option<Site>>,
-    inbox: mpsc::Sender<Asked>,
+    inbox: mpsc::Sender<QueuedInput>,
     clock: Clock,
-    wakes: Wakes,
+    wakes: Notifiers,
 }
 
-/// An input and who waits for its end.
+/// An input and the channel for its result.
 #[derive(Debug)]
-struct Asked {
+struct QueuedInput {
     input: Input,
     answer: oneshot::Sender<Result<(), Denied>>,
 }
@@ -68,12 +68,12 @@ pub(crate) enum Denied {
 }
 
 impl Brain {
-    /// Puts the site together from the disk; the writer has to be run.
+    /// Restores the site from disk; the caller has to run the writer.
     pub(crate) async fn open(store: LocalStore, origin: Origin) -> anyhow::Result<(Brain, Writer)> {
         let site = load::site(&store, &origin).await?;
         let clock = Clock::starting_at(site.clock());
         let (inbox, receiver) = mpsc::channel(QUEUE);
-        let wakes = Wakes::new(&site, clock.now());
+        let wakes = Notifiers::new(&site, clock.now());
         let shared = Shared { site: Mutex::new(Some(site)), inbox, clock, wakes };
         let brain = Brain(Arc::new(shared));
         let writer = Writer::new(brain.clone(), store, origin, receiver);
@@ -83,7 +83,7 @@ impl Brain {
     /// Takes one step and returns when it is on disk.
     pub(crate) async fn step(&self, input: Input) -> Result<(), Denied> {
         let (answer, end) = oneshot::channel();
-        let asked = Asked { input, answer };
+        let asked = QueuedInput { input, answer };
         self.0.inbox.send(asked).await.map_err(|_| Denied::Stopping)?;
         end.await.unwrap_or(Err(Denied::Stopping))
     }
@@ -95,7 +95,7 @@ impl Brain {
         Ok(look(site, self.0.clock.now()))
     }
 
-    pub(crate) fn wakes(&self) -> &Wakes {
+    pub(crate) fn wakes(&self) -> &Notifiers {
         &self.0.wakes
     }
 

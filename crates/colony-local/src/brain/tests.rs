@@ -1,4 +1,4 @@
-//! What was answered survives; what could not be stored never happened.
+//! An answered input survives a restart; one that was not stored has no effect.
 
 use tempfile::TempDir;
 
@@ -32,7 +32,7 @@ async fn the_next_incarnation_begins_empty_and_keeps_the_log() {
 
     let (brain, writer) = open_as(&dir, 1).await;
 
-    let empty = |site: &Site, _| site.members().count() == 0 && site.log().next == 1;
+    let empty = |site: &Site, _| site.site_nodes().count() == 0 && site.log().next == 1;
     assert!(brain.read(empty).await.expect("a site"));
     assert!(!brain.wakes().is_seeded());
     assert!(!store.events_from(0, 1, 10).await.expect("events").is_empty());
@@ -74,8 +74,8 @@ async fn what_the_disk_refuses_never_happened() {
     let joined = brain.step(Input::Joined("b".parse().expect("a name"))).await;
 
     assert_eq!(joined, Err(Denied::Unavailable));
-    let read = brain.read(|site, _| site.members().count()).await;
-    assert_eq!(read, Err(Denied::Unavailable), "nobody sees what is not stored");
+    let read = brain.read(|site, _| site.site_nodes().count()).await;
+    assert_eq!(read, Err(Denied::Unavailable), "no caller sees what is not stored");
     let again = brain.step(Input::Joined("b".parse().expect("a name"))).await;
     assert_eq!(again, Err(Denied::Unavailable), "requests meanwhile are refused");
     writer.stop().await;
@@ -106,7 +106,7 @@ async fn replaced_orchestrator_stays_fenced_after_a_restart() {
     let dir = TempDir::new().expect("a directory");
     let (brain, writer) = open(&dir).await;
     fill(&brain).await;
-    // A row changes, and no event tells of it.
+    // A row changes without an event.
     brain.step(Input::Fenced { by: 1 }).await.expect("it is taken");
     writer.stop().await;
 
@@ -129,14 +129,14 @@ async fn inputs_that_wait_share_a_transaction_and_all_are_answered() {
     let answers = futures_util::future::join_all((0..200).map(join)).await;
 
     assert!(answers.iter().all(Result::is_ok));
-    let (members, next) =
-        brain.read(|site, _| (site.members().count(), site.log().next)).await.expect("a site");
-    assert_eq!((members, next), (200, 201));
+    let (site_nodes, next) =
+        brain.read(|site, _| (site.site_nodes().count(), site.log().next)).await.expect("a site");
+    assert_eq!((site_nodes, next), (200, 201));
     assert_eq!(writer.store.events_from(0, 1, 500).await.expect("events").len(), 200);
     writer.stop().await;
 }
 
-/// Every record of the site but its clock, which runs on.
+/// Every record of the site except its clock, which advances.
 async fn records(brain: &Brain) -> Vec<String> {
     let all = |site: &Site, _| -> Vec<String> {
         let rows = load::keys(site).filter_map(|key| site.row(&key));

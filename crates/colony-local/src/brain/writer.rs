@@ -1,8 +1,8 @@
-//! The one that steps the site: persist first, then answer and wake.
+//! The writer of the site: persists each step first, then answers and wakes.
 //!
-//! Inputs that arrive while a transaction is written share the next one. If
-//! the disk refuses, nobody is told that anything happened and the site is put
-//! together again from what is stored. It also keeps the site's timers.
+//! Inputs that arrive while a transaction is written share the next one. If the
+//! disk refuses a transaction, no caller gets a success and the site is
+//! restored from the stored state. The writer also runs the site's timers.
 
 use std::time::Duration;
 
@@ -12,31 +12,31 @@ use tracing::error;
 
 use colony_core::event::Event;
 use colony_core::site::{Changed, Input, Site};
-use colony_core::time::Mono;
+use colony_core::time::Monotonic;
 use colony_store::LocalStore;
 
-use crate::brain::{Asked, Brain, Denied, Origin, load};
+use crate::brain::{Brain, Denied, Origin, QueuedInput, load};
 
 /// The most inputs of one transaction.
-const TOGETHER: usize = 64;
-/// How long to wait before the disk is asked again.
-const AGAIN: Duration = Duration::from_secs(1);
+const BATCH_LIMIT: usize = 64;
+/// How long to wait before the disk is tried again.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// Runs for as long as the role does.
+/// The task that applies inputs to the site and commits them to the database.
 #[derive(Debug)]
 pub(crate) struct Writer {
     brain: Brain,
     store: LocalStore,
     origin: Origin,
-    inbox: mpsc::Receiver<Asked>,
-    wake: Option<Mono>,
+    inbox: mpsc::Receiver<QueuedInput>,
+    wake: Option<Monotonic>,
 }
 
 type Answer = Result<(), Denied>;
 
-/// What a group of steps came to.
+/// The combined outcome of a group of steps.
 #[derive(Default)]
-struct Turn {
+struct CommitGroup {
     changed: Changed,
     events: Vec<Event>,
     answers: Vec<(oneshot::Sender<Answer>, Answer)>,
@@ -47,27 +47,28 @@ impl Writer {
         brain: Brain,
         store: LocalStore,
         origin: Origin,
-        inbox: mpsc::Receiver<Asked>,
+        inbox: mpsc::Receiver<QueuedInput>,
     ) -> Writer {
         let wake = Some(brain.now().mono);
         Writer { brain, store, origin, inbox, wake }
     }
 
-    /// Takes inputs and keeps time until `stop`; what waits then is still done.
+    /// Processes inputs and timers until `stop`; inputs that are queued by then
+    /// are still processed.
     pub(crate) async fn run(mut self, stop: CancellationToken) -> anyhow::Result<()> {
         loop {
             let wake = tokio::time::sleep(self.until_wake());
             let first = tokio::select! {
                 () = stop.cancelled() => break,
-                asked = self.inbox.recv() => asked,
+                queued = self.inbox.recv() => queued,
                 () = wake => Some(tick()),
             };
             let Some(first) = first else { return Ok(()) };
-            self.turn(first).await;
+            self.process_batch(first).await;
         }
         self.inbox.close();
-        while let Some(asked) = self.inbox.recv().await {
-            self.turn(asked).await;
+        while let Some(queued) = self.inbox.recv().await {
+            self.process_batch(queued).await;
         }
         Ok(())
     }
@@ -77,89 +78,93 @@ impl Writer {
         self.wake.map_or(day, |it| it.since(self.brain.now().mono))
     }
 
-    async fn turn(&mut self, first: Asked) {
+    async fn process_batch(&mut self, first: QueuedInput) {
         let brain = self.brain.clone();
-        let mut held = brain.0.site.lock().await;
-        let mut site = match held.take() {
+        let mut guard = brain.0.site.lock().await;
+        let mut site = match guard.take() {
             Some(site) => site,
             None => match self.recover().await {
                 Some(site) => site,
                 None => return self.give_up(first),
             },
         };
-        let turn = self.steps(&mut site, first);
-        match self.persist(&site, &turn).await {
+        let group = self.steps(&mut site, first);
+        match self.persist(&site, &group).await {
             Ok(()) => {
-                brain.wakes().after(&site, &turn.changed, brain.now());
-                *held = Some(site);
-                drop(held);
-                turn.answer();
+                brain.wakes().after(&site, &group.changed, brain.now());
+                *guard = Some(site);
+                drop(guard);
+                group.answer();
             }
             Err(error) => {
-                error!("could not store what happened, nothing of it counts: {error:#}");
-                *held = self.recover().await;
-                drop(held);
-                turn.deny();
+                error!(
+                    "could not commit to the database; all inputs of this batch are refused: {error:#}"
+                );
+                *guard = self.recover().await;
+                drop(guard);
+                group.deny();
             }
         }
     }
 
-    fn steps(&mut self, site: &mut Site, first: Asked) -> Turn {
-        let mut turn = Turn::default();
+    fn steps(&mut self, site: &mut Site, first: QueuedInput) -> CommitGroup {
+        let mut group = CommitGroup::default();
         let mut next = Some(first);
-        while let Some(Asked { input, answer }) = next {
+        while let Some(QueuedInput { input, answer }) = next {
             let step = site.step(input, self.brain.now());
-            turn.changed.add(&step.changed);
-            turn.events.extend(step.events);
-            turn.answers.push((answer, step.refused.map_or(Ok(()), |it| Err(Denied::Refused(it)))));
+            group.changed.add(&step.changed);
+            group.events.extend(step.events);
+            group
+                .answers
+                .push((answer, step.refused.map_or(Ok(()), |it| Err(Denied::Refused(it)))));
             self.wake = step.wake;
-            let room = turn.answers.len() < TOGETHER;
+            let room = group.answers.len() < BATCH_LIMIT;
             next = room.then(|| self.inbox.try_recv().ok()).flatten();
         }
-        turn
+        group
     }
 
-    /// A heartbeat that moved nothing costs no write.
-    async fn persist(&self, site: &Site, turn: &Turn) -> Result<(), colony_store::Error> {
-        if turn.changed.is_empty() && turn.events.is_empty() {
+    /// A heartbeat that changes nothing costs no write.
+    async fn persist(&self, site: &Site, group: &CommitGroup) -> Result<(), colony_store::Error> {
+        if group.changed.is_empty() && group.events.is_empty() {
             return Ok(());
         }
-        let rows = turn.changed.keys().map(|key| {
+        let rows = group.changed.keys().map(|key| {
             let row = site.row(&key);
             (key, row)
         });
-        self.store.commit(rows.collect(), &turn.events).await
+        self.store.commit(rows.collect(), &group.events).await
     }
 
-    /// What is on disk is what counts; `None` while it cannot be read.
+    /// Restores the site from disk; `None` while it cannot be read.
     async fn recover(&mut self) -> Option<Site> {
-        self.wake = Some(self.brain.now().mono.after(AGAIN));
+        self.wake = Some(self.brain.now().mono.after(RETRY_DELAY));
         match load::site(&self.store, &self.origin).await {
             Ok(site) => {
                 self.brain.wakes().reset(&site, self.brain.now());
                 Some(site)
             }
             Err(error) => {
-                error!("{error:#}");
+                error!("could not reload the site from the database: {error:#}");
                 None
             }
         }
     }
 
-    fn give_up(&mut self, first: Asked) {
+    fn give_up(&mut self, first: QueuedInput) {
         let mut next = Some(first);
-        while let Some(asked) = next {
-            // Whoever asked may have left.
-            let _ = asked.answer.send(Err(Denied::Unavailable));
+        while let Some(queued) = next {
+            // The caller may have stopped waiting.
+            let _ = queued.answer.send(Err(Denied::Unavailable));
             next = self.inbox.try_recv().ok();
         }
     }
 }
 
-impl Turn {
+impl CommitGroup {
     fn answer(self) {
         for (sender, answer) in self.answers {
-            // Whoever asked may have left; what was stored stays.
+            // The caller may have stopped waiting; what was stored stays.
             let _ = sender.send(answer);
         }
     }
@@ -171,9 +176,9 @@ impl Turn {
     }
 }
 
-/// Time has passed; nobody waits for the answer.
-fn tick() -> Asked {
-    Asked { input: Input::Tick, answer: oneshot::channel().0 }
+/// A tick of the clock; its answer is not read.
+fn tick() -> QueuedInput {
+    QueuedInput { input: Input::Tick, answer: oneshot::channel().0 }
 }
 
 #[cfg(test)]

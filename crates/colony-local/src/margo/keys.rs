@@ -1,27 +1,28 @@
-//! Which keys nodes show.
+//! The public keys that nodes authenticate with.
 //!
-//! A name alone is not enough: a node that was retired keeps its certificate for
-//! a while, and its name may be given to another machine. Kept in memory, for it is
-//! asked with every request; what is on disk is read at the start.
+//! A name alone is not enough: a retired node keeps its certificate for a
+//! while, and its name may be given to another machine. The keys are kept in
+//! memory, because every request checks one, and loaded from disk at the start.
 //!
-//! A node whose key is not known (its identity is from before keys were kept, or
-//! from an orchestrator before this one) is known by its name until it renews.
+//! A node whose key is unknown (its identity is older than stored keys, or was
+//! issued by an earlier orchestrator) is identified by its name until it
+//! renews.
 
 use std::collections::BTreeMap;
 
 use colony_core::id::NodeName;
-use colony_margo::Digest;
+use colony_core::margo::Digest;
 use colony_store::{LocalStore, NodeIdentity};
 use parking_lot::Mutex;
 
 #[derive(Debug, Default)]
-pub(crate) struct Keys(Mutex<BTreeMap<NodeName, Kept>>);
+pub(crate) struct Keys(Mutex<BTreeMap<NodeName, StoredKey>>);
 
 #[derive(Debug, Clone, Copy)]
-struct Kept {
+struct StoredKey {
     current: Digest,
-    /// The one before, until the current one is seen: the answer that brought it
-    /// may have been lost.
+    /// The previous key, until the node presents the current one: the answer
+    /// with that certificate may have been lost.
     before: Option<Digest>,
 }
 
@@ -32,21 +33,21 @@ impl Keys {
         Ok(keys)
     }
 
-    /// Notes the identity that was given to a node.
+    /// Stores the keys of an identity that was issued.
     pub(super) fn put(&self, given: &NodeIdentity) {
         let digest = |it: &String| it.parse::<Digest>().ok();
         let Ok(node) = given.name.parse::<NodeName>() else { return };
         match given.key.as_ref().and_then(digest) {
             Some(current) => {
                 let before = given.before.as_ref().and_then(digest);
-                self.0.lock().insert(node, Kept { current, before });
+                self.0.lock().insert(node, StoredKey { current, before });
             }
             None => drop(self.0.lock().remove(&node)),
         }
     }
 
-    /// Whether this is a key of the node. Once it shows the current one, the one
-    /// before is over.
+    /// Whether `shown` is a valid key of the node. Once the node presents its
+    /// current key, the previous one is invalid.
     pub(super) fn accepts(&self, node: &NodeName, shown: Option<Digest>) -> bool {
         let mut kept = self.0.lock();
         let Some(known) = kept.get_mut(node) else { return true };
@@ -57,7 +58,7 @@ impl Keys {
         shown.is_some() && shown == known.before
     }
 
-    /// The key that stays good until the node has shown its next one.
+    /// The key that stays valid until the node presents its next one.
     pub(super) fn stays(&self, node: &NodeName) -> Option<Digest> {
         self.0.lock().get(node).map(|it| it.before.unwrap_or(it.current))
     }
@@ -65,7 +66,7 @@ impl Keys {
 
 #[cfg(test)]
 mod tests {
-    use colony_core::time::Wall;
+    use colony_core::time::Timestamp;
 
     use super::*;
 
@@ -108,8 +109,8 @@ mod tests {
         keys.put(&NodeIdentity {
             name: "n".to_owned(),
             fingerprint: String::new(),
-            issued: Wall(1),
-            expires: Wall(2),
+            issued: Timestamp(1),
+            expires: Timestamp(2),
             retired: false,
             key: key.map(text),
             before: before.map(text),

@@ -1,9 +1,9 @@
-//! The Margo interface of the site: what nodes may ask, answered by the brain.
+//! The Margo interface of the site: requests of nodes, answered by the brain.
 
-mod asked;
-mod door;
+mod ask_throttle;
+mod enrollment;
 mod keys;
-mod shelf;
+mod served_manifests;
 #[cfg(test)]
 mod tests;
 
@@ -14,48 +14,48 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 use colony_core::id::NodeName;
-use colony_core::site::{self, Input, NodeManifest, Site};
-use colony_core::time::Now;
-use colony_margo::{
+use colony_core::margo::{
     Capabilities, DeploymentId, DeploymentStatus, DeviceId, Digest, Problem, ProblemType,
 };
+use colony_core::site::{self, Input, NodeManifest, Site};
+use colony_core::time::Now;
 use colony_wfm::{Asks, Have, Held, Joined, LogAnswer, Manager, NodeReport, SpiffeId};
 
 use crate::brain::{Brain, Denied};
+use crate::health::vitals::Vitals;
 use crate::logs::Logs;
 use crate::problem;
-use crate::vitals::Vitals;
-use asked::Asked;
-pub(crate) use door::Door;
+use ask_throttle::AskThrottle;
+pub(crate) use enrollment::Enrollment;
 pub(crate) use keys::Keys;
-use shelf::Shelf;
+use served_manifests::ServedManifests;
 
 /// The site as its nodes see it.
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub(crate) struct NodeApi {
     brain: Brain,
     logs: Logs,
     vitals: Vitals,
-    door: Arc<Door>,
+    door: Arc<Enrollment>,
     stop: CancellationToken,
-    shelf: Shelf,
-    asked: Asked,
+    shelf: ServedManifests,
+    asked: AskThrottle,
 }
 
-impl Gate {
+impl NodeApi {
     pub(crate) fn new(
         brain: Brain,
         logs: Logs,
         vitals: Vitals,
-        door: Arc<Door>,
+        door: Arc<Enrollment>,
         stop: CancellationToken,
-    ) -> Gate {
-        let (shelf, asked) = (Shelf::default(), Asked::default());
-        Gate { brain, logs, vitals, door, stop, shelf, asked }
+    ) -> NodeApi {
+        let (shelf, asked) = (ServedManifests::default(), AskThrottle::default());
+        NodeApi { brain, logs, vitals, door, stop, shelf, asked }
     }
 
-    /// A request arrived: its sender lives. A replaced orchestrator does not
-    /// count, and serves on what it had.
+    /// Records a request as a sign of life of the node. A fenced orchestrator
+    /// records nothing and keeps serving its last state.
     async fn hear(&self, node: &NodeName, have: Option<site::Have>) -> Result<(), Problem> {
         if !self.asked.take_arrival(node) {
             return Ok(());
@@ -72,7 +72,7 @@ impl Gate {
 
     /// The manifest in force; without its bytes if the node holds it.
     fn held(&self, site: &Site, node: &NodeName, have: &Have) -> Result<Held, site::Refused> {
-        let version = site.member(node).map_or(0, site::Member::version);
+        let version = site.site_node(node).map_or(0, site::SiteNode::version);
         let has = |etag: Digest| have.etag.as_deref() == Some(etag.to_string().as_str());
         if let Some(etag) = self.shelf.etag(node, version).filter(|it| has(*it)) {
             self.shelf.clear(node, version, etag);
@@ -84,7 +84,7 @@ impl Gate {
             self.shelf.clear(node, version, etag);
         } else {
             self.shelf.show(node, manifest);
-            colony_fail::hit(colony_fail::Point::LocalPollAnswered);
+            colony_process::fail::hit(colony_process::fail::Point::LocalPollAnswered);
         }
         Ok(Held { bytes, etag, asks: Asks::default() })
     }
@@ -101,7 +101,8 @@ impl Gate {
         self.asked.due(node, asks, now.mono)
     }
 
-    /// What is not on the shelf may still be in the manifest in force.
+    /// Searches the manifest in force, for what `ServedManifests` does not
+    /// hold.
     async fn in_force<T>(
         &self,
         node: &NodeName,
@@ -114,7 +115,7 @@ impl Gate {
 }
 
 #[async_trait]
-impl Manager for Gate {
+impl Manager for NodeApi {
     fn accepts(&self, id: &SpiffeId, key: Option<Digest>) -> Result<String, Problem> {
         let node = self.door.client(id)?;
         let wakes = self.brain.wakes();
@@ -156,15 +157,15 @@ impl Manager for Gate {
         let node = name(client)?;
         self.hear(&node, None).await?;
         let missing = || {
-            let what = format!("no deployment {id} with this digest is meant for {client}");
+            let what = format!("no deployment {id} with this digest is assigned to {client}");
             Problem::new(ProblemType::DeploymentNotFound).detail(what)
         };
         let id = DeploymentId::from_str(id).map_err(|_| missing())?;
-        colony_fail::hit(colony_fail::Point::LocalDocumentAnswered);
+        colony_process::fail::hit(colony_process::fail::Point::LocalDocumentAnswered);
         if let Some(found) = self.shelf.document(&node, &id, digest) {
             return Ok(found);
         }
-        let found = self.in_force(&node, |it| shelf::document(it, &id, digest)).await?;
+        let found = self.in_force(&node, |it| served_manifests::document(it, &id, digest)).await?;
         found.ok_or_else(missing)
     }
 
@@ -174,7 +175,7 @@ impl Manager for Gate {
         if let Some(found) = self.shelf.bundle(&node, digest) {
             return Ok(found);
         }
-        let found = self.in_force(&node, |it| shelf::bundle(it, digest)).await?;
+        let found = self.in_force(&node, |it| served_manifests::bundle(it, digest)).await?;
         found.ok_or_else(|| Problem::new(ProblemType::InvalidBundle))
     }
 
@@ -190,7 +191,7 @@ impl Manager for Gate {
             return Err(Problem::new(ProblemType::NotAuthorized).detail(said));
         }
         let known =
-            |site: &Site, _| site.member(&node).is_some_and(|it| it.capabilities().is_some());
+            |site: &Site, _| site.site_node(&node).is_some_and(|it| it.capabilities().is_some());
         let created = !self.read(known).await?;
         let input = Input::Capabilities(node, Box::new(body));
         self.brain.step(input).await.map_err(problem::denied)?;
@@ -212,14 +213,14 @@ impl Manager for Gate {
         }
         let input = Input::Status { node, status: Box::new(status) };
         self.brain.step(input).await.map_err(problem::denied)?;
-        colony_fail::hit(colony_fail::Point::LocalReportStored);
+        colony_process::fail::hit(colony_process::fail::Point::LocalReportStored);
         Ok(())
     }
 
     async fn logs(&self, client: &str, request: &str, answer: LogAnswer) -> Result<(), Problem> {
         let node = name(client)?;
         self.hear(&node, None).await?;
-        // A request nobody waits for any more is no fault of the node.
+        // A request that is no longer open is not the node's fault.
         self.logs.answered(&node, request, answer);
         Ok(())
     }

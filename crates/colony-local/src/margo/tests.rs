@@ -1,4 +1,4 @@
-//! Who is let in, and what nodes are served.
+//! Tests of joins, and of what nodes are served.
 
 use std::pin::pin;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use colony_core::site::{Action, Command};
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use colony_testkit::capabilities;
 use colony_wfm::{
     Authority, Claims, JoinRequest, PrivateKey, TokenKind, TokenSigner, requested_key,
@@ -58,7 +58,7 @@ async fn join_that_was_cut_short_is_completed_by_its_repetition() {
     let key = PrivateKey::generate().expect("a key");
     let asked = requested_key(&key.csr().expect("a request")).expect("its key");
     let note = ("node-token:t1".to_owned(), json!({"key": asked.to_string(), "node": "b"}));
-    let noted = site.writer.store.once(("node-token", "t1"), Wall(1), note).await;
+    let noted = site.writer.store.once(("node-token", "t1"), Timestamp(1), note).await;
     assert!(noted.expect("a database"), "the token is spent, the node is not there yet");
 
     let token = site.token(TokenKind::Node, "t1", "home");
@@ -96,7 +96,8 @@ async fn refused_retirement_leaves_the_identity_as_it_was() {
     let (site, token, key) = joined().await;
     let orders = Orders::new(site.brain.clone(), site.writer.store.clone());
     let action = Action::Retire { node: node("b") };
-    let retire = Command { number: None, by: "ana".to_owned(), expires: Some(Wall(1)), action };
+    let retire =
+        Command { number: None, by: "ana".to_owned(), expires: Some(Timestamp(1)), action };
     orders.execute(retire).await.expect_err("it has expired");
 
     let kept = site.writer.store.node_get("b").await.expect("a database").expect("its identity");
@@ -144,8 +145,8 @@ struct TestSite {
     brain: Brain,
     writer: Running,
     signer: TokenSigner,
-    door: Arc<Door>,
-    gate: Gate,
+    door: Arc<Enrollment>,
+    gate: NodeApi,
     _dir: TempDir,
 }
 
@@ -155,12 +156,12 @@ impl TestSite {
         let (brain, writer) = kit::open(&dir).await;
         kit::fill(&brain).await;
         let signer = TokenSigner::generate().expect("a key");
-        let member = Membership { token_public: signer.public(), ..kit::membership("t0") };
+        let site_node = Membership { token_public: signer.public(), ..kit::membership("t0") };
         let authority = Authority::create(DOMAIN, Clock::unix()).expect("a CA");
         let (b, store) = (brain.clone(), writer.store.clone());
-        let door = Arc::new(Door::new(b, store, authority, member, Keys::default()));
+        let door = Arc::new(Enrollment::new(b, store, authority, site_node, Keys::default()));
         let (logs, vitals, stop) = (Logs::default(), Vitals::default(), CancellationToken::new());
-        let gate = Gate::new(brain.clone(), logs, vitals, Arc::clone(&door), stop);
+        let gate = NodeApi::new(brain.clone(), logs, vitals, Arc::clone(&door), stop);
         TestSite { brain, writer, signer, door, gate, _dir: dir }
     }
 
@@ -170,7 +171,7 @@ impl TestSite {
         self.signer.sign(&Claims { kind, id, site, urls, pin, expires, replace: false })
     }
 
-    /// Asks to join as `b`.
+    /// Sends a join request as `b`.
     async fn join(&self, token: &str, key: &PrivateKey) -> String {
         let (token, csr) = (token.to_owned(), key.csr().expect("a request"));
         match self.door.join(JoinRequest { token, csr, name: Some("b".to_owned()) }).await {

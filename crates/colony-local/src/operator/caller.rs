@@ -1,4 +1,4 @@
-//! Who is at the other end of the socket, as the kernel says.
+//! The user at the other end of the socket, as the kernel reports it.
 
 use axum::extract::FromRequestParts;
 use axum::extract::connect_info::ConnectInfo;
@@ -7,9 +7,9 @@ use colony_wfm::Refusal;
 use tokio::net::UnixStream;
 use tokio::net::unix::SocketAddr;
 
-use super::Desk;
+use super::ApiState;
 
-/// The user of this machine that asks.
+/// The user of this machine that sent the request.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller(Option<u32>);
 
@@ -18,7 +18,7 @@ impl Caller {
         Caller(stream.peer_cred().ok().map(|it| it.uid()))
     }
 
-    /// The name that stands under an order: `local:ana`, or the number.
+    /// The name recorded with an order: `local:ana`, or the number.
     pub(super) fn actor(&self) -> String {
         let Some(uid) = self.0 else { return "local:unknown".to_owned() };
         let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
@@ -27,11 +27,11 @@ impl Caller {
     }
 }
 
-/// Everybody who can open the socket may ask.
-impl FromRequestParts<Desk> for Caller {
+/// Every user that can open the socket is authorized.
+impl FromRequestParts<ApiState> for Caller {
     type Rejection = Refusal;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Desk) -> Result<Caller, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, _: &ApiState) -> Result<Caller, Refusal> {
         let caller = parts.extensions.get::<ConnectInfo<Caller>>();
         Ok(caller.map_or(Caller(None), |it| it.0.clone()))
     }

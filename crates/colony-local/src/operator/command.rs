@@ -1,4 +1,4 @@
-//! Orders of the site engineer: executed here, told to CO by events.
+//! Orders of the site engineer: executed here, reported to central by events.
 
 use axum::Json;
 use axum::extract::connect_info::ConnectInfo;
@@ -12,18 +12,18 @@ use colony_api::request::{
 use colony_api::view::Accepted;
 use colony_core::event::HoldScope;
 use colony_core::id::{DeploymentId, NodeName};
+use colony_core::margo::Problem;
 use colony_core::site::{Action, Command};
-use colony_margo::Problem;
 use colony_wfm::Refusal;
 use colony_wfm::server::JsonBody;
 
-use super::{Caller, Desk, event};
+use super::{ApiState, Caller, event};
 use crate::problem;
 
 type Answer = Result<Json<Accepted>, Refusal>;
 
 pub(super) async fn site_hold(
-    State(desk): State<Desk>,
+    State(desk): State<ApiState>,
     ConnectInfo(caller): ConnectInfo<Caller>,
     Path(site): Path<String>,
     JsonBody(hold): JsonBody<Hold>,
@@ -34,7 +34,7 @@ pub(super) async fn site_hold(
 }
 
 pub(super) async fn site_release(
-    State(desk): State<Desk>,
+    State(desk): State<ApiState>,
     ConnectInfo(caller): ConnectInfo<Caller>,
     Path(site): Path<String>,
     JsonBody(release): JsonBody<Release>,
@@ -57,7 +57,7 @@ pub(super) async fn site_release(
 }
 
 pub(super) async fn deployment_hold(
-    State(desk): State<Desk>,
+    State(desk): State<ApiState>,
     ConnectInfo(caller): ConnectInfo<Caller>,
     Path(name): Path<String>,
     JsonBody(hold): JsonBody<Hold>,
@@ -69,7 +69,7 @@ pub(super) async fn deployment_hold(
 }
 
 pub(super) async fn deployment_release(
-    State(desk): State<Desk>,
+    State(desk): State<ApiState>,
     ConnectInfo(caller): ConnectInfo<Caller>,
     Path(name): Path<String>,
     JsonBody(release): JsonBody<Release>,
@@ -80,7 +80,7 @@ pub(super) async fn deployment_release(
 }
 
 pub(super) async fn deployment_retry(
-    State(desk): State<Desk>,
+    State(desk): State<ApiState>,
     ConnectInfo(caller): ConnectInfo<Caller>,
     Path(name): Path<String>,
     JsonBody(retry): JsonBody<Retry>,
@@ -93,7 +93,7 @@ pub(super) async fn deployment_retry(
 }
 
 pub(super) async fn quarantine_release(
-    State(desk): State<Desk>,
+    State(desk): State<ApiState>,
     ConnectInfo(caller): ConnectInfo<Caller>,
     Path(name): Path<String>,
     JsonBody(release): JsonBody<QuarantineRelease>,
@@ -106,9 +106,9 @@ pub(super) async fn quarantine_release(
 }
 
 /// `POST /api/v1/deployments/{name}/{promote|pause|resume|abort}`
-pub(super) fn deployment_steer(what: Steering) -> MethodRouter<Desk> {
+pub(super) fn deployment_steer(what: Steering) -> MethodRouter<ApiState> {
     post(
-        async move |State(desk): State<Desk>,
+        async move |State(desk): State<ApiState>,
                     ConnectInfo(caller): ConnectInfo<Caller>,
                     Path(name): Path<String>,
                     JsonBody(steer): JsonBody<Steer>| {
@@ -120,7 +120,7 @@ pub(super) fn deployment_steer(what: Steering) -> MethodRouter<Desk> {
 
 /// `POST /api/v1/nodes/{site}/{node}/{cordon|uncordon|retire}`
 pub(super) async fn node_order(
-    State(desk): State<Desk>,
+    State(desk): State<ApiState>,
     ConnectInfo(caller): ConnectInfo<Caller>,
     Path((site, node, order)): Path<(String, String, String)>,
 ) -> Answer {
@@ -134,7 +134,7 @@ pub(super) async fn node_order(
     desk.order(&caller, order.action(node), sentence).await
 }
 
-impl Desk {
+impl ApiState {
     async fn steer(&self, caller: &Caller, name: &str, what: Steering, note: String) -> Answer {
         let deployment = self.deployment_id(name).await?;
         let action = match what {
@@ -150,33 +150,34 @@ impl Desk {
         let before = *self.brain.wakes().head().borrow();
         let command = Command { number: None, by: caller.actor(), expires: None, action };
         self.orders.execute(command).await.map_err(problem::denied)?;
-        let event = Some(event::id(self.member.incarnation, before.saturating_sub(1)));
+        let event = Some(event::id(self.site_node.incarnation, before.saturating_sub(1)));
         Ok(Json(Accepted { sentence, event }))
     }
 
-    /// Only this site is here.
+    /// Refuses the name of another site.
     pub(super) fn own(&self, site: &str) -> Result<(), Problem> {
-        let own = self.member.site.as_str();
+        let own = self.site_node.site.as_str();
         if site == own {
             return Ok(());
         }
         Err(Kind::NotFound.problem(format!("this is site `{own}`, not `{site}`")))
     }
 
-    /// An order for another site is none for this one.
+    /// Refuses an order that names another site.
     fn own_all(&self, sites: &[String]) -> Result<(), Problem> {
         sites.iter().try_for_each(|it| self.own(it))
     }
 
     pub(super) async fn deployment_id(&self, name: &str) -> Result<DeploymentId, Problem> {
         let unknown = || {
-            let site = &self.member.site;
+            let site = &self.site_node.site;
             Kind::NotFound.problem(format!("site `{site}` has no deployment `{name}`"))
         };
         let parsed = name.parse().map_err(|_| unknown())?;
         let found = self.brain.read(|site, _| {
             let named = site.deployment_named(&parsed);
-            // One that left Git is found for as long as something of it is there.
+            // A deployment that left Git is found as long as parts of it
+            // remain.
             let found = named.or_else(|| site.deployments().find(|it| it.name == parsed));
             found.map(|it| it.id.clone())
         });

@@ -1,7 +1,7 @@
 //! The site's own log: pages, and a stream that resumes.
 //!
 //! A position is the number of an event within its incarnation, which is the
-//! epoch: events of an orchestrator before this one are CO's to tell.
+//! epoch. Events of earlier incarnations are available from central only.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
@@ -19,12 +19,12 @@ use colony_api::request::EventQuery;
 use colony_api::view::{EventPage, EventView};
 use colony_core::event::{Event, Incarnation, Names, Seq};
 use colony_core::id::BlobId;
+use colony_core::margo::{Problem, ProblemType};
 use colony_core::site::Site;
-use colony_margo::{Problem, ProblemType};
 use colony_wfm::Refusal;
 use colony_wfm::server::QueryParameters;
 
-use super::Desk;
+use super::ApiState;
 use super::names::SiteNames;
 use crate::problem;
 
@@ -41,7 +41,7 @@ fn epoch(incarnation: Incarnation) -> String {
 }
 
 pub(super) async fn event_list(
-    State(desk): State<Desk>,
+    State(desk): State<ApiState>,
     QueryParameters(query): QueryParameters<EventQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
@@ -55,7 +55,7 @@ pub(super) async fn event_list(
     Ok(Json(page(&desk, &query).await?).into_response())
 }
 
-async fn page(desk: &Desk, query: &EventQuery) -> Result<EventPage, Problem> {
+async fn page(desk: &ApiState, query: &EventQuery) -> Result<EventPage, Problem> {
     let head = *desk.brain.wakes().head().borrow();
     let (events, next) = match query.last {
         Some(last) => {
@@ -72,7 +72,7 @@ async fn page(desk: &Desk, query: &EventQuery) -> Result<EventPage, Problem> {
     };
     Ok(EventPage {
         events,
-        epoch: epoch(desk.member.incarnation),
+        epoch: epoch(desk.site_node.incarnation),
         next: i64::try_from(next).unwrap_or(i64::MAX),
         more: next + 1 < head,
     })
@@ -80,7 +80,7 @@ async fn page(desk: &Desk, query: &EventQuery) -> Result<EventPage, Problem> {
 
 /// The last events that match, oldest first: read backwards, a page at a time.
 async fn last_events(
-    desk: &Desk,
+    desk: &ApiState,
     query: &EventQuery,
     head: Seq,
     limit: u32,
@@ -99,13 +99,13 @@ async fn last_events(
     Ok(found.into())
 }
 
-impl Desk {
+impl ApiState {
     async fn read(&self, from: Seq, limit: u32) -> Result<Vec<Event>, Problem> {
-        let read = self.store.events_from(self.member.incarnation, from, limit).await;
+        let read = self.store.events_from(self.site_node.incarnation, from, limit).await;
         read.map_err(|it| problem::internal("read the events", &it))
     }
 
-    /// Those of the events that the query wants.
+    /// The events that match the query.
     async fn views(
         &self,
         events: Vec<Event>,
@@ -120,7 +120,8 @@ impl Desk {
         Ok(self.render(&events, query).await?.0)
     }
 
-    /// The events in sentences, and the files whose version would be wanted for them.
+    /// Renders the events as text; also returns the files whose version is
+    /// missing.
     async fn render(
         &self,
         events: &[Event],
@@ -142,8 +143,8 @@ impl Desk {
         self.brain.read(all).await.map_err(problem::denied)
     }
 
-    /// Reads the log for the names of deployments that have left, where events
-    /// speak of such.
+    /// Reads the log for the names of removed deployments, if the events refer
+    /// to any.
     async fn find_names(&self, events: &[Event]) -> Result<(), Problem> {
         let known = |site: &Site, _| self.names.suffice(site, events);
         if self.brain.read(known).await.map_err(problem::denied)? {
@@ -188,7 +189,7 @@ fn matches(event: &EventView, query: &EventQuery) -> bool {
 
 /// A reader of the stream.
 struct Follow {
-    desk: Desk,
+    desk: ApiState,
     query: EventQuery,
     next: Seq,
     ready: VecDeque<EventView>,
@@ -196,12 +197,13 @@ struct Follow {
 }
 
 impl Follow {
-    /// `Last-Event-ID` beats `after`; without both the stream begins at the head.
-    fn new(desk: Desk, query: EventQuery, last: Option<&str>) -> Result<Follow, Problem> {
+    /// `Last-Event-ID` takes precedence over `after`; without both the stream
+    /// begins at the head.
+    fn new(desk: ApiState, query: EventQuery, last: Option<&str>) -> Result<Follow, Problem> {
         let head = *desk.brain.wakes().head().borrow();
         let after = query.after.and_then(|it| Seq::try_from(it).ok());
         let (next, reset) = match last {
-            Some(last) => resume(last, &epoch(desk.member.incarnation), head)?,
+            Some(last) => resume(last, &epoch(desk.site_node.incarnation), head)?,
             None => (after.map_or(head, |it| it.saturating_add(1)), false),
         };
         Ok(Follow { desk, query, next, ready: VecDeque::new(), reset })
@@ -214,7 +216,7 @@ impl Follow {
     /// The next message; `None` ends the stream.
     async fn message(&mut self) -> Option<Message> {
         if std::mem::take(&mut self.reset) {
-            let id = id(self.desk.member.incarnation, self.next.saturating_sub(1));
+            let id = id(self.desk.site_node.incarnation, self.next.saturating_sub(1));
             return Some(Message::default().event(RESET_NAME).id(id).data("{}"));
         }
         loop {
@@ -238,8 +240,8 @@ impl Follow {
     }
 }
 
-/// Where a reader that saw `last` goes on; whether its position means nothing in
-/// this log, so that it has to read all again.
+/// The position at which a reader that saw `last` continues. True if `last` is
+/// not a position of this log, so that the reader has to start over.
 fn resume(last: &str, epoch: &str, head: Seq) -> Result<(Seq, bool), Problem> {
     let parts = last.rsplit_once('-').and_then(|(at, seq)| Some((at, seq.parse::<Seq>().ok()?)));
     let Some((at, seq)) = parts else {
@@ -265,7 +267,7 @@ mod tests {
         check("7", "`7` is not the id of an event");
     }
 
-    /// The event that comes next is 9.
+    /// The next event has the number 9.
     #[track_caller]
     fn check(last: &str, expected: &str) {
         let found = match resume(last, "lo2", 9) {

@@ -7,19 +7,19 @@ use colony_api::problem::Kind;
 use colony_api::request::LogsQuery;
 use colony_api::view::{LogLine, LogsView};
 use colony_core::id::NodeName;
+use colony_core::margo::{DeploymentId, Problem};
 use colony_core::site::Site;
-use colony_core::time::Wall;
-use colony_margo::{DeploymentId, Problem};
+use colony_core::time::Timestamp;
 use colony_wfm::server::QueryParameters;
 use colony_wfm::{LogRequest, Refusal};
 
-use super::Desk;
+use super::ApiState;
 use crate::problem;
 
 const LINES: u32 = 200;
 
 pub(super) async fn deployment_logs(
-    State(desk): State<Desk>,
+    State(desk): State<ApiState>,
     Path(name): Path<String>,
     QueryParameters(query): QueryParameters<LogsQuery>,
 ) -> Result<Json<LogsView>, Refusal> {
@@ -40,12 +40,12 @@ pub(super) async fn deployment_logs(
     };
     let answer = desk.logs.ask(&desk.brain, node.clone(), wish).await;
     let line = |colony_wfm::LogLine { service, time, text }| {
-        let time = time.map(Wall);
+        let time = time.map(Timestamp);
         LogLine { service, time, text }
     };
     Ok(Json(LogsView {
         deployment: name,
-        site: desk.member.site.to_string(),
+        site: desk.site_node.site.to_string(),
         node: node.to_string(),
         previous: query.previous,
         lines: answer.lines.into_iter().map(line).collect(),
@@ -55,7 +55,7 @@ pub(super) async fn deployment_logs(
     }))
 }
 
-impl Desk {
+impl ApiState {
     async fn only_node(&self, name: &str, id: &DeploymentId) -> Result<NodeName, Problem> {
         let placed = |site: &Site, _| -> Vec<NodeName> {
             let own = site.placements().filter(|it| it.id.deployment == *id);

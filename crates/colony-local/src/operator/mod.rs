@@ -1,5 +1,6 @@
-//! The operator API of the site, on a Unix socket: to see, hold and release
-//! also with the WAN down. Whoever may open the socket may do all of it.
+//! The operator API of the site, on a Unix socket: inspect, hold and release,
+//! also while the WAN is down. Every user that may open the socket has full
+//! access.
 
 mod caller;
 mod command;
@@ -30,12 +31,12 @@ use colony_wfm::Refusal;
 
 use crate::brain::Brain;
 use crate::health::Health;
+use crate::health::vitals::Vitals;
 use crate::home::Membership;
 use crate::logs::Logs;
 use crate::orders::Orders;
 use crate::server::GRACE;
 use crate::uplink::About;
-use crate::vitals::Vitals;
 use caller::Caller;
 use command::deployment_steer;
 pub(crate) use names::FormerNames;
@@ -43,23 +44,23 @@ pub(crate) use versions::FormerVersions;
 
 const BODY_LIMIT: usize = 64 * 1024;
 
-/// What the handlers work with.
+/// The state shared by all handlers.
 #[derive(Debug, Clone)]
-pub(crate) struct Desk {
+pub(crate) struct ApiState {
     pub brain: Brain,
     pub store: LocalStore,
     pub health: Health,
     pub logs: Logs,
     pub vitals: Vitals,
     pub orders: Orders,
-    pub member: Membership,
+    pub site_node: Membership,
     pub about: About,
     pub stop: CancellationToken,
     pub names: Arc<FormerNames>,
     pub versions: Arc<FormerVersions>,
 }
 
-/// Takes the socket over from a run that could not clean up.
+/// Replaces the socket of a run that could not clean up.
 pub(crate) fn bind(path: &Path) -> anyhow::Result<UnixListener> {
     let open = || -> std::io::Result<UnixListener> {
         match std::fs::remove_file(path) {
@@ -73,13 +74,13 @@ pub(crate) fn bind(path: &Path) -> anyhow::Result<UnixListener> {
     open().with_context(|| format!("could not listen on {}", path.display()))
 }
 
-pub(crate) async fn serve(listener: UnixListener, desk: Desk) -> anyhow::Result<()> {
+pub(crate) async fn serve(listener: UnixListener, desk: ApiState) -> anyhow::Result<()> {
     let ending = desk.stop.clone().cancelled_owned();
     colony_wfm::serve(listener, router(desk), Caller::of, ending, GRACE).await;
     Ok(())
 }
 
-fn router(desk: Desk) -> Router {
+fn router(desk: ApiState) -> Router {
     let api = Router::new()
         .route("/sites/{site}/hold", post(command::site_hold))
         .route("/sites/{site}/release", post(command::site_release))
@@ -96,7 +97,7 @@ fn router(desk: Desk) -> Router {
         .route("/events", get(event::event_list));
     Router::new()
         .nest("/api/v1", api)
-        .merge(server_routes::<Desk>())
+        .merge(server_routes::<ApiState>())
         .fallback(elsewhere)
         .method_not_allowed_fallback(elsewhere)
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
@@ -105,9 +106,9 @@ fn router(desk: Desk) -> Router {
         .layer(middleware::from_fn(colony_wfm::finish))
 }
 
-/// What only the central orchestrator can do.
-async fn elsewhere(State(desk): State<Desk>, method: Method, uri: Uri) -> Refusal {
-    let (site, path) = (&desk.member.site, uri.path());
+/// Refuses requests that only the central orchestrator can serve.
+async fn elsewhere(State(desk): State<ApiState>, method: Method, uri: Uri) -> Refusal {
+    let (site, path) = (&desk.site_node.site, uri.path());
     let said = format!(
         "only the central orchestrator can do that, and this is the local orchestrator of site \
          {site}: leave out `--socket`, or name the central one with `--server` or `--context` \

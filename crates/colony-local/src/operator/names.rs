@@ -1,7 +1,7 @@
 //! The names that events of this site use.
 //!
-//! A deployment that has left is known to the site by its id alone; its name
-//! stands in the log.
+//! The site knows a removed deployment by its id only; its name is read from
+//! the event log.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ pub(super) struct SiteNames<'a> {
     pub site: &'a Site,
     pub former: &'a FormerNames,
     pub versions: &'a FormerVersions,
-    /// Files whose version was asked for and is not known yet.
+    /// Files whose version was requested and is not known yet.
     pub missing: RefCell<BTreeSet<BlobId>>,
 }
 
@@ -43,14 +43,14 @@ impl Names for SiteNames<'_> {
     }
 }
 
-/// The names of deployments as far as the log was read for them.
+/// The names of deployments that were found in the log so far.
 #[derive(Debug, Default)]
-pub(crate) struct FormerNames(Mutex<Former>);
+pub(crate) struct FormerNames(Mutex<FormerName>);
 
 #[derive(Debug, Default)]
-struct Former {
+struct FormerName {
     names: BTreeMap<DeploymentId, DeploymentName>,
-    /// Read up to here.
+    /// The number of the last event that was read.
     last: Seq,
 }
 
@@ -66,7 +66,7 @@ impl FormerNames {
         self.0.lock().last + 1
     }
 
-    /// Takes the names out of the next events of the log.
+    /// Collects the names from the next events of the log.
     pub(super) fn read(&self, events: &[Event]) {
         let mut known = self.0.lock();
         for event in events {

@@ -1,33 +1,33 @@
-//! Questions about the site, answered as a fleet of one.
+//! Queries about the site, answered as a fleet of one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use colony_api::render::{About, Context, SiteReport, Versions, blobs_of};
-use colony_api::server::{Questions, Scope};
+use colony_api::server::{ReadApi, Scope};
 use colony_api::view::Role;
 use colony_core::document::FileFacts;
 use colony_core::fleet::Fleet;
 use colony_core::id::SiteName;
 use colony_core::site::Site;
-use colony_core::time::{Now, Wall};
+use colony_core::time::{Now, Timestamp};
 use colony_core::why;
 use colony_wfm::Refusal;
 
-use super::{Caller, Desk};
+use super::{ApiState, Caller};
+use crate::health::surroundings::surroundings;
 use crate::problem;
-use crate::surroundings::surroundings;
 use crate::uplink::nodes_report;
 
-/// What the site says of itself at one moment.
+/// The state of the site at one moment.
 struct Snapshot {
     fleet: Fleet,
     versions: Versions,
     labels: BTreeMap<SiteName, BTreeMap<String, String>>,
-    now: Wall,
+    now: Timestamp,
 }
 
-impl Questions for Desk {
+impl ReadApi for ApiState {
     type Caller = Caller;
     type Error = Refusal;
 
@@ -80,8 +80,8 @@ impl Questions for Desk {
     }
 }
 
-impl Desk {
-    /// Also those of files that the site no longer holds and still speaks of.
+impl ApiState {
+    /// Adds the versions of files that the site refers to but no longer holds.
     async fn add_former_versions(&self, snapshot: &mut Snapshot) {
         let mut named = blobs_of(&snapshot.fleet, snapshot.fleet.deployment_names());
         named.retain(|it| !snapshot.versions.contains_key(it));

@@ -11,8 +11,8 @@ use tracing::debug;
 use colony_core::document::FileFacts;
 use colony_core::id::BlobId;
 
-/// How many files are remembered. Whoever reads a long log reads more of them
-/// again and again.
+/// How many files are cached. A reader of a log with more files reads some of
+/// them repeatedly.
 const LIMIT: usize = 1_000;
 
 /// The facts of former files: a cache of what requests have read from the clone.

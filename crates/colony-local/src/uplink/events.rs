@@ -1,5 +1,6 @@
-//! Sends the site's log to the central orchestrator: in order, from where that
-//! one says it is. With the end of the log go the answers to `why` that changed.
+//! Sends the site's event log to central, in order, from the position that
+//! central reports. A batch that reaches the end of the log also carries the
+//! answers to `why` that changed.
 
 use std::time::Duration;
 
@@ -8,32 +9,32 @@ use bytes::Bytes;
 use tracing::debug;
 
 use colony_api::site::{BatchAnswer, EventBatch};
-use colony_core::event::{Answer, Event, Incarnation, Seq, Turn, Uplink};
+use colony_core::event::{Answer, Event, Incarnation, OutgoingBatch, Seq, Uplink};
 use colony_core::site::Site;
-use colony_core::time::{Mono, Now};
+use colony_core::time::{Monotonic, Now};
 use colony_core::why::AnswerOutbox;
+use colony_process::Reconcile;
 use colony_store::LocalStore;
-use colony_task::Reconcile;
 
 use crate::brain::Brain;
-use crate::central::{Central, CentralError};
 use crate::health::Health;
-use crate::surroundings::surroundings;
-use crate::uplink::heed;
-use crate::vitals::Vitals;
+use crate::health::surroundings::surroundings;
+use crate::health::vitals::Vitals;
+use crate::uplink::central::{Central, CentralError};
+use crate::uplink::record_result;
 
-/// The most events of one batch; CO takes 1,000.
+/// The most events of one batch; central accepts 1,000.
 const BATCH: u32 = 500;
-/// The most bytes of a batch of several events: far below what CO takes, and
-/// what a slow line carries in the time of a request.
+/// The most bytes of a batch of several events: far below the limit of central,
+/// and small enough for a slow line within the timeout of a request.
 const BYTES: usize = 1 << 20;
-/// How soon a log that CO does not take is offered again.
-const STUCK: Duration = Duration::from_secs(60);
+/// The retry interval after the logs have diverged.
+const DIVERGED_RETRY: Duration = Duration::from_secs(60);
 /// The most bytes of answers in one batch.
 const ANSWER_BYTES: usize = 256 << 10;
-/// How often answers are computed that time alone may have changed.
+/// How often answers are computed that may change with time alone.
 const PACE: Duration = Duration::from_secs(1);
-/// Nothing to send: the next change wakes, or time that changes an answer.
+/// Nothing to send: waits for the next change, or for time to change an answer.
 const IDLE: Duration = Duration::from_secs(15);
 
 #[derive(Debug)]
@@ -46,13 +47,13 @@ pub(crate) struct Forward {
     incarnation: Incarnation,
     uplink: Uplink,
     outbox: AnswerOutbox,
-    /// When all waiting answers were last computed.
-    refreshed: Option<Mono>,
-    /// How often the central orchestrator had come back.
-    returns: u64,
-    /// The most events of the next batch: fewer after each that did not get
-    /// through, more after each that did.
-    most: u32,
+    /// When all answers were last computed: some change with time alone.
+    refreshed: Option<Monotonic>,
+    /// `Health::central_reconnects` at the last refresh.
+    reconnects: u64,
+    /// Halved when a batch was too large or did not get through, doubled after a
+    /// success.
+    batch_limit: u32,
 }
 
 impl Forward {
@@ -68,8 +69,8 @@ impl Forward {
             outbox: AnswerOutbox::new(brain.now().mono.0),
             uplink: Uplink::default(),
             refreshed: None,
-            returns: 0,
-            most: BATCH,
+            reconnects: 0,
+            batch_limit: BATCH,
             brain,
             store,
             health,
@@ -79,11 +80,11 @@ impl Forward {
         }
     }
 
-    /// Computes the answers again that may have changed; returns the end of the
-    /// log they belong to.
+    /// Recomputes the answers that may have changed; returns the end of the log
+    /// that they belong to.
     async fn refresh(&mut self) -> anyhow::Result<Seq> {
-        let returns = self.health.central_returns();
-        if std::mem::replace(&mut self.returns, returns) != returns {
+        let reconnects = self.health.central_reconnects();
+        if std::mem::replace(&mut self.reconnects, reconnects) != reconnects {
             self.outbox.start_over();
         }
         let changed = self.brain.wakes().take_changed();
@@ -93,7 +94,7 @@ impl Forward {
             outbox.refresh(site, &surroundings(site, health, vitals), &changed, now);
             if is_due(*refreshed, now.mono) {
                 *refreshed = Some(now.mono);
-                outbox.refresh_waiting(site, now);
+                outbox.refresh_all(site, now);
             }
             site.log().next
         };
@@ -103,7 +104,7 @@ impl Forward {
     /// Sends the next batch; true if there may be more.
     async fn send(&mut self) -> anyhow::Result<bool> {
         let head = self.refresh().await?;
-        let turn = self.uplink.turn(head, self.health.central_returns());
+        let turn = self.uplink.next_batch(head, self.health.central_reconnects());
         let events = match &turn {
             Some(turn) => self.events(turn.from).await?,
             None => Vec::new(),
@@ -116,34 +117,35 @@ impl Forward {
         let number = answers.as_ref().map(|it| it.number);
         let batch = EventBatch { incarnation: self.incarnation, events, answers };
         let (body, sent, with_answers) = fitting(batch, BYTES)?;
-        colony_fail::hit(colony_fail::Point::LocalEventsRead);
+        colony_process::fail::hit(colony_process::fail::Point::LocalEventsRead);
         let answer = self.central.post::<BatchAnswer>("/events", body).await;
         if let Err(CentralError::Diverged(said)) = &answer {
             let said = format!("event log diverged from the central orchestrator: {said}");
             return self.diverged(said);
         }
-        self.most = next_limit(self.most, sent, &answer);
+        self.batch_limit = next_limit(self.batch_limit, sent, &answer);
         if is_divisible(sent, &answer) {
             return Ok(true);
         }
-        let answer = heed(&self.brain, &self.health, answer).await?;
-        colony_fail::hit(colony_fail::Point::LocalEventsTaken);
+        let answer = record_result(&self.brain, &self.health, answer).await?;
+        colony_process::fail::hit(colony_process::fail::Point::LocalEventsTaken);
         debug!(next = answer.next_seq, "events were taken");
         if answer.answers_incomplete {
-            // Also where none went along: what was sent before is lost.
+            // Also if this batch carried none: central has lost earlier
+            // answers.
             self.outbox.start_over();
         } else if let Some(number) = number.filter(|_| with_answers) {
             self.outbox.acknowledged(number);
         }
         match turn {
             Some(turn) => self.take(turn, answer.next_seq, head),
-            None => Ok(self.in_step(answer.next_seq, head)),
+            None => Ok(self.check_position(answer.next_seq, head)),
         }
     }
 
-    /// Only answers were sent: the log is where it was, unless the central
-    /// orchestrator was restored in between.
-    fn in_step(&mut self, next: Seq, head: Seq) -> bool {
+    /// Only answers were sent, so central must be at the end of the log, unless
+    /// it was restored in between.
+    fn check_position(&mut self, next: Seq, head: Seq) -> bool {
         if next != head {
             self.uplink.diverged();
             self.outbox.start_over();
@@ -152,11 +154,11 @@ impl Forward {
     }
 
     async fn events(&self, next: Seq) -> anyhow::Result<Vec<Event>> {
-        let events = self.store.events_from(self.incarnation, next, self.most).await;
+        let events = self.store.events_from(self.incarnation, next, self.batch_limit).await;
         events.context("could not read the events to send")
     }
 
-    fn take(&mut self, turn: Turn, next: Seq, head: Seq) -> anyhow::Result<bool> {
+    fn take(&mut self, turn: OutgoingBatch, next: Seq, head: Seq) -> anyhow::Result<bool> {
         let answer = self.uplink.answered(turn, next, head);
         if let Answer::Ahead(last) = answer {
             return self.diverged(format!(
@@ -165,7 +167,7 @@ impl Forward {
         }
         self.health.diverged(None);
         self.health.acknowledged(next);
-        colony_fail::hit(colony_fail::Point::LocalEventsNoted);
+        colony_process::fail::hit(colony_process::fail::Point::LocalEventsNoted);
         let taken = answer == Answer::Taken;
         anyhow::ensure!(taken, "the central orchestrator did not take event {next}");
         Ok(true)
@@ -179,20 +181,20 @@ impl Forward {
     }
 }
 
-/// Whether answers that wait are to be computed again.
-fn is_due(last: Option<Mono>, now: Mono) -> bool {
+/// Whether waiting answers have to be recomputed.
+fn is_due(last: Option<Monotonic>, now: Monotonic) -> bool {
     last.is_none_or(|it| now.since(it) >= PACE)
 }
 
-/// Whether CO has the whole log below `head` once it has a batch of these events,
-/// which begins at `from`. Without a batch it has.
+/// Whether central has the whole log below `head` after a batch of these
+/// events, which begins at `from`. Without a batch it already has.
 fn reaches_end(events: &[Event], from: Option<Seq>, head: Seq) -> bool {
     let next = events.last().map_or_else(|| from.unwrap_or(head), |it| it.seq + 1);
     next >= head
 }
 
-/// The most events of the next batch: one that is too large for CO, or for the
-/// line, must not stop the log.
+/// The most events of the next batch: a batch that is too large for central, or
+/// for the line, must not block the log.
 fn next_limit(most: u32, sent: usize, answer: &Result<BatchAnswer, CentralError>) -> u32 {
     let sent = u32::try_from(sent).unwrap_or(BATCH);
     match answer {
@@ -207,14 +209,15 @@ fn next_limit(most: u32, sent: usize, answer: &Result<BatchAnswer, CentralError>
     }
 }
 
-/// Whether a batch that was too large can be sent in parts at once. An event that
-/// is too large alone has to wait, or it would be sent in a loop.
+/// Whether a batch that was too large can be sent in parts at once. A single
+/// event that is too large has to wait, or it would be sent in a loop.
 fn is_divisible(sent: usize, answer: &Result<BatchAnswer, CentralError>) -> bool {
     sent > 1 && matches!(answer, Err(CentralError::TooLarge(_)))
 }
 
-/// A batch of as many of the events as fit, and at least the first; how many,
-/// and whether the answers go with them: they belong to the last event.
+/// A batch of as many of the events as fit, and at least the first. Also
+/// returns their number, and whether the answers are included: they belong to
+/// the last event.
 fn fitting(mut batch: EventBatch, bytes: usize) -> serde_json::Result<(Bytes, usize, bool)> {
     loop {
         let body = serde_json::to_vec(&batch)?;
@@ -232,7 +235,7 @@ impl Reconcile for Forward {
 
     async fn reconcile(&mut self) -> anyhow::Result<Duration> {
         while self.send().await? {}
-        Ok(if self.uplink.is_known() { IDLE } else { STUCK })
+        Ok(if self.uplink.is_known() { IDLE } else { DIVERGED_RETRY })
     }
 }
 
@@ -262,9 +265,9 @@ mod tests {
 
     #[test]
     fn waiting_answers_are_computed_again_after_a_while() {
-        assert!(is_due(None, Mono(0)));
-        assert!(!is_due(Some(Mono(5_000)), Mono(5_999)));
-        assert!(is_due(Some(Mono(5_000)), Mono(6_000)));
+        assert!(is_due(None, Monotonic(0)));
+        assert!(!is_due(Some(Monotonic(5_000)), Monotonic(5_999)));
+        assert!(is_due(Some(Monotonic(5_000)), Monotonic(6_000)));
     }
 
     #[test]
@@ -303,12 +306,12 @@ mod tests {
     #[tokio::test]
     async fn central_with_another_end_of_the_log_is_asked_again_and_gets_all_answers() {
         let dir = TempDir::new().expect("a directory");
-        let (mut forward, writer) = in_step(&dir).await;
+        let (mut forward, writer) = check_position(&dir).await;
         let session = forward.outbox.session();
 
-        assert!(forward.in_step(8, 8), "there may be more answers");
+        assert!(forward.check_position(8, 8), "there may be more answers");
         assert_eq!((forward.uplink.is_known(), forward.outbox.session()), (true, session));
-        assert!(forward.in_step(3, 8), "it was restored");
+        assert!(forward.check_position(3, 8), "it was restored");
         assert_eq!((forward.uplink.is_known(), forward.outbox.session()), (false, session + 1));
         writer.stop().await;
     }
@@ -316,7 +319,7 @@ mod tests {
     #[tokio::test]
     async fn diverged_log_is_told_and_not_offered_again_at_once() {
         let dir = TempDir::new().expect("a directory");
-        let (mut forward, writer) = in_step(&dir).await;
+        let (mut forward, writer) = check_position(&dir).await;
 
         assert!(!forward.diverged("another hash".to_owned()).expect("no failure"));
 
@@ -327,8 +330,8 @@ mod tests {
         writer.stop().await;
     }
 
-    /// Central has the log as far as is known.
-    async fn in_step(dir: &TempDir) -> (Forward, Running) {
+    /// A forwarder that knows of no event that central lacks.
+    async fn check_position(dir: &TempDir) -> (Forward, Running) {
         let (brain, writer) = kit::open(dir).await;
         kit::fill(&brain).await;
         let fleet = Authority::create("fleet.example", Clock::unix()).expect("a CA");
@@ -341,7 +344,7 @@ mod tests {
         let central = Central::new(&kit::membership("t1"), &own).expect("a link");
         let (store, health, vitals) = (writer.store.clone(), Health::default(), Vitals::default());
         let mut forward = Forward::new(brain, store, health, central, vitals, 0);
-        let turn = forward.uplink.turn(8, 0).expect("it asks");
+        let turn = forward.uplink.next_batch(8, 0).expect("it asks");
         assert_eq!(forward.uplink.answered(turn, 8, 8), Answer::Taken);
         (forward, writer)
     }

@@ -1,5 +1,5 @@
-//! Listens to CO: Git has moved, an operator orders something, somebody wants
-//! to read logs. One request that CO holds until there is something to say.
+//! Long-polls central, which answers when Git has changed, an operator has sent
+//! an order, or an operator requests logs.
 
 use std::time::Duration;
 
@@ -11,17 +11,17 @@ use tracing::{debug, warn};
 use colony_api::site::{Hints, SiteLogRequest};
 use colony_core::id::GitRevision;
 use colony_core::site::{Command, Refused};
-use colony_task::Reconcile;
+use colony_process::Reconcile;
 use colony_wfm::LogRequest;
 
 use crate::brain::{Brain, Denied};
-use crate::central::Central;
 use crate::health::Health;
 use crate::logs::Logs;
 use crate::orders::Orders;
-use crate::uplink::heed;
+use crate::uplink::central::Central;
+use crate::uplink::record_result;
 
-/// How long CO may hold the answer.
+/// How long central may hold the answer.
 const WAIT: Duration = Duration::from_secs(30);
 /// Orders cannot be executed before the site is ready.
 const NOT_YET: Duration = Duration::from_secs(1);
@@ -33,8 +33,9 @@ pub(crate) struct Listen {
     central: Central,
     orders: Orders,
     logs: Logs,
-    /// The head CO spoke of last, and what was fetched by then: said once, it is the Git
-    /// task's business until something else is fetched.
+    /// The head that central announced last, and the fetched head at that time.
+    /// Requests name it as known until another head is fetched, so that central
+    /// announces it once; fetching it is up to the Git task.
     told: Option<(GitRevision, Option<GitRevision>)>,
     last_log: Option<String>,
     answering: JoinSet<()>,
@@ -52,7 +53,7 @@ impl Listen {
         Listen { brain, health, central, orders, logs, told, last_log, answering }
     }
 
-    /// The head that CO is asked about.
+    /// The head that the request names as known.
     fn head(&self, accepted: Option<GitRevision>) -> Option<GitRevision> {
         let fetched = self.health.git_head();
         let told = self.told.as_ref().filter(|it| it.1 == fetched).map(|it| it.0.clone());
@@ -79,15 +80,15 @@ impl Listen {
         else {
             return;
         };
-        debug!("told that Git moved");
+        debug!("notified of a new commit");
         if fetched.as_ref() != Some(&head) {
             self.brain.wakes().git.wake();
         }
         self.told = Some((head, fetched));
     }
 
-    /// In their order; false if one has to wait.
-    async fn obey(&self, commands: Vec<Command>) -> anyhow::Result<bool> {
+    /// Executes the commands in order; false if one has to wait.
+    async fn execute_commands(&self, commands: Vec<Command>) -> anyhow::Result<bool> {
         for command in commands {
             let number = command.number;
             match self.orders.execute(command).await {
@@ -95,7 +96,8 @@ impl Listen {
                 Err(Denied::Refused(Refused::NotReady(_) | Refused::Fenced { .. })) => {
                     return Ok(false);
                 }
-                // It is acknowledged by an event that says why it was refused.
+                // An event acknowledges the command, with the reason of the
+                // refusal.
                 Err(Denied::Refused(refused)) => warn!(number, "refused an order: {refused}"),
                 Err(error) => return Err(error.into()),
             }
@@ -111,7 +113,7 @@ impl Listen {
     }
 }
 
-/// Asks the node and sends CO what it said.
+/// Requests the lines from the node and sends its answer to central.
 async fn answer(brain: Brain, logs: Logs, central: Central, request: SiteLogRequest) {
     let SiteLogRequest { id, node, deployment, previous, lines, since_seconds, service, after } =
         request;
@@ -126,7 +128,7 @@ async fn answer(brain: Brain, logs: Logs, central: Central, request: SiteLogRequ
         LogRequest { id: request_id, deployment, previous, lines, since_seconds, service, after };
     let answer = logs.ask(&brain, node, wish).await;
     let body = serde_json::to_vec(&answer).map(Bytes::from).unwrap_or_default();
-    if let Err(error) = central.tell(Method::POST, &format!("/logs/{id}"), body).await {
+    if let Err(error) = central.send_only(Method::POST, &format!("/logs/{id}"), body).await {
         warn!(request = id, "could not send logs: {:#}", anyhow::Error::new(error));
     }
 }
@@ -137,14 +139,14 @@ impl Reconcile for Listen {
     async fn reconcile(&mut self) -> anyhow::Result<Duration> {
         let (path, named) = self.path().await?;
         let hints = self.central.await_news::<Hints>(&path, WAIT).await;
-        let (hints, current) = heed(&self.brain, &self.health, hints).await?;
+        let (hints, current) = record_result(&self.brain, &self.health, hints).await?;
         let moved = hints.as_ref().is_some_and(|it| it.head.is_some());
         self.health.git_vouch(named.as_ref(), current && !moved, self.brain.now().mono);
         let Some(hints) = hints else {
             return Ok(Duration::ZERO);
         };
         self.follow(hints.head);
-        let done = self.obey(hints.commands).await?;
+        let done = self.execute_commands(hints.commands).await?;
         for request in hints.logs {
             self.read_logs(request);
         }

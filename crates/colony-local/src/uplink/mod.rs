@@ -1,10 +1,12 @@
-//! What the site says to the central orchestrator, and hears from it.
+//! The connection between the site and the central orchestrator.
 //!
-//! Everything here may be away for days: events wait in the site's log, and
-//! the rest is told anew when CO is back.
+//! Central may be unreachable for days: events wait in the site's log, and
+//! everything else is sent again when it is back.
 
+pub(crate) mod central;
 mod events;
 mod hints;
+pub(crate) mod prune;
 mod renew;
 mod report;
 mod seed;
@@ -18,11 +20,12 @@ pub(crate) use seed::Seeding;
 use colony_core::site::Input;
 
 use crate::brain::Brain;
-use crate::central::CentralError;
 use crate::health::Health;
+use crate::uplink::central::CentralError;
 
-/// Notes what CO's answer says of CO itself, and of this orchestrator.
-async fn heed<T>(
+/// Records what the result says about central, and whether this orchestrator is
+/// fenced.
+async fn record_result<T>(
     brain: &Brain,
     health: &Health,
     answer: Result<T, CentralError>,
@@ -30,7 +33,7 @@ async fn heed<T>(
     match answer {
         Ok(answer) => {
             if health.central_answered() {
-                // Whoever waits for its next try need not.
+                // Tasks that wait for their next try can continue at once.
                 brain.wakes().events.wake();
                 brain.wakes().nodes.wake();
             }

@@ -1,5 +1,5 @@
-//! Tells CO how the site and its nodes are: on a change, but at most once a
-//! second, and now and then.
+//! Reports the state of the site and its nodes to central: on a change, but at
+//! most once a second, and periodically.
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use http::Method;
 
 use colony_api::site::{NodeHealth, NodesReport};
 use colony_core::event::Presence;
-use colony_core::site::{Member, Site};
+use colony_core::site::{Site, SiteNode};
 use colony_core::time::Now;
-use colony_task::{Paced, Reconcile};
+use colony_process::{Paced, Reconcile};
 
 use crate::brain::{Brain, Denied};
-use crate::central::Central;
 use crate::health::Health;
-use crate::uplink::heed;
-use crate::vitals::Vitals;
+use crate::health::vitals::Vitals;
+use crate::uplink::central::Central;
+use crate::uplink::record_result;
 
 const PERIOD: Duration = Duration::from_secs(30);
 /// The shortest time between two reports.
 const PACE: Duration = Duration::from_secs(1);
 
-/// What does not change while the role runs.
+/// Facts that do not change while the role runs.
 #[derive(Debug, Clone)]
 pub(crate) struct About {
     pub urls: Vec<String>,
@@ -41,13 +41,13 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Changes come in crowds.
+    /// Limits the rate, because changes come in bursts.
     pub(crate) fn paced(self) -> Paced<Report> {
         Paced::new(self, PACE)
     }
 }
 
-/// What the site reports of itself and its nodes.
+/// The report about the site and its nodes.
 pub(crate) async fn nodes_report(
     brain: &Brain,
     health: &Health,
@@ -64,26 +64,26 @@ pub(crate) async fn nodes_report(
 
 fn nodes(site: &Site, vitals: &Vitals, now: Now) -> Vec<NodeHealth> {
     vitals.forget(site);
-    site.members().map(|it| node(site, it, vitals, now)).collect()
+    site.site_nodes().map(|it| node(site, it, vitals, now)).collect()
 }
 
-fn node(site: &Site, member: &Member, vitals: &Vitals, now: Now) -> NodeHealth {
-    let heard = member.presence() != Presence::Joined;
-    let (ready, reasons) = vitals.readiness(site, &member.name);
-    let ago = now.wall.since(member.last_heard()).as_millis();
+fn node(site: &Site, site_node: &SiteNode, vitals: &Vitals, now: Now) -> NodeHealth {
+    let heard = site_node.presence() != Presence::Joined;
+    let (ready, reasons) = vitals.readiness(site, &site_node.name);
+    let ago = now.wall.since(site_node.last_heard()).as_millis();
     NodeHealth {
-        name: member.name.clone(),
+        name: site_node.name.clone(),
         last_heard_ms_ago: heard.then(|| u64::try_from(ago).unwrap_or(u64::MAX)),
-        engine: engine(member),
+        engine: engine(site_node),
         ready,
         reasons,
-        progress: vitals.pulls(site, &member.name),
+        progress: vitals.pulls(site, &site_node.name),
     }
 }
 
-/// A node of ours names its engine in labels of its capabilities.
-fn engine(member: &Member) -> Option<String> {
-    let labels = member.capabilities()?.labels();
+/// colony's own nodes name their engine in labels of their capabilities.
+fn engine(site_node: &SiteNode) -> Option<String> {
+    let labels = site_node.capabilities()?.labels();
     let text = |key: &str| labels.get(key).and_then(|it| it.as_str()).map(str::to_owned);
     let kind = text("engine")?;
     Some(text("engine-version").map_or(kind.clone(), |it| format!("{kind} {it}")))
@@ -95,8 +95,8 @@ impl Reconcile for Report {
     async fn reconcile(&mut self) -> anyhow::Result<Duration> {
         let report = nodes_report(&self.brain, &self.health, &self.vitals, &self.about).await?;
         let body = Bytes::from(serde_json::to_vec(&report)?);
-        let told = self.central.tell(Method::PUT, "/nodes", body).await;
-        heed(&self.brain, &self.health, told).await?;
+        let told = self.central.send_only(Method::PUT, "/nodes", body).await;
+        record_result(&self.brain, &self.health, told).await?;
         Ok(PERIOD)
     }
 }

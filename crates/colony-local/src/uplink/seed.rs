@@ -1,16 +1,17 @@
-//! What CO knows of the site, taken over once by a new incarnation.
+//! The seed: the state of the site as central knows it, taken over once per
+//! incarnation.
 
 use std::time::Duration;
 
 use anyhow::bail;
 
 use colony_core::site::{Input, Refused, Seed};
-use colony_task::Reconcile;
+use colony_process::Reconcile;
 
 use crate::brain::{Brain, Denied};
-use crate::central::Central;
 use crate::health::Health;
-use crate::uplink::heed;
+use crate::uplink::central::Central;
+use crate::uplink::record_result;
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -29,8 +30,8 @@ impl Reconcile for Seeding {
             return Ok(DAY);
         }
         let seed = self.central.get::<Seed>("/seed").await;
-        let seed = heed(&self.brain, &self.health, seed).await?;
-        colony_fail::hit(colony_fail::Point::LocalSeedFetched);
+        let seed = record_result(&self.brain, &self.health, seed).await?;
+        colony_process::fail::hit(colony_process::fail::Point::LocalSeedFetched);
         match self.brain.step(Input::Seed(Box::new(seed))).await {
             Ok(()) | Err(Denied::Refused(Refused::AlreadySeeded)) => {}
             Err(error) => bail!(error),

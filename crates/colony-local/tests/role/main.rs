@@ -14,9 +14,9 @@ use colony_api::request::{Hold, LogsQuery};
 use colony_api::site::{NodeHealth, NodesReport, SiteLogRequest};
 use colony_api::view::Outcome;
 use colony_core::event::{Body, Event, Transition};
+use colony_core::margo::Digest;
 use colony_core::site::{Action, Command};
 use colony_core::state::State;
-use colony_margo::Digest;
 use colony_testkit::{App, deployment_id};
 use colony_wfm::{Asks, ClientError, LogAnswer, LogLine, NodeReport, Poll, PrivateKey, PullView};
 
@@ -37,7 +37,7 @@ async fn a_commit_becomes_a_manifest_and_its_state_comes_back() {
     plant.central.hint(|it| it.head = head);
     let Ok(Poll::Manifest { bytes, .. }) = poll.await else { panic!("no manifest came") };
     println!("hint to manifest: {:?}", pushed.elapsed());
-    let manifest = colony_margo::StateManifest::parse(&bytes).expect("a manifest");
+    let manifest = colony_core::margo::StateManifest::parse(&bytes).expect("a manifest");
     let listed = &manifest.deployments[0];
     let document = node.client.document(&listed.deployment_id, &listed.digest).await;
     assert_eq!(Digest::of(&document.expect("the document")), listed.digest);
@@ -326,7 +326,10 @@ async fn logs_come_from_the_node_to_whoever_asked() {
     node.client.logs(&asks.logs[0].id, &answer).await.expect("it is taken");
     let view = asking.await.expect("it ends").expect("lines");
     assert_eq!((view.node.as_str(), view.lines[0].text.as_str()), ("a", "started"));
-    assert_eq!((view.lines[0].time, view.position), (Some(colony_core::time::Wall(7)), position));
+    assert_eq!(
+        (view.lines[0].time, view.position),
+        (Some(colony_core::time::Timestamp(7)), position)
+    );
     role.stop().await;
 }
 

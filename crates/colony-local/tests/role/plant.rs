@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use colony_core::event::Body;
 use colony_core::id::GitRevision;
+use colony_core::margo::StateManifest;
 use colony_git::{Batch, Deployments, Edit};
 use colony_local::Config;
-use colony_margo::StateManifest;
 use colony_testkit::{App, capabilities, status};
 use colony_wfm::{Client, Credentials, Joined, Link, Poll, PrivateKey, Trust, join, tls};
 use tempfile::TempDir;
@@ -116,7 +116,7 @@ impl Plant {
         self.central.hint(|it| it.head = Some(head.clone()));
     }
 
-    /// A node that has joined and said what it can do.
+    /// A node that has joined and reported its capabilities.
     pub(crate) async fn node(&self, name: &str) -> Node {
         let token = self.central.node_token(&format!("node-{name}"), 3_600).await;
         let key = PrivateKey::generate().expect("a key");

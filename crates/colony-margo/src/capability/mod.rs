@@ -1,8 +1,8 @@
-//! What a device can do, as it reports it.
+//! The capabilities that a device reports.
 //!
 //! Amounts are those reserved for Margo, not the whole machine. A device that
-//! hosts nothing reports only who it is. The properties are kept as written
-//! too, because eligibility rules point into them, unknown ones included.
+//! hosts no workloads reports only its identity. The properties are also kept
+//! as written, because eligibility rules refer to them, including unknown ones.
 
 mod read;
 
@@ -13,10 +13,10 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use crate::Json;
-use crate::device::DeviceId;
 use crate::extension::Extensions;
 use crate::finding::{Finding, Parsed};
-use crate::quantity::{Cores, Quantity};
+use crate::value::device::DeviceId;
+use crate::value::quantity::{Cores, Quantity};
 use crate::yaml::{self, Limits};
 
 /// The report of one device.
@@ -28,7 +28,7 @@ pub struct Capabilities {
     written: Json,
 }
 
-/// Who a device is and, if it hosts workloads, what it offers them.
+/// The identity of a device and, if it hosts workloads, its resources.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Properties {
@@ -62,7 +62,7 @@ pub struct Cpu {
     pub architecture: Option<String>,
 }
 
-/// Something attached to the device.
+/// A peripheral attached to the device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Peripheral {
     #[serde(rename = "type")]
@@ -73,7 +73,7 @@ pub struct Peripheral {
     pub model: Option<String>,
 }
 
-/// A way to communicate.
+/// A network or bus interface.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Interface {
     #[serde(rename = "type")]
@@ -81,7 +81,7 @@ pub struct Interface {
 }
 
 impl Properties {
-    /// The properties of a device that hosts nothing.
+    /// The properties of a device that hosts no workloads.
     pub fn non_hosting(id: DeviceId, vendor: &str, model: &str, serial: &str) -> Properties {
         Properties {
             id,
@@ -110,7 +110,7 @@ impl Capabilities {
         Capabilities { properties, labels, extensions, written }
     }
 
-    /// Sets a label; labels of no allowed type are refused.
+    /// Sets a label; a value of another than the allowed types is refused.
     pub fn set_label(&mut self, key: &str, value: Json) -> bool {
         let valid = is_label(&value);
         if valid {
@@ -135,7 +135,7 @@ impl Capabilities {
         &self.properties.id
     }
 
-    /// Whether the device takes profiles of this type.
+    /// Whether the device supports profiles of this type.
     pub fn supports(&self, profile_type: &str) -> bool {
         self.properties.supported_deployment_types.iter().any(|it| it == profile_type)
     }
@@ -150,7 +150,6 @@ impl Capabilities {
         &self.extensions
     }
 
-    /// The extensions, to be added to.
     pub fn extensions_mut(&mut self) -> &mut Extensions {
         &mut self.extensions
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Capabilities, Cpu, Interface, Peripheral, Properties, is_label};
 use crate::Json;
 use crate::constraint::read_cores;
-use crate::device::DeviceId;
+use crate::value::device::DeviceId;
 use crate::yaml::Cursor;
 
 const ARCHITECTURES: [&str; 3] = ["amd64", "arm64", "arm"];

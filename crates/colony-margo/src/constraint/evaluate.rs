@@ -1,13 +1,13 @@
 //! Decides whether a device meets constraints.
 //!
-//! Presence (`Exists`, `DoesNotExist`) is asked of any value. The comparing
-//! operators know texts, numbers, booleans and lists of these; on anything
-//! else, a list of objects too, they are false.
+//! `Exists` and `DoesNotExist` apply to any value. The comparing operators
+//! apply to texts, numbers, booleans and lists of these; for any other value,
+//! also a list of objects, they are false.
 
 use super::{Capacity, Cpu, DeviceConstraints, Expression, Mismatch, Operator, Rule, Selector};
 use crate::Json;
 use crate::capability::{self, Capabilities};
-use crate::quantity::Quantity;
+use crate::value::quantity::Quantity;
 
 impl DeviceConstraints {
     /// Whether the device has the capacity and is eligible; if not, why not.
@@ -18,14 +18,14 @@ impl DeviceConstraints {
         if mismatches.is_empty() { Ok(()) } else { Err(mismatches) }
     }
 
-    /// What the device lacks to run two of it beside each other. Storage is not
-    /// counted: data is there once.
+    /// The missing capacity for running two instances side by side. Storage is
+    /// not counted: both use the same data.
     pub fn lacks_for_two(&self, device: &Capabilities) -> Vec<Mismatch> {
         let double = self.capacity.iter().map(Capacity::doubled);
         double.flat_map(|it| it.mismatches(device)).collect()
     }
 
-    /// Whether one of the rules holds; if not, what each of them lacks.
+    /// Whether one of the rules holds; if not, the failures of each.
     pub fn eligible(&self, device: &Capabilities) -> Result<(), Vec<Mismatch>> {
         let failed: Vec<Vec<String>> = self.rules.iter().map(|it| it.failures(device)).collect();
         if failed.is_empty() || failed.iter().any(Vec::is_empty) {
@@ -106,7 +106,7 @@ impl Expression {
         }
     }
 
-    /// Whether the value or an element of it is listed; nothing if it is of a
+    /// Whether the value or an element of it is listed; `None` if it is of a
     /// kind that cannot be compared.
     fn matching(&self, value: Option<&Json>) -> Option<bool> {
         let listed = |value: &Json| self.values.iter().any(|it| same(it, value));
@@ -132,7 +132,7 @@ fn is_scalar(value: &Json) -> bool {
     value.is_string() || value.is_number() || value.is_boolean()
 }
 
-/// Numbers are the same if their values are, however they are written.
+/// Numbers are equal if their values are, however they are written.
 fn same(a: &Json, b: &Json) -> bool {
     match (a.as_f64(), b.as_f64()) {
         (Some(a), Some(b)) => a == b,

@@ -5,7 +5,7 @@ use std::fmt;
 use super::{Cpu, Expression, Operator, Selector};
 use crate::Json;
 use crate::capability;
-use crate::quantity::Quantity;
+use crate::value::quantity::Quantity;
 
 /// One constraint that a device does not meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +72,7 @@ fn cpu(f: &mut fmt::Formatter<'_>, needs: &Cpu, has: &[capability::Cpu]) -> fmt:
 }
 
 impl Expression {
-    /// Says what does not hold, given the value that was found.
+    /// Describes the failure, given the value that was found.
     pub(super) fn failure(&self, value: Option<&Json>) -> String {
         let key = &self.key;
         let values = list(&self.values);

@@ -1,7 +1,7 @@
-//! What a profile asks of a device, and whether a device has it.
+//! The requirements of a profile on a device, and whether a device meets them.
 //!
 //! The constraints are forwarded to the device as they were written, so the
-//! written form is kept beside the typed one and is what is written again.
+//! written form is kept beside the typed one and is the one that is serialised.
 //! The device must check the rules itself; the capacity check is optional
 //! there.
 
@@ -15,7 +15,7 @@ pub(crate) use read::cores as read_cores;
 use serde::{Serialize, Serializer};
 
 use crate::Json;
-use crate::quantity::{Cores, Quantity};
+use crate::value::quantity::{Cores, Quantity};
 
 /// The constraints of a profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct DeviceConstraints {
     written: Json,
 }
 
-/// The least a device must have. What is absent is not asked for.
+/// The minimum a device must have. An absent field is not required.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Capacity {
     pub cpu: Option<Cpu>,
@@ -41,8 +41,8 @@ pub struct Cpu {
     pub architectures: Vec<String>,
 }
 
-/// A rule holds when both selectors hold; an absent one does. A device is
-/// eligible when one rule holds, or when there is none.
+/// A rule holds when both selectors hold; an absent selector does. A device is
+/// eligible when one rule holds, or when there are no rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rule {
     pub properties: Option<Selector>,
@@ -81,7 +81,7 @@ pub enum Operator {
 crate::yaml::deserialize_by_read!(DeviceConstraints);
 
 impl DeviceConstraints {
-    /// The least a device must have.
+    /// The minimum a device must have.
     pub fn capacity(&self) -> Option<&Capacity> {
         self.capacity.as_ref()
     }

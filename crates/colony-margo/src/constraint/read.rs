@@ -1,13 +1,13 @@
-//! Reads constraints and checks that each operator has what it needs.
+//! Reads constraints and checks that each operator has its operands.
 
 use super::{Capacity, Cpu, DeviceConstraints, Expression, Operator, Rule, Selector};
 use crate::Json;
-use crate::quantity::Cores;
+use crate::value::quantity::Cores;
 use crate::yaml::Cursor;
 
 const ARCHITECTURES: [&str; 5] = ["amd64", "arm64", "arm", "riscv64", "other"];
 
-/// What the keys of a selector are.
+/// The kind of keys in a selector.
 #[derive(Clone, Copy, PartialEq)]
 enum Keys {
     Pointers,
@@ -91,13 +91,14 @@ fn read_key(cursor: &Cursor<'_>, keys: Keys) -> Option<String> {
     let key = cursor.string()?;
     if keys == Keys::Pointers && !is_pointer(&key) {
         let expected = "a JSON Pointer such as `/peripherals` or `/cpus/0/cores`";
-        cursor.error(format!("`{key}` is no JSON Pointer"), expected);
+        cursor.error(format!("`{key}` is not a JSON Pointer"), expected);
         return None;
     }
     Some(key)
 }
 
-/// A pointer is empty or starts with a slash, and `~` only stands before 0 or 1.
+/// A pointer is empty or starts with a slash, and `~` is only followed by 0 or
+/// 1.
 fn is_pointer(key: &str) -> bool {
     let escapes = key.split('~').skip(1).all(|it| it.starts_with(['0', '1']));
     escapes && (key.is_empty() || key.starts_with('/'))

@@ -1,4 +1,4 @@
-//! What a catalog shows of an application.
+//! The catalog entry of an application.
 
 use serde::Serialize;
 
@@ -25,7 +25,7 @@ pub struct Catalog {
     pub organization: Vec<Organization>,
 }
 
-/// What is shown about the application itself.
+/// The entry about the application itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApplicationEntry {
@@ -45,7 +45,7 @@ pub struct ApplicationEntry {
     pub tags: Vec<String>,
 }
 
-/// Who wrote the application.
+/// The author of the application.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Author {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,7 +54,7 @@ pub struct Author {
     pub email: Option<String>,
 }
 
-/// Who publishes the application.
+/// The publisher of the application.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Organization {
     pub name: String,
@@ -136,7 +136,7 @@ fn read_email(cursor: &Cursor<'_>) -> Option<String> {
     };
     if !email.rsplit_once('@').is_some_and(|(_, it)| domain(it)) {
         let expected = "an address such as `name@example.com`, the domain in lower case";
-        cursor.error(format!("`{email}` is no e-mail address"), expected);
+        cursor.error(format!("`{email}` is not an e-mail address"), expected);
         return None;
     }
     Some(email)

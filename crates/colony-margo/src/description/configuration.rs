@@ -1,4 +1,4 @@
-//! What an operator may set, and by which rules.
+//! The settings of an operator, and their rules.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub struct Setting {
     pub name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether the value may not change after the first installation.
+    /// Whether the value must not change after the first installation.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub immutable: bool,
     /// The name of the schema that a value must meet.
@@ -51,21 +51,21 @@ impl Configuration {
     ) -> Option<Configuration> {
         cursor.unknown_keys(&["sections", "schema"]);
         let schemas = cursor.required("schema").and_then(|it| read_schemas(&it));
-        let known = Known { parameters, schemas: schemas.as_deref() };
+        let known = DeclaredNames { parameters, schemas: schemas.as_deref() };
         let sections = cursor.required("sections");
         let sections = sections.and_then(|it| it.each(|it| Section::read(it, &known)));
         Some(Configuration { sections: sections?, schemas: schemas? })
     }
 }
 
-/// What settings may refer to; nothing where it could not be read.
-struct Known<'a> {
+/// The names that settings may refer to; `None` if they could not be read.
+struct DeclaredNames<'a> {
     parameters: Option<&'a Parameters>,
     schemas: Option<&'a [Schema]>,
 }
 
 impl Section {
-    fn read(cursor: &Cursor<'_>, known: &Known<'_>) -> Option<Section> {
+    fn read(cursor: &Cursor<'_>, known: &DeclaredNames<'_>) -> Option<Section> {
         cursor.unknown_keys(&["name", "settings"]);
         let name = cursor.required("name").and_then(|it| it.string());
         let settings = cursor.required("settings");
@@ -75,7 +75,7 @@ impl Section {
 }
 
 impl Setting {
-    fn read(cursor: &Cursor<'_>, known: &Known<'_>) -> Option<Setting> {
+    fn read(cursor: &Cursor<'_>, known: &DeclaredNames<'_>) -> Option<Setting> {
         cursor.unknown_keys(&["parameter", "name", "description", "immutable", "schema"]);
         let parameter = cursor.required("parameter").and_then(|it| it.string());
         let name = cursor.required("name").and_then(|it| it.string());
@@ -88,8 +88,9 @@ impl Setting {
         Some(setting)
     }
 
-    /// Checks that what the setting refers to exists and fits together.
-    fn check(&self, cursor: &Cursor<'_>, known: &Known<'_>) {
+    /// Checks that the parameter and the schema of the setting exist and fit
+    /// together.
+    fn check(&self, cursor: &Cursor<'_>, known: &DeclaredNames<'_>) {
         let parameter = known.parameters.map(|it| it.get(&self.parameter));
         let schema = known.schemas.map(|it| it.iter().find(|it| it.name == self.schema));
         if let (Some(None), Some(place)) = (parameter, cursor.field("parameter")) {

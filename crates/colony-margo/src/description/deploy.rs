@@ -1,20 +1,20 @@
-//! Makes a deployment out of a description and what an operator ordered.
+//! Makes a deployment from a description and the order of an operator.
 //!
-//! Extensions of the profile and its components go along, those at the root
-//! of the description do not. Parameters are narrowed to the components of
-//! the profile; one without any value is left out.
+//! Extensions of the profile and its components are copied, those at the root
+//! of the description are not. Parameters are narrowed to the components of the
+//! profile; a parameter without a value is left out.
 
 use std::collections::BTreeMap;
 
 use super::{ApplicationDescription, Profile, ValueError};
 use crate::Json;
 use crate::deployment::{self, ApplicationDeployment};
-use crate::device::DeviceTarget;
 use crate::extension::Extensions;
-use crate::name::DeploymentId;
 use crate::parameter::{Parameter, Target};
+use crate::value::device::DeviceTarget;
+use crate::value::name::DeploymentId;
 
-/// What is to be deployed where.
+/// The order of an operator: profile, values and target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
     pub id: DeploymentId,
@@ -40,7 +40,7 @@ pub enum DeployError {
 }
 
 impl ApplicationDescription {
-    /// Makes the deployment that was ordered, or says all that is wrong.
+    /// Makes the ordered deployment, or returns all errors.
     pub fn deploy(&self, order: &Order) -> Result<ApplicationDeployment, Vec<DeployError>> {
         let Some(profile) = self.profile(&order.profile) else {
             return Err(vec![self.unknown_profile(&order.profile)]);
@@ -63,7 +63,7 @@ impl ApplicationDescription {
         })
     }
 
-    /// The parameters whose value changed although it may not.
+    /// The immutable parameters whose value changed.
     pub fn changed_immutables<'a>(
         &'a self,
         before: &BTreeMap<String, Json>,
@@ -82,7 +82,7 @@ impl ApplicationDescription {
         DeployError::UnknownProfile { profile: profile.to_owned(), known }
     }
 
-    /// The parameters of a profile with their values, and what is wrong.
+    /// The parameters of a profile with their values, and the errors.
     fn fill(
         &self,
         profile: &Profile,

@@ -21,8 +21,8 @@ use crate::component::{self, Component};
 use crate::constraint::DeviceConstraints;
 use crate::extension::Extensions;
 use crate::finding::{Finding, Parsed, Severity};
-use crate::name::{ApplicationId, ComponentName};
 use crate::parameter::{self, Parameter};
+use crate::value::name::{ApplicationId, ComponentName};
 use crate::yaml::{self, Cursor, Limits};
 
 /// An application that can be deployed in one of several ways.
@@ -56,7 +56,7 @@ pub struct Profile {
     pub components: Vec<Component>,
     #[serde(rename = "deviceConstraints", skip_serializing_if = "Option::is_none")]
     pub constraints: Option<DeviceConstraints>,
-    /// For devices; sent along.
+    /// For devices, so it is part of the deployment.
     #[serde(flatten)]
     pub extensions: Extensions,
 }
@@ -69,8 +69,7 @@ impl ApplicationDescription {
         yaml::read(bytes, &Limits::default(), ApplicationDescription::read)
     }
 
-    /// Reads a description. What is returned may be used only if no error was
-    /// found.
+    /// Reads a description. The result may be used only if no error was found.
     pub fn read(cursor: &Cursor<'_>) -> Option<ApplicationDescription> {
         cursor.unknown_keys(&[
             "apiVersion",
@@ -118,7 +117,7 @@ impl ApplicationDescription {
         self.schemas(parameter).try_for_each(|it| it.check(parameter, value))
     }
 
-    /// Whether the value may not change after the first installation.
+    /// Whether the value must not change after the first installation.
     pub fn is_immutable(&self, parameter: &str) -> bool {
         self.settings(parameter).any(|it| it.immutable)
     }
@@ -171,7 +170,7 @@ fn read_parameters(
     cursor: &Cursor<'_>,
     profiles: Option<&[Profile]>,
 ) -> Option<BTreeMap<String, Parameter>> {
-    // With a broken profile, it is not the parameters that are at fault.
+    // If a profile is broken, the parameters are not checked against it.
     let exists =
         |name: &ComponentName| profiles.is_none_or(|it| it.iter().any(|profile| profile.has(name)));
     let parameters =

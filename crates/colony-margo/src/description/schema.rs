@@ -1,4 +1,4 @@
-//! The rules a value of an operator must meet.
+//! The rules for values that an operator sets.
 
 use regex::RegexBuilder;
 use serde::{Serialize, Serializer};
@@ -7,7 +7,7 @@ use serde_json::Number;
 use crate::Json;
 use crate::yaml::Cursor;
 
-/// The most memory a compiled pattern may take.
+/// The most memory a compiled pattern may use.
 const PATTERN_SIZE: usize = 1 << 20;
 
 const FIELDS: [&str; 12] = [
@@ -135,7 +135,7 @@ impl Schema {
 fn read_pattern(cursor: &Cursor<'_>) -> Option<String> {
     let pattern = cursor.string()?;
     if compile(&pattern).is_err() {
-        cursor.error(format!("`{pattern}` is no pattern"), "a regular expression");
+        cursor.error(format!("`{pattern}` is not a pattern"), "a regular expression");
     }
     Some(pattern)
 }

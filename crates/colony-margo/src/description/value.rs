@@ -1,8 +1,8 @@
-//! Checks a value of an operator against the rules of a schema.
+//! Checks a value that an operator set against the rules of a schema.
 //!
-//! An empty value (a text or list without anything, or none at all) is only
-//! judged by `allowEmpty`. A pattern matches anywhere in the text, as in JSON
-//! Schema; whoever wants the whole text writes `^` and `$`.
+//! An empty value (an empty text or list, or null) is only checked against
+//! `allowEmpty`. A pattern matches anywhere in the text, as in JSON Schema; to
+//! match the whole text it needs `^` and `$`.
 
 use serde_json::Number;
 
@@ -76,7 +76,7 @@ impl Schema {
         expected.map_or(Ok(()), refuse)
     }
 
-    /// What would be right, if the text is wrong.
+    /// The violated rule, as an expectation, if the text is wrong.
     fn text_flaw(&self, text: &str) -> Option<String> {
         let length = text.chars().count() as u64;
         if let Some(min) = self.min_length.filter(|it| length < *it) {
@@ -90,7 +90,7 @@ impl Schema {
         (!matched).then(|| format!("a text that matches `{pattern}`"))
     }
 
-    /// What would be right, if the number is wrong.
+    /// The violated rule, as an expectation, if the number is wrong.
     fn number_flaw(&self, number: &Number) -> Option<String> {
         let value = number.as_f64()?;
         let bound = |it: &Option<Number>| it.as_ref().and_then(Number::as_f64);

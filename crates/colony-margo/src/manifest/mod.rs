@@ -1,8 +1,9 @@
 //! The state manifest: which deployments a client should have, by digest.
 //!
-//! The version only rises. The specification lets it go up to 2^64-1, but
-//! canonical JSON holds exact integers only below 2^53. So none larger is
-//! made, and none larger is accepted: it could not be told from its neighbour.
+//! The version only increases. The specification allows values up to 2^64-1,
+//! but canonical JSON represents integers exactly only below 2^53. A larger
+//! version could not be distinguished from its neighbour, so none is made and
+//! none is accepted.
 
 mod wire;
 
@@ -13,9 +14,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::bundle;
 use crate::canonical;
-use crate::digest::{Digest, DigestError};
-use crate::name::DeploymentId;
-use crate::text::Invalid;
+use crate::value::digest::{Digest, DigestError};
+use crate::value::name::DeploymentId;
+use crate::value::text::Invalid;
 
 /// The media type of a manifest.
 pub const MEDIA_TYPE: &str = "application/vnd.margo.manifest.v1+json";
@@ -47,25 +48,25 @@ pub struct StateManifest {
     pub deployments: Vec<DeploymentRef>,
 }
 
-/// Where the bundle is and what its bytes must be.
+/// The URL of the bundle and its digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BundleRef {
     pub media_type: String,
     pub digest: Digest,
-    /// Advisory, never a check.
+    /// Advisory, never checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
     pub url: String,
 }
 
-/// Where a deployment is and what its bytes must be.
+/// The URL of a deployment and its digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeploymentRef {
     pub deployment_id: DeploymentId,
     pub digest: Digest,
-    /// Advisory, never a check.
+    /// Advisory, never checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
     pub url: String,
@@ -143,8 +144,8 @@ impl<'de> Deserialize<'de> for ManifestVersion {
 }
 
 impl StateManifest {
-    /// Makes the manifest of some deployment documents, and their bundle if
-    /// there are any. Of two documents with one id, the last one counts.
+    /// Makes the manifest of the deployment documents, and their bundle if
+    /// there are any. Of two documents with the same id, the last one counts.
     pub fn new(
         version: ManifestVersion,
         documents: &[(DeploymentId, Vec<u8>)],
@@ -172,7 +173,7 @@ impl StateManifest {
         Digest::of(&self.to_bytes())
     }
 
-    /// Parses a manifest. Unknown fields are passed over.
+    /// Parses a manifest. Unknown fields are ignored.
     pub fn parse(bytes: &[u8]) -> Result<StateManifest, ManifestError> {
         if bytes.len() > MAX_BYTES {
             return Err(ManifestError::TooLarge { found: bytes.len(), limit: MAX_BYTES });

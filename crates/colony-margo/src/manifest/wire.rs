@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{
     BUNDLE_MEDIA_TYPE, BundleRef, DeploymentRef, ManifestError, ManifestVersion, StateManifest,
 };
-use crate::digest::Digest;
+use crate::value::digest::Digest;
 
 const MAX_DEPLOYMENTS: usize = 10_000;
 
@@ -97,7 +97,7 @@ fn digest(text: &str, at: impl Fn() -> String) -> Result<Digest, ManifestError> 
     text.parse().map_err(|source| ManifestError::Digest { at: at(), source })
 }
 
-/// A size is advisory: one that canonical JSON cannot hold is left out.
+/// A size is advisory: one that canonical JSON cannot represent is left out.
 fn exact(size: Option<u64>) -> Option<u64> {
     size.filter(|it| *it < 1 << 53)
 }

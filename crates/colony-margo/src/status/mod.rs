@@ -1,21 +1,21 @@
-//! What a device reports about a deployment.
+//! The report of a device about a deployment.
 //!
 //! The reader is lenient where it must be: the deployment may be unknown and
-//! its id any text, unknown fields are passed over, and an error whose fields
-//! are all empty is none. Our own devices add a report number and the end of
-//! their log under `x-colony-extensions`.
+//! its id any text, unknown fields are ignored, and an error with only empty
+//! fields counts as no error. Colony's own devices add a report number and the
+//! end of their log under `x-colony-extensions`.
 
 mod read;
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::DeviceId;
 use crate::finding::{Finding, Parsed};
 use crate::manifest::ManifestVersion;
+use crate::value::device::DeviceId;
 use crate::yaml::{self, Limits};
 
-/// How far a deployment or component is. Ordered by severity: the most severe
-/// state of the components is that of the deployment.
+/// The progress of a deployment or component. Ordered by severity: the most
+/// severe state of the components is that of the deployment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -35,7 +35,8 @@ pub struct DeploymentStatus {
     /// The device, when a gateway reports for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_id: Option<DeviceId>,
-    /// The newest manifest whose content for this deployment was begun.
+    /// The newest manifest whose content for this deployment the device has
+    /// started to apply.
     pub adopted_manifest_version: ManifestVersion,
     pub status: Overall,
     pub components: Vec<ComponentStatus>,
@@ -60,8 +61,8 @@ pub struct ComponentStatus {
     pub error: Option<StatusError>,
 }
 
-/// What went wrong. The source is the deployment's name, a component's name
-/// or a gateway's id.
+/// An error. The source is the deployment's name, a component's name or a
+/// gateway's id.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusError {
     #[serde(default)]
@@ -72,16 +73,16 @@ pub struct StatusError {
     pub message: String,
 }
 
-/// What colony's own devices add.
+/// The additions of colony's own devices.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ColonyStatus {
-    /// Rises with each report, so that a late one is recognised.
+    /// Increases with each report, so that a late one is recognised.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report: Option<u64>,
     /// The last lines of the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<Vec<String>>,
-    /// While something is staged: what is wrong with the one that runs on.
+    /// While another version is staged: the error of the active version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub running: Option<StatusError>,
 }
@@ -96,12 +97,12 @@ impl State {
         ("removed", State::Removed),
     ];
 
-    /// The word for the state.
     pub fn as_str(self) -> &'static str {
         State::ALL.iter().find(|it| it.1 == self).map_or("", |it| it.0)
     }
 
-    /// The state of a deployment with these components; pending without any.
+    /// The state of a deployment with these components; pending without
+    /// components.
     pub fn overall(components: impl IntoIterator<Item = State>) -> State {
         components.into_iter().max().unwrap_or(State::Pending)
     }
@@ -148,14 +149,14 @@ mod tests {
     fn unknown_deployments_and_long_logs_are_accepted() {
         let log = vec!["line"; 500];
         let report = serde_json::json!({
-            "deploymentId": "nobody-knows-me",
+            "deploymentId": "unknown-deployment",
             "adoptedManifestVersion": 1,
             "status": {"state": "pending"},
             "components": [],
             "x-colony-extensions": {"report": 3, "log": log},
         });
         let status = DeploymentStatus::parse(report.to_string().as_bytes()).unwrap().value;
-        assert_eq!(status.deployment_id, "nobody-knows-me");
+        assert_eq!(status.deployment_id, "unknown-deployment");
         let colony = status.colony.unwrap();
         assert_eq!((colony.report, colony.log.map(|it| it.len())), (Some(3), Some(200)));
     }

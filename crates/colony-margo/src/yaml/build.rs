@@ -1,8 +1,8 @@
 //! Builds the tree out of the parser's events, within limits.
 //!
-//! The parser is granit-parser, the event layer below serde-saphyr. Aliases
-//! are expanded here, because only a count of expanded nodes and levels stops
-//! a document that repeats itself without end.
+//! The parser is granit-parser, the event layer below serde-saphyr. Aliases are
+//! expanded here, because only a count of expanded nodes and levels stops a
+//! document that multiplies itself by aliases.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use crate::finding::{Finding, Findings};
 
 type Position = (u32, u32);
 
-/// Parses one YAML document. A syntax error or a broken limit ends the
-/// reading; doubled keys and the like are collected.
+/// Parses one YAML document. A syntax error or an exceeded limit ends the
+/// reading; duplicate keys and the like are collected.
 pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Node, Vec<Finding>> {
     let text = decode(bytes, limits).map_err(|it| vec![it])?;
     let mut tree = Tree::new(limits);
@@ -50,12 +50,12 @@ struct Tree<'l> {
     root: Option<Node>,
     nodes: usize,
     aliases: usize,
-    /// Bytes of texts, counting those that anchors and aliases repeat.
+    /// Bytes of texts, including copies made for anchors and aliases.
     bytes: usize,
     documents: usize,
 }
 
-/// A collection whose end has not come yet.
+/// A collection whose end has not been read yet.
 struct Open {
     at: Position,
     anchor: usize,
@@ -64,7 +64,7 @@ struct Open {
     weight: Weight,
 }
 
-/// What a node costs whenever it is repeated.
+/// The cost of each copy of a node.
 #[derive(Debug, Clone, Copy, Default)]
 struct Weight {
     nodes: usize,
@@ -108,7 +108,7 @@ impl<'l> Tree<'l> {
         Ok(())
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is open; the rest is no data")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is open; the rest has no data")]
     fn event(&mut self, event: Event<'_>, at: Position) -> Result<(), Finding> {
         match event {
             Event::DocumentStart(..) => self.document(at),
@@ -218,7 +218,7 @@ impl<'l> Tree<'l> {
     fn close(&mut self, done: Anchored, anchor: usize) -> Result<(), Finding> {
         let Anchored { node, weight } = done;
         let at = (node.line, node.column);
-        // What an anchor keeps is a copy, and anchors may stand inside each other.
+        // An anchor keeps a copy, and anchors may be nested.
         if anchor > 0 {
             self.count(weight, at)?;
             self.anchors.insert(anchor, Anchored { node: node.clone(), weight });
@@ -226,7 +226,7 @@ impl<'l> Tree<'l> {
         self.attach(node, weight, at)
     }
 
-    /// Puts a finished node where it belongs: root, item, key or value.
+    /// Attaches a finished node to its parent, as root, item, key or value.
     fn attach(&mut self, node: Node, weight: Weight, at: Position) -> Result<(), Finding> {
         let Some(parent) = self.open.last_mut() else {
             self.root = Some(node);
@@ -248,7 +248,7 @@ impl<'l> Tree<'l> {
     fn count(&mut self, weight: Weight, at: Position) -> Result<(), Finding> {
         self.nodes = self.nodes.saturating_add(weight.nodes);
         self.bytes = self.bytes.saturating_add(weight.bytes);
-        // An escape may write a longer text than itself, by a half.
+        // An escape may produce a longer text than itself, by a half.
         let most = self.limits.bytes.saturating_mul(2);
         if self.bytes > most {
             let expected = format!("at most {most} bytes");

@@ -1,4 +1,4 @@
-//! Walks a tree and collects everything that is wrong with it.
+//! Walks a tree and collects all its problems.
 //!
 //! Each reader either returns a value or adds a finding with the position and
 //! path of the node and returns `None`. A caller reads all fields first and
@@ -85,7 +85,7 @@ impl<'a> Cursor<'a> {
         Some(self.child(node, join(&self.path, name)))
     }
 
-    /// The value of a key that must be there.
+    /// The value of a required key.
     pub fn required(&self, name: &str) -> Option<Cursor<'a>> {
         let field = self.field(name);
         if field.is_none() && matches!(self.node.value, Value::Map(_)) {
@@ -125,8 +125,8 @@ impl<'a> Cursor<'a> {
         self.some_items().and_then(|_| self.each(read))
     }
 
-    /// Refuses items of a list that have the same text under `key`; `what`
-    /// says what the items are.
+    /// Refuses items of a list that have the same text under `key`; `what` is
+    /// the name of the items in messages.
     pub fn unique(&self, key: &str, what: &str) {
         let Value::Seq(items) = &self.node.value else { return };
         let mut seen = BTreeMap::new();
@@ -183,7 +183,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Adds that this place holds something else than `expected`.
+    /// Adds that the value at this place is not `expected`.
     pub fn mismatch<T>(&self, expected: &str) -> Option<T> {
         let kind = self.node.kind();
         let problem = match &self.node.value {
@@ -243,8 +243,8 @@ pub(super) fn alternatives(options: &[&str]) -> String {
     }
 }
 
-/// The longest path that is shown. Every place of a document has one, so that
-/// keys of some length would make them cost more than the document.
+/// The longest path that is shown. Every place of a document has a path, so
+/// with long keys the paths could take more memory than the document.
 const PATH: usize = 400;
 
 fn join(path: &str, key: &str) -> String {
@@ -267,7 +267,7 @@ fn longer(path: &str, step: &str) -> String {
 /// The most characters of a text in a message.
 const CLIP: usize = 60;
 
-/// The text, shortened to what fits into a message.
+/// The text, shortened to fit into a message.
 pub(super) fn clip(text: &str) -> String {
     match text.char_indices().nth(CLIP) {
         Some((end, _)) => format!("{}…", &text[..end]),

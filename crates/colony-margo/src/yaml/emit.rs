@@ -1,16 +1,16 @@
-//! Writes YAML: the same value gives the same bytes, for ever.
+//! Writes YAML: the same value always gives the same bytes.
 //!
-//! What is written here is addressed by its digest, and a change of style in
-//! a library would look to every device like a new deployment. So the writer
-//! is ours, small and conservative: a text is plain only if it could not be
-//! anything else to any reader, old YAML 1.1 ones in Go and Python included.
+//! The output is addressed by its digest, and a change of style in a library
+//! would look to every device like another deployment. So colony has its own
+//! writer, small and conservative: a text is plain only if no reader could
+//! parse it as anything else, including old YAML 1.1 readers in Go and Python.
 
 use crate::Json;
 
-/// Words that some reader takes for a boolean or null, in lower case.
+/// Words that some reader parses as a boolean or null, in lower case.
 const RESERVED: [&str; 9] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"];
 
-/// Bytes of the longest key in one line with its value.
+/// Bytes of the longest key on one line with its value.
 const KEY_LENGTH: usize = 500;
 
 /// Writes a value as a YAML document in block style, with a line end.
@@ -25,7 +25,7 @@ pub fn emit(value: &Json) -> String {
     out
 }
 
-/// Writes a map or list that is not empty, each entry on lines of its own.
+/// Writes a map or list that is not empty, each entry on its own lines.
 fn block(out: &mut String, value: &Json, indent: usize) {
     let mut pad = "";
     let margin = " ".repeat(indent);
@@ -50,7 +50,7 @@ fn block(out: &mut String, value: &Json, indent: usize) {
     }
 }
 
-/// A reader gives up on a long key, unless a question mark announces it.
+/// Readers reject a long key, unless a question mark announces it.
 fn write_key(out: &mut String, key: &str, margin: &str) {
     let mut written = String::new();
     text(&mut written, key);
@@ -61,7 +61,7 @@ fn write_key(out: &mut String, key: &str, margin: &str) {
     }
 }
 
-/// Writes the value of a key. A list stands at the column of its key.
+/// Writes the value of a key. A list starts at the column of its key.
 fn nested(out: &mut String, value: &Json, indent: usize, flush: &dyn Fn(&Json) -> bool) {
     if !is_block(value) {
         out.push(' ');
@@ -105,7 +105,7 @@ fn inline(out: &mut String, value: &Json) {
     }
 }
 
-/// YAML 1.1 wants a point and a signed exponent, or it sees a text.
+/// YAML 1.1 requires a point and a signed exponent, or it reads a text.
 fn number(text: &str) -> String {
     let Some((mantissa, exponent)) = text.split_once('e') else { return text.to_owned() };
     let point = if mantissa.contains('.') { "" } else { ".0" };
@@ -117,7 +117,7 @@ fn text(out: &mut String, text: &str) {
     if is_plain(text) { out.push_str(text) } else { quoted(out, text) }
 }
 
-/// Whether a text reads as that text everywhere without quotes.
+/// Whether every reader parses the unquoted text as that text.
 fn is_plain(text: &str) -> bool {
     let starts_safe = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-_./@ ".contains(c);
@@ -146,7 +146,7 @@ fn quoted(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Whether every reader takes the character as it is inside quotes.
+/// Whether every reader accepts the character unescaped inside quotes.
 fn is_printable(c: char) -> bool {
     matches!(c, ' '..='~' | '\u{A0}'..='\u{2027}' | '\u{2030}'..='\u{D7FF}' | '\u{E000}'..='\u{FDCF}')
         && c != '\u{FEFF}'

@@ -1,6 +1,6 @@
-//! Finds the known name a mistyped one was probably meant to be.
+//! Finds the known name that a mistyped one probably stands for.
 
-/// The closest of `known` to `text`, if it is close enough to be a slip.
+/// The closest of `known` to `text`, if it is close enough to be a typo.
 pub(super) fn closest<'k>(text: &str, known: &[&'k str]) -> Option<&'k str> {
     let lower = text.to_lowercase();
     let candidates = known.iter().map(|it| (distance(&lower, &it.to_lowercase()), *it));

@@ -1,6 +1,6 @@
 //! Reads strict JSON into the same tree as YAML, without positions.
 //!
-//! JSON comes from machines, so a path is enough. Doubled keys are refused,
+//! JSON comes from machines, so a path is enough. Duplicate keys are refused,
 //! which plain serde_json does not do.
 
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use super::build::decode;
 use super::{Key, Limits, Node, Style, Value, flaw};
 use crate::finding::Finding;
 
-/// Parses one JSON document. The first flaw ends the reading.
+/// Parses one JSON document. The first problem ends the reading.
 pub fn parse_json(bytes: &[u8], limits: &Limits) -> Result<Node, Vec<Finding>> {
     let text = decode(bytes, limits).map_err(|it| vec![it])?;
     let mut nodes = 0;

@@ -1,4 +1,4 @@
-//! YAML and JSON as a tree of nodes that know their position.
+//! YAML and JSON as a tree of nodes with their positions.
 //!
 //! The text of a plain scalar is kept as written, so `1.10` stays `1.10` where
 //! a text is expected; only [`Node::to_json`] and the typed readers of
@@ -31,7 +31,7 @@ pub struct Node {
     pub value: Value,
 }
 
-/// What a node holds. The entries of a map keep the order of the document.
+/// The value of a node. The entries of a map keep the order of the document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
     Null,
@@ -40,7 +40,7 @@ pub enum Value {
     Map(Vec<(Key, Node)>),
 }
 
-/// How a scalar was written, which decides what it can be read as.
+/// How a scalar was written, which limits the types it can be read as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     /// A plain YAML scalar: a text, or a number or boolean if it looks like one.
@@ -59,14 +59,14 @@ pub struct Key {
     pub column: u32,
 }
 
-/// What a document may cost to read.
+/// The limits for reading a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of the whole document.
     pub bytes: usize,
     /// Levels of nesting.
     pub depth: usize,
-    /// Nodes, counting those that aliases repeat.
+    /// Nodes, including copies made for aliases.
     pub nodes: usize,
     /// Uses of an alias.
     pub aliases: usize,
@@ -116,7 +116,7 @@ impl Node {
         Node { line: 0, column: 0, value }
     }
 
-    /// What kind of value this is, for people.
+    /// The kind of value, for messages.
     pub fn kind(&self) -> &'static str {
         match &self.value {
             Value::Null => "empty",
@@ -182,7 +182,7 @@ pub fn read_node<T>(
     findings.finish(value)
 }
 
-/// A finding about the document as such, not about one of its fields.
+/// A finding about the whole document, not about one of its fields.
 fn flaw(
     (line, column): (u32, u32),
     problem: impl Into<String>,

@@ -1,4 +1,4 @@
-//! What a plain scalar means: the YAML 1.2 core schema.
+//! The meaning of a plain scalar: the YAML 1.2 core schema.
 //!
 //! Only `true` and `false` are booleans; `yes`, `no`, `on` and `off` are texts.
 
@@ -8,12 +8,12 @@ use serde_json::Number;
 
 use crate::Json;
 
-/// Whether a plain scalar stands for no value.
+/// Whether a plain scalar is null.
 pub(super) fn is_null(text: &str) -> bool {
     matches!(text, "" | "~" | "null" | "Null" | "NULL")
 }
 
-/// The boolean a plain scalar stands for.
+/// The boolean value of a plain scalar.
 pub(super) fn boolean(text: &str) -> Option<bool> {
     match text {
         "true" | "True" | "TRUE" => Some(true),
@@ -22,8 +22,8 @@ pub(super) fn boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// The number a plain scalar stands for. An integer too large for 64 bits
-/// becomes the nearest double.
+/// The number in a plain scalar. An integer too large for 64 bits becomes the
+/// nearest double.
 pub(super) fn number(text: &str) -> Option<Number> {
     if let Some(hex) = text.strip_prefix("0x") {
         return radix(hex, 16);
@@ -40,7 +40,7 @@ pub(super) fn number(text: &str) -> Option<Number> {
     if is_float(text) { Number::from_f64(digits.parse().ok()?) } else { None }
 }
 
-/// The JSON value a plain scalar stands for.
+/// The JSON value of a plain scalar.
 pub(super) fn resolve(text: &str) -> Json {
     if is_null(text) {
         return Json::Null;
@@ -51,7 +51,7 @@ pub(super) fn resolve(text: &str) -> Json {
     number(text).map_or_else(|| Json::String(text.to_owned()), Json::Number)
 }
 
-/// What a plain scalar is, for people.
+/// The kind of a plain scalar, for messages.
 pub(super) fn kind(text: &str) -> &'static str {
     match resolve(text) {
         Json::Null => "empty",

@@ -1,14 +1,14 @@
-//! Reads the scalar at a place as the type that is expected there.
+//! Reads the scalar at a place as the expected type.
 
 use std::time::Duration;
 
 use super::cursor::{Cursor, alternatives, clip, guess};
 use super::{Style, Value, scalar};
-use crate::text::Text;
+use crate::value::text::Text;
 
 impl<'a> Cursor<'a> {
-    /// A text. A plain scalar is taken as it is written, also if it looks
-    /// like a number.
+    /// A text. A plain scalar is returned as written, even if it looks like a
+    /// number.
     pub fn string(&self) -> Option<String> {
         match &self.node().value {
             Value::Scalar { text, style: Style::Plain | Style::Quoted } => Some(text.clone()),
@@ -28,7 +28,7 @@ impl<'a> Cursor<'a> {
         Some(text)
     }
 
-    /// A text of a kind that has rules of its own.
+    /// A text with its own rules, such as a name.
     pub fn text<T: Text>(&self) -> Option<T> {
         match self.string()?.parse::<T>() {
             Ok(value) => Some(value),

@@ -1,13 +1,13 @@
 //! The archive of a compose component, in memory.
 //!
 //! Nothing is ever written to a disk, so owners, times and modes (with setuid,
-//! setgid and sticky bits) are not kept by nature. How the bytes are read and
-//! what is refused stands in `unpack`.
+//! setgid and sticky bits) are dropped. `unpack` reads the bytes and decides
+//! what is refused.
 
 use std::collections::BTreeMap;
 
-use colony_margo::yaml::Cursor;
-use colony_margo::{Finding, Parsed, Severity};
+use colony_core::margo::yaml::Cursor;
+use colony_core::margo::{Finding, Parsed, Severity};
 
 use super::{Project, file, unpack};
 
@@ -24,7 +24,7 @@ pub struct Limits {
     pub compressed: usize,
     /// Bytes of the unpacked archive, headers included.
     pub total: usize,
-    /// Unpacked bytes for each byte sent; small archives are let off.
+    /// Unpacked bytes for each byte sent; small archives are exempt.
     pub ratio: usize,
     /// Bytes of one file.
     pub file: usize,
@@ -47,7 +47,7 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Reads an archive, or says all that is wrong with it.
+    /// Reads an archive, or returns every problem with it.
     pub fn unpack(bytes: &[u8]) -> Result<Archive, Vec<Finding>> {
         Archive::unpack_within(bytes, &Limits::default())
     }
@@ -57,7 +57,7 @@ impl Archive {
         unpack::unpack(bytes, limits)
     }
 
-    /// Reads the compose file with these parameters, or says all that is wrong.
+    /// Reads the compose file with these parameters, or returns every problem.
     pub fn project(&self, parameters: &BTreeMap<String, String>) -> Result<Project, Vec<Finding>> {
         self.parse(parameters).map(|it| it.value)
     }
@@ -75,8 +75,8 @@ impl Archive {
         self.files.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice()))
     }
 
-    /// The file a relative path leads to, with the path where it was found; or
-    /// what is wrong with the path.
+    /// The file that a relative path refers to, with its resolved path; or the
+    /// problem with the path.
     pub(super) fn find(&self, reference: &str) -> Result<(String, &[u8]), Lost> {
         if reference.starts_with('/') {
             return Err(Lost::Absolute);
@@ -100,7 +100,7 @@ impl Archive {
     }
 }
 
-/// Why a path leads to no file of the archive.
+/// Why a path refers to no file of the archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lost {
     Absolute,
@@ -109,7 +109,7 @@ pub(super) enum Lost {
 }
 
 impl Lost {
-    /// Says so about the place where the path stands.
+    /// Reports the problem at the position of the path.
     pub(super) fn report<T>(self, cursor: &Cursor<'_>, path: &str) -> Option<T> {
         let problem = match self {
             Lost::Absolute => "is an absolute path",
@@ -121,7 +121,7 @@ impl Lost {
     }
 }
 
-/// Goes from a folder along a relative path; `None` if that leaves the root.
+/// Resolves a relative path from a folder; `None` if it leaves the root.
 pub(super) fn walk(folder: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = folder.split('/').filter(|it| !it.is_empty()).collect();
     for part in path.split('/').filter(|it| !matches!(*it, "" | ".")) {

@@ -1,16 +1,16 @@
 //! Configs: small files that come with a package.
 
-use colony_margo::yaml::{Cursor, Value};
+use colony_core::margo::yaml::{Cursor, Value};
 
 use super::file::Scope;
-use super::keys::{self, Place};
+use super::keys::{self, KeySection};
 use super::project::{ConfigFile, ConfigMount};
-use super::value::{self, take};
+use crate::compose::syntax::value::{self, take};
 
 const MODE: u32 = 0o444;
 
 pub(super) fn read(cursor: &Cursor<'_>, scope: &Scope<'_>) -> Option<ConfigFile> {
-    keys::check(cursor, Place::Config);
+    keys::check(cursor, KeySection::Config);
     let sources = ["file", "content", "environment"];
     let given: Vec<&str> =
         sources.into_iter().filter(|it| cursor.node().get(it).is_some()).collect();
@@ -50,7 +50,7 @@ pub(super) fn mount(cursor: &Cursor<'_>, scope: &Scope<'_>) -> Option<ConfigMoun
         scope.configs.expect(cursor, &config);
         return Some(ConfigMount { target: format!("/{config}"), config, mode: MODE });
     };
-    keys::check(cursor, Place::ConfigMount);
+    keys::check(cursor, KeySection::ConfigMount);
     let source = cursor.required("source");
     let config = source.as_ref().and_then(value::text);
     if let (Some(source), Some(config)) = (&source, &config) {
@@ -62,7 +62,7 @@ pub(super) fn mount(cursor: &Cursor<'_>, scope: &Scope<'_>) -> Option<ConfigMoun
     Some(ConfigMount { target: target.unwrap_or_else(|| format!("/{config}")), config, mode })
 }
 
-/// Octal with a leading zero, so that nobody's `440` becomes something else.
+/// Octal with a leading zero, so that `440` cannot be misread as decimal.
 fn mode(cursor: &Cursor<'_>) -> Option<u32> {
     let text = cursor.string()?;
     let octal = text.strip_prefix("0o").or(text.strip_prefix('0'));

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use colony_margo::yaml::Cursor;
+use colony_core::margo::yaml::Cursor;
 
-use super::depends::{self, Restart};
-use super::port;
 use super::project::{Condition, Healthcheck, Port, Project};
-use super::value::take;
+use crate::compose::service::depends::{self, Restart};
+use crate::compose::service::port;
+use crate::compose::syntax::value::take;
 
-/// Adds what is wrong between services; each is given with its place.
+/// Reports conflicts between services; `places` holds the position of each.
 pub(super) fn check(project: &Project, places: &BTreeMap<&str, Cursor<'_>>) {
     cycles(project, places);
     ports(places);
@@ -31,7 +31,7 @@ fn cycles(project: &Project, places: &BTreeMap<&str, Cursor<'_>>) {
     }
 }
 
-/// The first way back to where it began, along what services wait for.
+/// The first cycle of dependencies.
 fn cycle<'p>(
     project: &'p Project,
     name: &'p str,
@@ -67,7 +67,7 @@ fn ports(places: &BTreeMap<&str, Cursor<'_>>) {
     }
 }
 
-/// A service that may end is one that another waits for to end.
+/// A service may end if and only if another one waits for its end.
 fn endings(project: &Project, places: &BTreeMap<&str, Cursor<'_>>) {
     let one_shots = project.one_shots();
     for (name, place) in places {
@@ -78,7 +78,7 @@ fn endings(project: &Project, places: &BTreeMap<&str, Cursor<'_>>) {
                 place.error("another service waits for its end", "`no` or `on-failure`");
             }
             (Restart::Ends, false) => place.error(
-                "the node keeps services running, and nobody waits for the end of this one",
+                "the node keeps services running and waits for none to end",
                 "`always` or `unless-stopped`, or a service that waits with `service_completed_successfully`",
             ),
             (Restart::Always, false) | (Restart::Ends, true) => {}

@@ -1,16 +1,17 @@
-//! Reads a compose file whole: the places of the root, then each of their entries.
+//! Reads a whole compose file: the sections of the root, then their entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use colony_margo::yaml::{self, Cursor, Entry, Value};
-use colony_margo::{Finding, Findings, Parsed};
+use colony_core::margo::yaml::{self, Cursor, Entry, Value};
+use colony_core::margo::{Finding, Findings, Parsed};
 
 use super::archive::{Archive, COMPOSE, flaw};
-use super::interpolate::Variables;
-use super::keys::{self, Place};
+use super::keys::{self, KeySection};
 use super::network::{self, DEFAULT};
 use super::project::{Project, Service};
-use super::{config, cross, service, tree};
+use super::{config, cross, service};
+use crate::compose::syntax::interpolate::Variables;
+use crate::compose::syntax::tree;
 
 /// How many things of one kind a file may have.
 const EACH: usize = 100;
@@ -48,7 +49,7 @@ impl Names {
         Names { key, names }
     }
 
-    /// Says so at the place of a reference, if there is nothing of this name.
+    /// Reports an unknown name at the position of the reference.
     pub(super) fn expect(&self, place: &Cursor<'_>, name: &str) {
         if !self.names.contains(name) {
             let name: String = name.chars().take(NAME).collect();
@@ -89,7 +90,7 @@ fn project<'a>(root: &Cursor<'_>, scope: impl FnOnce(&Cursor<'_>) -> Scope<'a>) 
     let Value::Map(_) = &root.node().value else {
         return root.mismatch("a mapping with `services`");
     };
-    keys::check(root, Place::File);
+    keys::check(root, KeySection::File);
     unused(root);
     let scope = scope(root);
     let places = entries(root, "services");
@@ -134,7 +135,7 @@ fn entries<'a>(root: &Cursor<'a>, key: &str) -> Vec<Entry<'a>> {
     for entry in &entries {
         if entry.key.is_empty() || entry.key.len() > NAME || !entry.key.chars().all(part) {
             let expected = format!("1 to {NAME} letters, digits, `.`, `_` and `-`");
-            entry.key_error("is no usable name", expected);
+            entry.key_error("is not a usable name", expected);
         }
     }
     entries

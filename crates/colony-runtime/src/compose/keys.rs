@@ -1,23 +1,23 @@
 //! The keys of a compose file: which are supported, and why others are not.
 //!
-//! The tables are published in `docs/compose.md`, and readers refuse whatever
-//! is not in the first one. Keys that begin with `x-` are nobody's business,
-//! as in Compose.
+//! The tables are published in `docs/compose.md`, and readers refuse every key
+//! that is not in the first one. Keys that begin with `x-` are ignored, as in
+//! Compose.
 
 mod refused;
 mod supported;
 
 use std::fmt;
 
-use colony_margo::Finding;
-use colony_margo::yaml::{self, Cursor, Entry, Node, Style, Value};
+use colony_core::margo::Finding;
+use colony_core::margo::yaml::{self, Cursor, Entry, Node, Style, Value};
 
 pub use refused::REFUSED;
 pub use supported::SUPPORTED;
 
 /// A mapping of a compose file that has keys of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum KeySection {
     File,
     Service,
     EnvFile,
@@ -39,7 +39,7 @@ pub enum Place {
 /// A key that is supported, and what it takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Supported {
-    pub place: Place,
+    pub place: KeySection,
     pub name: &'static str,
     pub takes: &'static str,
 }
@@ -47,37 +47,37 @@ pub struct Supported {
 /// A key of Compose that is refused: why, and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    pub place: Place,
+    pub place: KeySection,
     pub name: &'static str,
     pub reason: &'static str,
     pub instead: &'static str,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for KeySection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Place::File => "",
-            Place::Service => "services.*.",
-            Place::EnvFile => "services.*.env_file[].",
-            Place::Port => "services.*.ports[].",
-            Place::Mount => "services.*.volumes[].",
-            Place::ConfigMount => "services.*.configs[].",
-            Place::Attachment => "services.*.networks.*.",
-            Place::Dependency => "services.*.depends_on.*.",
-            Place::Healthcheck => "services.*.healthcheck.",
-            Place::Ulimit => "services.*.ulimits.*.",
-            Place::Deploy => "services.*.deploy.",
-            Place::Resources => "services.*.deploy.resources.",
-            Place::ResourceLimits => "services.*.deploy.resources.limits.",
-            Place::Network => "networks.*.",
-            Place::Volume => "volumes.*.",
-            Place::Config => "configs.*.",
+            KeySection::File => "",
+            KeySection::Service => "services.*.",
+            KeySection::EnvFile => "services.*.env_file[].",
+            KeySection::Port => "services.*.ports[].",
+            KeySection::Mount => "services.*.volumes[].",
+            KeySection::ConfigMount => "services.*.configs[].",
+            KeySection::Attachment => "services.*.networks.*.",
+            KeySection::Dependency => "services.*.depends_on.*.",
+            KeySection::Healthcheck => "services.*.healthcheck.",
+            KeySection::Ulimit => "services.*.ulimits.*.",
+            KeySection::Deploy => "services.*.deploy.",
+            KeySection::Resources => "services.*.deploy.resources.",
+            KeySection::ResourceLimits => "services.*.deploy.resources.limits.",
+            KeySection::Network => "networks.*.",
+            KeySection::Volume => "volumes.*.",
+            KeySection::Config => "configs.*.",
         })
     }
 }
 
 /// Refuses the keys of a mapping that are not supported at its place.
-pub(super) fn check(cursor: &Cursor<'_>, place: Place) {
+pub(super) fn check(cursor: &Cursor<'_>, place: KeySection) {
     let Value::Map(_) = &cursor.node().value else { return };
     let known = || SUPPORTED.iter().filter(|it| it.place == place).map(|it| it.name);
     for entry in cursor.entries().unwrap_or_default() {
@@ -87,7 +87,7 @@ pub(super) fn check(cursor: &Cursor<'_>, place: Place) {
     }
 }
 
-fn refuse(entry: &Entry<'_>, place: Place, known: &[&str]) {
+fn refuse(entry: &Entry<'_>, place: KeySection, known: &[&str]) {
     let refused = REFUSED.iter().find(|it| it.place == place && it.name == entry.key);
     match refused {
         Some(it) => entry.key_error(format!("{NOT_SUPPORTED}: {}", it.reason), it.instead),
@@ -105,7 +105,8 @@ pub fn is_unsupported(finding: &Finding) -> bool {
     finding.problem.starts_with(NOT_SUPPORTED)
 }
 
-/// That a name is none of `known`, with the one it was probably meant to be.
+/// The problem of a name that is not in `known`, with the most similar known
+/// one.
 fn unknown(name: &str, known: &[&str]) -> String {
     let value = Value::Scalar { text: name.to_owned(), style: Style::Quoted };
     let node = Node { line: 0, column: 0, value };

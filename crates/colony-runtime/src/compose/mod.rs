@@ -5,30 +5,20 @@
 //! refused with its position, never ignored. What an engine makes of a project
 //! is left to the engine.
 //!
-//! The way of a file: [`Archive::unpack`] checks the archive, `tree` resolves
-//! merge keys and variables, `file` and `service` read what stands there, and
-//! `cross` compares the services with each other.
+//! The path of a file: [`Archive::unpack`] checks the archive, `syntax`
+//! resolves merge keys and variables, `file` and `service` read the content,
+//! and `cross` compares the services with each other.
 
 mod archive;
 mod config;
 mod cross;
-mod depends;
-mod env_file;
-mod environment;
 mod file;
-mod health;
-mod interpolate;
 pub mod keys;
-mod limits;
-mod mount;
 mod network;
-mod port;
 mod project;
 mod service;
-mod tree;
+mod syntax;
 mod unpack;
-mod value;
-mod words;
 
 #[cfg(test)]
 mod tests;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use colony_margo::yaml::{Cursor, Value};
+use colony_core::margo::yaml::{Cursor, Value};
 
 use super::file::Scope;
-use super::keys::{self, Place};
+use super::keys::{self, KeySection};
 use super::project::{Attachment, Network, NetworkMode, Volume};
-use super::value::{self, take};
+use crate::compose::syntax::value::{self, take};
 
 /// The network of services that name none.
 pub(super) const DEFAULT: &str = "default";
@@ -16,7 +16,7 @@ pub(super) fn network(key: &str, cursor: &Cursor<'_>) -> Option<Network> {
     if matches!(cursor.node().value, Value::Null) {
         return Some(Network::default());
     }
-    keys::check(cursor, Place::Network);
+    keys::check(cursor, KeySection::Network);
     let network = Network {
         internal: take(cursor, "internal", value::flag).unwrap_or_default(),
         driver: take(cursor, "driver", value::text),
@@ -32,7 +32,7 @@ pub(super) fn volume(key: &str, cursor: &Cursor<'_>) -> Option<Volume> {
     if matches!(cursor.node().value, Value::Null) {
         return Some(Volume::default());
     }
-    keys::check(cursor, Place::Volume);
+    keys::check(cursor, KeySection::Volume);
     let volume = Volume {
         driver: take(cursor, "driver", value::text),
         driver_opts: take(cursor, "driver_opts", options).unwrap_or_default(),
@@ -48,8 +48,8 @@ fn options(cursor: &Cursor<'_>) -> Option<BTreeMap<String, String>> {
     entries.iter().map(|it| Some((it.key.to_owned(), it.value.string()?))).collect()
 }
 
-/// The engine's name of something that is not ours. Ours get no such names,
-/// because several nodes may share an engine.
+/// The engine's name of a network or volume that colony does not own. Those it
+/// owns have no such names, because several nodes may share an engine.
 fn external(key: &str, cursor: &Cursor<'_>) -> Option<String> {
     let external = take(cursor, "external", value::flag).unwrap_or_default();
     let name = cursor.field("name");
@@ -90,7 +90,7 @@ pub(super) fn attachments(
             Some((name, Attachment::default()))
         }),
         Value::Map(_) => cursor.entries().map(|entries| {
-            let read = |it: &colony_margo::yaml::Entry<'_>| {
+            let read = |it: &colony_core::margo::yaml::Entry<'_>| {
                 expect(&it.value, it.key, scope);
                 (it.key.to_owned(), attachment(&it.value))
             };
@@ -111,6 +111,6 @@ fn attachment(cursor: &Cursor<'_>) -> Attachment {
     if matches!(cursor.node().value, Value::Null) {
         return Attachment::default();
     }
-    keys::check(cursor, Place::Attachment);
+    keys::check(cursor, KeySection::Attachment);
     Attachment { aliases: take(cursor, "aliases", value::texts).unwrap_or_default() }
 }

@@ -1,4 +1,4 @@
-//! What a compose file says, with every default and short form resolved.
+//! A parsed compose file, with every default and short form resolved.
 //!
 //! Ordered maps everywhere, so that the same file serialises to the same text.
 
@@ -18,8 +18,8 @@ pub struct Project {
 }
 
 impl Project {
-    /// The services that do their work and end: those another one waits for
-    /// to be completed.
+    /// The services that run to completion: another service waits for each of
+    /// them to be completed.
     pub fn one_shots(&self) -> BTreeSet<&str> {
         let waits = self.services.values().flat_map(|it| &it.depends_on);
         waits.filter(|it| *it.1 == Condition::Completed).map(|it| it.0.as_str()).collect()
@@ -33,7 +33,7 @@ pub struct Service {
     /// `None` leaves the image's own; an empty list means none at all.
     pub command: Option<Vec<String>>,
     pub entrypoint: Option<Vec<String>>,
-    /// Of `env_file`, then of `environment`, then the parameters.
+    /// From `env_file`, then `environment`, then the parameters.
     pub environment: BTreeMap<String, String>,
     pub labels: BTreeMap<String, String>,
     pub ports: Vec<Port>,
@@ -167,7 +167,7 @@ pub enum Condition {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Healthcheck {
-    /// Not even the image's own is run.
+    /// Disables the image's own check as well.
     Disabled,
     Check {
         /// `CMD` and the words of a command, or `CMD-SHELL` and a line for the shell.

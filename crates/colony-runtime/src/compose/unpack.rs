@@ -8,14 +8,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
-use colony_margo::{Finding, Findings};
+use colony_core::margo::{Finding, Findings};
 use flate2::read::GzDecoder;
 use tar::EntryType;
 
 use super::archive::{Archive, COMPOSE, Limits, flaw, walk};
 
-/// Archives up to this size may be packed as tightly as they like: a tar of a
-/// few small files is mostly padding.
+/// Archives up to this size may have any compression ratio: a tar of a few
+/// small files is mostly padding.
 const RATIO_FREE: usize = 1 << 20;
 
 /// The longest path of an entry.
@@ -107,7 +107,7 @@ impl Reader {
         } else if kind.is_symlink() || kind.is_hard_link() {
             self.link(&entry, kind, path);
         } else if !kind.is_dir() {
-            self.refuse(&path, "is no file, folder or link", "plain files");
+            self.refuse(&path, "is not a file, folder or link", "plain files");
         }
     }
 
@@ -155,7 +155,7 @@ impl Reader {
         self.findings.finish(Some(archive)).map(|it| it.value)
     }
 
-    /// The one directory. What stands beside it is refused.
+    /// The one top directory. Entries beside it are refused.
     fn top(&self) -> Option<String> {
         for stray in &self.strays {
             self.refuse(stray, "stands at the root of the archive", BELOW);
@@ -191,7 +191,7 @@ impl Reader {
 fn inside(name: &str) -> Result<String, (&'static str, &'static str)> {
     let strange = |c: char| c.is_control() || c == '\\' || c == '\u{fffd}';
     if name.len() > PATH || name.chars().any(strange) {
-        return Err(("is no usable name", "a path of UTF-8 text without control characters"));
+        return Err(("is not a usable name", "a path of UTF-8 text without control characters"));
     }
     if name.starts_with('/') {
         return Err(("is an absolute path", BELOW));

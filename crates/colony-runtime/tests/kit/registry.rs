@@ -2,7 +2,7 @@
 
 use std::net::{TcpListener, TcpStream};
 
-use colony_margo::Digest;
+use colony_core::margo::Digest;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use colony_margo::DeploymentId;
+use colony_core::margo::DeploymentId;
 use serde_json::{Value, json};
 
 use super::world::{App, Node, World};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use colony_core::attempt::Failure;
+use colony_core::margo::{ApplicationDeployment, DeploymentId, Digest};
 use colony_core::node::{Action, Container, Health, Prepared, Status, fingerprint};
-use colony_margo::{ApplicationDeployment, DeploymentId, Digest};
 use colony_runtime::{Choice, Config, Fetched, LogQuery, Registries, Runtime, Source, Subject};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
@@ -294,7 +294,7 @@ fn is_healthy(container: &Container) -> bool {
 }
 
 impl App {
-    fn parts(&self) -> (DeploymentId, colony_margo::ComponentName, Digest) {
+    fn parts(&self) -> (DeploymentId, colony_core::margo::ComponentName, Digest) {
         (self.id.clone(), self.subject.component.name.clone(), self.fingerprint)
     }
 }

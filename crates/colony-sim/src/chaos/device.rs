@@ -1,12 +1,13 @@
-//! Devices come, change and start over; their disks, and others', fill up.
+//! Devices join, change and are reinstalled; disks fill up.
 
 use colony_core::site::Input;
+use colony_world::LocalShell;
 
 use crate::network::Happening;
 use crate::world::World;
 
 impl World {
-    /// A device is set up anew or is new, or a site's LO is replaced.
+    /// A device is reinstalled or added, or a site's LO is replaced.
     pub(super) fn disaster(&mut self) {
         let (site, node) = (self.any_site(), self.any_node());
         match self.rng.range(0..10) {
@@ -18,80 +19,80 @@ impl World {
     }
 
     fn can_join_node(&self, site: usize) -> bool {
-        let local = &self.sites[site];
+        let local = &self.roles.sites[site];
         let reachable = self.now >= local.cut_until && self.now >= local.full_until;
         local.process.up && reachable && local.core.is_ready()
     }
 
-    /// One more device joins; it says a little later what it can do.
+    /// One more device joins; it reports its capabilities a little later.
     fn welcome(&mut self, site: usize) {
-        if self.nodes.len() >= 24 || !self.can_join_node(site) {
+        if self.roles.nodes.len() >= 24 || !self.can_join_node(site) {
             return;
         }
         let node = self.found_node(site);
-        self.nodes[node].mute_until = self.now + self.rng.range(1_000..120_000);
-        self.note(|w| format!("{} joins {}", w.nodes[node].name, w.sites[site].name));
+        self.roles.nodes[node].mute_until = self.now + self.rng.range(1_000..120_000);
+        self.note(|w| format!("{} joins {}", w.roles.nodes[node].name, w.roles.sites[site].name));
     }
 
-    /// Somebody gives a device the label, or takes it away.
+    /// An operator adds the label to a device, or removes it.
     pub(crate) fn relabel(&mut self, node: usize) {
-        let edge = &mut self.nodes[node];
-        edge.labelled = !edge.labelled;
-        let verb = if edge.labelled { "gains" } else { "loses" };
-        self.note(|w| format!("{} {verb} the label", w.nodes[node].name));
+        let device = &mut *self.roles.nodes[node];
+        device.labelled = !device.labelled;
+        let verb = if device.labelled { "gains" } else { "loses" };
+        self.note(|w| format!("{} {verb} the label", w.roles.nodes[node].name));
         self.note_label(node);
         self.take_settings(node);
     }
 
-    /// Somebody overrides what the device says it can do.
+    /// An operator overrides the reported capabilities of the device.
     fn change_architecture(&mut self, node: usize) {
-        self.nodes[node].change_architecture();
-        self.note(|w| format!("{} says otherwise what it is", w.nodes[node].name));
+        self.roles.nodes[node].change_architecture();
+        self.note(|w| format!("{} says otherwise what it is", w.roles.nodes[node].name));
         self.take_settings(node);
     }
 
     fn take_settings(&mut self, node: usize) {
-        if self.nodes[node].process.up {
-            self.edge_crash(node, "to take its settings");
+        if self.roles.nodes[node].process.up {
+            self.node_crash(node, "to take its settings");
         }
     }
 
     fn set_up_anew(&mut self, node: usize) {
-        let owner = self.nodes[node].site;
+        let owner = self.roles.nodes[node].site;
         if !self.can_join_node(owner) || owner >= self.founded {
             return;
         }
-        self.note(|w| format!("{} is set up anew", w.nodes[node].name));
+        self.note(|w| format!("{} is set up again", w.roles.nodes[node].name));
         let other = self.rng.chance(50);
-        let edge = &mut self.nodes[node];
-        edge.process.die();
-        edge.wipe();
-        edge.retired = false;
+        let device = &mut *self.roles.nodes[node];
+        device.process.die();
+        device.wipe();
+        device.retired = false;
         if other {
-            edge.change_architecture();
+            device.change_architecture();
         }
         self.checker.forget_node(node);
-        let name = self.nodes[node].name.clone();
+        let name = self.roles.nodes[node].name.clone();
         self.local_step(owner, Input::Joined(name));
-        self.after(5_000, Happening::EdgeUp { node });
+        self.after(5_000, Happening::NodeUp { node });
     }
 
-    /// Somebody's own database or journal has no room.
+    /// The disk of a role's database or journal is full.
     pub(super) fn fill_disk(&mut self) {
         let until = self.for_a_while();
         let (site, node) = (self.any_site(), self.any_node());
         let whose = match self.rng.range(0..4) {
             0 => {
-                self.central.full_until = until;
+                self.roles.central.full_until = until;
                 "CO".to_owned()
             }
             1 => {
-                self.sites[site].full_until = until;
-                format!("LO {}", self.sites[site].name)
+                self.roles.sites[site].full_until = until;
+                format!("LO {}", self.roles.sites[site].name)
             }
             _ => {
-                self.nodes[node].full_until = until;
-                format!("EN {}", self.nodes[node].name)
+                self.roles.nodes[node].full_until = until;
+                format!("EN {}", self.roles.nodes[node].name)
             }
         };
         self.note(|w| {

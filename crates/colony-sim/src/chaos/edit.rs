@@ -1,8 +1,8 @@
-//! People who write to Git, well or badly.
+//! Good and bad edits in Git.
 
-use colony_testkit::App;
+use colony_world::App;
 
-use crate::strategy::STEPS;
+use crate::check::strategy::STEPS;
 use crate::world::World;
 
 const STRATEGIES: [&str; 8] = [
@@ -26,20 +26,20 @@ const POLICIES: [&str; 5] = [
 
 const EITHER: &str = "capacityRequirements: {cpu: {cores: 1, architectures: [amd64, arm64]}}";
 const ONE: &str = "capacityRequirements: {cpu: {cores: 1, architectures: [amd64]}}";
-/// What the node itself asks, too, before it runs anything.
+/// A rule that the node itself also checks before it runs a workload.
 const RULE: &str = "eligibilityRules:
   - propertySelector:
       matchExpressions:
         - {key: /cpus/0/architecture, operator: In, values: [amd64]}";
 
 impl World {
-    /// Somebody deploys, updates or removes applications.
+    /// An operator deploys, updates or removes applications.
     pub(super) fn edit(&mut self) {
         let site = self.any_site();
         if self.rng.chance(50) {
             let (path, text) = self.edit_one(site);
             self.note(|_| format!("operator deploys {path}"));
-            let site = self.sites[site].name.clone();
+            let site = self.roles.sites[site].name.clone();
             return self.central_deploy(&site, &path, text);
         }
         if self.rng.chance(5) {
@@ -53,21 +53,21 @@ impl World {
             changes.push(self.edit_one(site));
         }
         self.note(|_| format!("Git: {}", changed(&changes)));
-        self.git.commit(changes);
+        self.roles.git.commit(changes);
     }
 
-    /// Somebody deploys to a site that was only announced.
+    /// An operator deploys to a site that no LO has joined.
     fn deploy_ahead(&mut self) {
         let Some(site) = self.announced.clone() else { return };
         let app = App::new(&super::app_name(&site, "pump"), &self.any_version());
         let path = format!("deployments/{site}/{}.yaml", app.name);
-        self.note(|_| format!("operator deploys {path}, where nobody has joined"));
+        self.note(|_| format!("operator deploys {path}, where no LO has joined"));
         self.central_deploy(&site, &path, Some(app.text(&site)));
     }
 
     fn edit_one(&mut self, site: usize) -> (String, Option<String>) {
         let (name, _) = self.any_app(site);
-        let site = self.sites[site].name.clone();
+        let site = self.roles.sites[site].name.clone();
         let path = format!("deployments/{site}/{name}.yaml");
         if self.rng.chance(12) {
             return (path, None);
@@ -84,19 +84,20 @@ impl World {
         (path, Some(app.text(&site)))
     }
 
-    /// Four of ten versions are bad in a usual way, a few in a rare one.
+    /// Four of ten versions fail in a common way, a few in a rare one.
     fn any_version(&mut self) -> String {
         let last = if self.rng.chance(10) { self.rng.range(10..13) } else { self.rng.range(0..10) };
         format!("1.0.{last}")
     }
 
-    /// Mostly all nodes, sometimes one of some site, or one that is not there.
+    /// Mostly all nodes, sometimes one node of some site, or one that does not
+    /// exist.
     fn any_target(&mut self) -> String {
         match self.rng.range(0..30) {
-            0 => "nobody".to_owned(),
+            0 => "nobody".to_owned(), // words: allowed
             1 => {
                 let node = self.any_node();
-                self.nodes[node].name.to_string()
+                self.roles.nodes[node].name.to_string()
             }
             _ => "*".to_owned(),
         }
@@ -112,47 +113,51 @@ impl World {
         [strategy, policy].join("\n").trim().to_owned()
     }
 
-    /// A person mends, or breaks, the very file CO is about to revert.
+    /// A person repairs or breaks the file that CO is about to revert.
     fn race_a_rollback(&mut self) {
-        let Some(revert) = self.central.core.reverts_open().into_iter().next() else { return };
-        let path = crate::writer::path(&revert.site, &revert.name);
+        let Some(revert) = self.roles.central.core.reverts_open().into_iter().next() else {
+            return;
+        };
+        let path = colony_world::path(&revert.site, &revert.name);
         let app = App::new(revert.name.as_str(), &self.any_version());
         let text = self.rng.chance(80).then(|| app.text(&revert.site));
-        self.note(|_| format!("Git: somebody is quicker than the rollback of {path}"));
-        self.git.commit(vec![(path, text)]);
+        self.note(|_| format!("Git: another author is quicker than the rollback of {path}"));
+        self.roles.git.commit(vec![(path, text)]);
     }
 
-    /// Somebody breaks a file, empties the site or rewrites history.
+    /// A person breaks a file, removes all files of the site or rewrites
+    /// history.
     pub(super) fn edit_badly(&mut self) {
         let site = self.any_site();
-        let name = self.sites[site].name.clone();
+        let name = self.roles.sites[site].name.clone();
         let (app, _) = self.any_app(site);
         let path = format!("deployments/{name}/{app}.yaml");
         match self.rng.range(0..6) {
-            0 => self.git.commit(vec![(path, Some("id: [oops\n".to_owned()))]),
-            1 => self.git.commit(vec![(path, Some("id: 7\nspec: {}\n".to_owned()))]),
+            0 => self.roles.git.commit(vec![(path, Some("id: [oops\n".to_owned()))]),
+            1 => self.roles.git.commit(vec![(path, Some("id: 7\nspec: {}\n".to_owned()))]),
             2 => {
                 let copy = format!("deployments/{name}/copy.yaml");
                 let text = App::new(&app, "1.0.2").text(&name);
-                self.git.commit(vec![(copy, Some(text))]);
+                self.roles.git.commit(vec![(copy, Some(text))]);
             }
             3 => {
-                let all = self.git.paths().into_iter().filter(|it| crate::git::is_of(&name, it));
+                let all =
+                    self.roles.git.paths().into_iter().filter(|it| colony_world::is_of(&name, it));
                 let all = all.map(|it| (it, None)).collect();
-                self.git.commit(all);
+                self.roles.git.commit(all);
             }
             4 => {
                 let change = self.edit_one(site);
-                self.git.rewrite(vec![change]);
+                self.roles.git.rewrite(vec![change]);
             }
             _ => {
                 let path = format!("sites/{name}.yaml");
                 let text = "maintenanceWindows: [{from: '12:05', to: '12:20'}]\n";
-                let open = self.git.blob_at_head(&path).is_some();
-                self.git.commit(vec![(path, (!open).then(|| text.to_owned()))]);
+                let open = self.roles.git.blob_at_head(&path).is_some();
+                self.roles.git.commit(vec![(path, (!open).then(|| text.to_owned()))]);
             }
         }
-        self.note(|_| format!("Git: somebody interferes with {name}"));
+        self.note(|_| format!("Git: an author interferes with {name}"));
     }
 }
 

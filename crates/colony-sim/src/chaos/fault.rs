@@ -1,4 +1,4 @@
-//! Lines break, engines fail, machines die, clocks jump.
+//! Connections break, engines fail, machines crash, clocks jump.
 
 use crate::world::World;
 
@@ -8,7 +8,7 @@ impl World {
     pub(super) fn disturb_line(&mut self) {
         let until = self.for_a_while();
         let (site, node) = (self.any_site(), self.any_node());
-        let local = &mut self.sites[site];
+        let local = &mut *self.roles.sites[site];
         let what = match self.rng.range(0..4) {
             0 => {
                 local.wan_until = local.wan_until.max(until);
@@ -23,12 +23,13 @@ impl World {
                 format!("{} loses all its nodes", local.name)
             }
             _ => {
-                // What is between the two may let questions through before reports.
+                // The network between the two may let polls through before
+                // reports.
                 let unheard = if self.rng.chance(30) { until + 60_000 } else { until };
-                let edge = &mut self.nodes[node];
-                let until = edge.cut_until.max(until);
-                (edge.cut_until, edge.unheard_until) = (until, until.max(unheard));
-                format!("{} is cut off", edge.name)
+                let device = &mut *self.roles.nodes[node];
+                let until = device.cut_until.max(until);
+                (device.cut_until, device.unheard_until) = (until, until.max(unheard));
+                format!("{} is cut off", device.name)
             }
         };
         self.note(|w| format!("{what} for {} s", (until - w.now) / 1_000));
@@ -40,8 +41,8 @@ impl World {
         self.engine_speaks(node);
         let (index, kind) = (self.rng.next(), self.rng.range(0..12));
         let now = self.now;
-        let edge = &mut self.nodes[node];
-        let (name, engine) = (&edge.name, &mut edge.engine);
+        let device = &mut *self.roles.nodes[node];
+        let (name, engine) = (&device.name, &mut device.engine);
         let what = match kind {
             0 => {
                 engine.down_until = until;
@@ -66,7 +67,7 @@ impl World {
             }
             5 => {
                 engine.port_taken_until = until;
-                format!("somebody on {name} holds the port")
+                format!("another process on {name} holds the port")
             }
             6 => {
                 engine.flaps_until = until;
@@ -78,28 +79,28 @@ impl World {
         self.note(|w| format!("{what} for {} s", (until - w.now) / 1_000));
     }
 
-    /// What runs on while another revision stands beside it is not well.
+    /// The active version fails while another revision is staged beside it.
     fn disturb_stage(&mut self, until: u64) {
-        let staging =
-            (0..self.nodes.len()).filter(|it| !self.nodes[*it].engine.staged().is_empty());
+        let staging = (0..self.roles.nodes.len())
+            .filter(|it| !self.roles.nodes[*it].engine.staged().is_empty());
         let staging: Vec<usize> = staging.collect();
         let Some(node) = self.rng.pick(&staging).copied() else {
             return self.disturb_registry(until);
         };
         self.engine_speaks(node);
-        self.nodes[node].engine.ails_until = until;
-        self.note(|w| format!("what {} runs beside a stage ails", w.nodes[node].name));
+        self.roles.nodes[node].engine.ails_until = until;
+        self.note(|w| format!("what {} runs beside a stage ails", w.roles.nodes[node].name));
     }
 
     fn disturb_registry(&mut self, until: u64) {
         let site = self.any_site();
         let denies = self.rng.chance(30);
-        let local = &mut self.sites[site];
+        let local = &mut *self.roles.sites[site];
         let what = if denies { "denies the site" } else { "is down" };
         *(if denies { &mut local.denied_until } else { &mut local.registry_until }) = until;
         self.note(|w| {
             let seconds = (until - w.now) / 1_000;
-            format!("registry of {} {what} for {seconds} s", w.sites[site].name)
+            format!("registry of {} {what} for {seconds} s", w.roles.sites[site].name)
         });
     }
 
@@ -107,14 +108,15 @@ impl World {
         let (site, node) = (self.any_site(), self.any_node());
         match self.rng.range(0..12) {
             0..2 => self.central_crash("by a power cut"),
-            2..5 if self.sites[site].process.up => self.local_crash(site, "by a power cut"),
-            5..8 if self.nodes[node].process.up => self.edge_crash(node, "by a power cut"),
+            2..5 if self.roles.sites[site].process.up => self.local_crash(site, "by a power cut"),
+            5..8 if self.roles.nodes[node].process.up => self.node_crash(node, "by a power cut"),
             8..10 => self.reboot_alone(node),
             _ => self.jump_clock(site, node),
         }
     }
 
-    /// Some hours, a month and more, or back to 1970 as after an empty battery.
+    /// Some hours, more than a month, or back to 1970 as after an empty
+    /// battery.
     fn jump_clock(&mut self, site: usize, node: usize) {
         let hours = match self.rng.range(0..10) {
             0 => -1_000,
@@ -124,16 +126,16 @@ impl World {
         };
         let who = match self.rng.range(0..5) {
             0..2 => {
-                self.sites[site].process.skew = hours * HOUR;
-                format!("LO {}", self.sites[site].name)
+                self.roles.sites[site].process.skew = hours * HOUR;
+                format!("LO {}", self.roles.sites[site].name)
             }
             2 => {
-                self.central.process.skew = hours * HOUR;
+                self.roles.central.process.skew = hours * HOUR;
                 "CO".to_owned()
             }
             _ => {
-                self.nodes[node].process.skew = hours * HOUR;
-                format!("EN {}", self.nodes[node].name)
+                self.roles.nodes[node].process.skew = hours * HOUR;
+                format!("EN {}", self.roles.nodes[node].name)
             }
         };
         self.note(|_| format!("the clock of {who} jumps by {hours} h"));

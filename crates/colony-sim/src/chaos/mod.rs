@@ -1,12 +1,18 @@
-//! Everything that can go wrong, and everybody who interferes.
+//! All faults, and all actions of operators and other people.
 
+pub(crate) mod backup;
+mod boot;
 mod device;
 mod edit;
 mod fault;
+mod full;
 mod operate;
+pub(crate) mod season;
+mod succession;
+pub(crate) mod torn;
 
 use colony_core::id::{DeploymentId, SiteName};
-use colony_testkit::deployment_id;
+use colony_world::deployment_id;
 
 use crate::network::Happening;
 use crate::world::World;
@@ -15,7 +21,7 @@ use crate::world::World;
 pub(crate) const APPS: [&str; 5] = ["pump", "press", "oven", "robot", "scale"];
 
 impl World {
-    /// One thing happens, and the next one is planned.
+    /// Executes one random action and schedules the next.
     pub(crate) fn chaos(&mut self) {
         if self.calm {
             return;
@@ -48,12 +54,12 @@ impl World {
     }
 
     fn any_node(&mut self) -> usize {
-        usize::try_from(self.rng.range(0..self.nodes.len() as u64)).unwrap_or(0)
+        usize::try_from(self.rng.range(0..self.roles.nodes.len() as u64)).unwrap_or(0)
     }
 
     fn any_app(&mut self, site: usize) -> (String, DeploymentId) {
         let app = self.rng.pick(&APPS).copied().unwrap_or("pump");
-        let name = app_name(&self.sites[site].name, app);
+        let name = app_name(&self.roles.sites[site].name, app);
         let id = deployment_id(&name);
         (name, id)
     }

@@ -4,6 +4,7 @@ use colony_core::event::HoldScope;
 use colony_core::id::DeploymentId;
 use colony_core::site::{Action, Command, Input};
 use colony_core::state::State;
+use colony_world::{CentralShell, LocalShell};
 
 use crate::world::World;
 
@@ -11,7 +12,7 @@ impl World {
     pub(super) fn operate(&mut self) {
         let (site, node) = (self.any_site(), self.any_node());
         let (_, deployment) = self.any_app(site);
-        let name = self.nodes[node].name.clone();
+        let name = self.roles.nodes[node].name.clone();
         let note = "audit".to_owned();
         let node = self.rng.chance(50).then(|| name.clone());
         let action = match self.rng.range(0..19) {
@@ -31,34 +32,36 @@ impl World {
             14..18 => self.steering(deployment),
             _ => Action::ReleaseRemoval,
         };
-        self.note(|w| format!("operator at {}: {action:?}", w.sites[site].name));
+        self.note(|w| format!("operator at {}: {action:?}", w.roles.sites[site].name));
         if self.rng.chance(50) {
             self.central_command(site, action);
-        } else if self.sites[site].process.up {
+        } else if self.roles.sites[site].process.up {
             self.local_command(site, action);
         }
     }
 
-    /// Something whose removal somebody may be tired of waiting for.
+    /// A deployment in removal that an operator may force.
     fn leaving(&self, site: usize) -> Option<DeploymentId> {
-        let mut all = self.sites[site].core.placements();
+        let mut all = self.roles.sites[site].core.placements();
         all.find(|it| it.state() == State::Deleting).map(|it| it.id.deployment.clone())
     }
 
-    /// A device is scrapped: its site is told at the site.
+    /// An operator retires a device, with a command at the site.
     fn retire(&mut self) {
         let node = self.any_node();
-        let (site, name) = (self.nodes[node].site, self.nodes[node].name.clone());
-        let alone = self.nodes.iter().filter(|it| !it.retired).count() < 3;
-        if alone || site >= self.founded || !self.sites[site].process.up {
+        let (site, name) = (self.roles.nodes[node].site, self.roles.nodes[node].name.clone());
+        let alone = self.roles.nodes.iter().filter(|it| !it.retired).count() < 3;
+        if alone || site >= self.founded || !self.roles.sites[site].process.up {
             return;
         }
-        self.note(|w| format!("{name} is scrapped at {}", w.sites[site].name));
+        self.note(|w| format!("{name} is scrapped at {}", w.roles.sites[site].name));
         self.local_command(site, Action::Retire { node: name.clone() });
-        if self.sites[site].process.up && self.sites[site].core.member(&name).is_none() {
-            self.nodes[node].process.die();
-            self.nodes[node].wipe();
-            self.nodes[node].retired = true;
+        if self.roles.sites[site].process.up
+            && self.roles.sites[site].core.site_node(&name).is_none()
+        {
+            self.roles.nodes[node].process.die();
+            self.roles.nodes[node].wipe();
+            self.roles.nodes[node].retired = true;
             self.checker.retired(node);
         }
     }

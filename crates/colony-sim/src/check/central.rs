@@ -1,21 +1,23 @@
-//! What CO has taken: the very events the sites wrote, and orders that were
-//! executed.
+//! The invariants of CO: it stores exactly the events that the sites wrote, and
+//! its commands count as done only if they were executed.
+
+use std::sync::Arc;
 
 use colony_core::event::{Body, Event, Incarnation};
 
 use crate::world::World;
 
 impl World {
-    /// What CO has stored is what the LO has written.
+    /// The events that CO has stored are those the LO has written.
     pub(crate) fn check_acknowledged(
         &mut self,
         site: usize,
         incarnation: Incarnation,
-        batch: &[Event],
+        batch: &[Arc<Event>],
     ) {
-        let local = &self.sites[site];
+        let local = &self.roles.sites[site];
         let key = (local.name.clone(), incarnation);
-        let Some(stored) = self.central.events.get(&key) else { return };
+        let Some(stored) = self.roles.central.events.get(&key) else { return };
         let count = stored.len();
         let late = local.core.log().incarnation != incarnation;
         if batch.is_empty() || late || local.uplink.rewound {
@@ -30,10 +32,10 @@ impl World {
         }
     }
 
-    /// CO takes an order for done only if that very order was executed.
-    pub(crate) fn check_orders(&mut self, site: usize, batch: &[Event]) {
-        let name = &self.sites[site].name;
-        let open = self.central.core.commands_open(name);
+    /// CO counts a command as done only if that very command was executed.
+    pub(crate) fn check_orders(&mut self, site: usize, batch: &[Arc<Event>]) {
+        let name = &self.roles.sites[site].name;
+        let open = self.roles.central.core.commands_open(name);
         let done = batch.iter().filter_map(|it| {
             let Body::CommandDone { number, .. } = &it.body else { return None };
             *number

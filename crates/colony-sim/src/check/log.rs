@@ -1,5 +1,5 @@
-//! What a site writes into its log: in order, within the table, and no revision
-//! is condemned by anybody's fault but its own.
+//! The invariants of a site's log: it is in order and within the transition
+//! table, and a revision is quarantined only for its own fault.
 
 use colony_core::attempt::Revision;
 use colony_core::code::Class;
@@ -12,7 +12,7 @@ use crate::check::Checker;
 
 impl Checker {
     pub(super) fn follow(&mut self, site: usize, event: &Event) -> Result<(), String> {
-        let log = self.logs.get_mut(&site).ok_or("an event of a site nobody knows")?;
+        let log = self.logs.get_mut(&site).ok_or("an event of an unknown site")?;
         log.follow(event).map_err(|it| it.to_string())?;
         if let Body::StateTransition(it) = &event.body {
             return self.transition(site, it);
@@ -48,8 +48,8 @@ impl Checker {
         Ok(())
     }
 
-    /// What takes the place of a staged revision takes down what ran on, unless
-    /// that is what it brings.
+    /// If another revision replaces a staged one, it takes the active version
+    /// down, unless it is that version.
     fn note_beside(&mut self, key: &(usize, PlacementId), it: &Transition) {
         let was =
             if it.beside { !self.beside.insert(key.clone()) } else { self.beside.remove(key) };

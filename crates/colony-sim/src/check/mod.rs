@@ -1,41 +1,48 @@
-//! The invariants, checked after every step of everybody.
+//! The invariants, checked after every step of every role.
 //!
-//! - no transition outside the table, none that starts elsewhere than it says;
-//! - nothing is under way on a node that is offline;
+//! - no transition outside the table, and each starts from the recorded state;
+//! - no attempt is in progress on a node that is offline;
 //! - the log has no gap and no change, also over crashes;
 //! - never more nodes down by our own action than the strategy allows;
-//! - manifest versions never go back, and one version has one content;
+//! - manifest versions never decrease, and one version has one content;
 //! - only a revision's own fault, or an operator, quarantines it;
-//! - only a look at the engine makes a workload INSTALLED;
+//! - only an observation of the engine makes a workload INSTALLED;
 //! - a node removes no deployment that it is to run, and forgets no report;
-//! - a workload that is well and wanted is not stopped by us;
-//! - no acknowledged event is lost, also over backups, as long as somebody has it;
-//! - an order of CO's that is said to be executed was executed;
+//! - colony does not stop a workload that is healthy and wanted;
+//! - no acknowledged event is lost, also over backups, while a live LO has it;
+//! - a command of CO that is reported as executed was executed;
 //! - a site places, removes and restarts what a plan of the commit lists;
-//! - what is not final has a specific `why` (also asked at random moments, in
-//!   `ask.rs`, of the sites and of CO).
+//! - a state that is not final has a specific `why` (also checked at random
+//!   moments, in `ask.rs`, at the sites and at CO).
 
+mod answers;
+mod ask;
 mod central;
+mod label;
 mod log;
 mod node;
 mod plan;
+mod reckoning;
 mod site;
+pub(crate) mod strategy;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use colony_core::event::{Incarnation, Log};
 use colony_core::id::{DeploymentId, PlacementId, SiteName};
+use colony_core::margo::Digest;
 use colony_core::site::Action;
 use colony_core::state::State;
-use colony_margo::Digest;
 
-use crate::central::Stored;
+use colony_world::Stored;
 
-/// What the invariants need to remember.
+pub(crate) use plan::ExpectedPlan;
+
+/// The history that the invariants need.
 #[derive(Debug, Default)]
 pub(crate) struct Checker {
     states: BTreeMap<(usize, PlacementId), State>,
-    /// Whose attempt runs beside what was there.
+    /// Placements whose attempt runs beside the active version.
     beside: BTreeSet<(usize, PlacementId)>,
     /// The deployments of a step in which a staged revision was replaced.
     replaced: Vec<DeploymentId>,
@@ -45,15 +52,15 @@ pub(crate) struct Checker {
     accepted: BTreeMap<usize, u64>,
     /// How many events of each log CO has acknowledged.
     acknowledged: BTreeMap<(SiteName, Incarnation), usize>,
-    /// What the sites did for which of CO's orders.
+    /// The actions that the sites executed, by the number of CO's command.
     orders: BTreeMap<(usize, u64), Action>,
 }
 
-/// What CO has stored, by log.
+/// The events that CO has stored, by log.
 type Logs = BTreeMap<(SiteName, Incarnation), Stored>;
 
 impl Checker {
-    /// A new LO of the site starts from what CO told it.
+    /// A fresh LO of the site starts from the seed of CO.
     pub(crate) fn begin(&mut self, site: usize, log: Log, states: BTreeMap<PlacementId, State>) {
         self.served.retain(|key, _| key.0 != site);
         self.states.retain(|key, _| key.0 != site);
@@ -62,7 +69,7 @@ impl Checker {
         self.logs.insert(site, log);
     }
 
-    /// The LO of `site` is known as `ghost` from here on.
+    /// The replaced LO of `site` continues as `ghost`.
     pub(crate) fn haunts(&mut self, site: usize, ghost: usize) {
         let old = std::mem::take(&mut self.states);
         let rename = |((it, id), state)| ((if it == site { ghost } else { it }, id), state);
@@ -70,7 +77,7 @@ impl Checker {
         self.logs.extend(self.logs.get(&site).cloned().map(|it| (ghost, it)));
     }
 
-    /// What CO lacks of the log of an LO that is replaced is lost with it.
+    /// Events of a replaced LO that CO lacks are lost with it.
     pub(crate) fn successor(&mut self, name: &SiteName, incarnation: Incarnation, stored: &Logs) {
         let key = (name.clone(), incarnation);
         let there = stored.get(&key).map_or(0, Vec::len);
@@ -86,7 +93,7 @@ impl Checker {
         }
     }
 
-    /// A log of which CO has less than it acknowledged.
+    /// A log of which CO has fewer events than it acknowledged.
     pub(crate) fn lost_events(&self, stored: &Logs) -> Option<String> {
         let there = |key| stored.get(key).map_or(0, Vec::len);
         let lost = self.acknowledged.iter().find(|(key, count)| there(key) < **count)?;
@@ -97,7 +104,7 @@ impl Checker {
         ))
     }
 
-    /// What an LO served a node last.
+    /// The last manifest that an LO served to a node.
     pub(crate) fn served(&self, site: usize, node: usize) -> Option<(u64, Digest)> {
         self.served.get(&(site, node)).copied()
     }
@@ -106,13 +113,14 @@ impl Checker {
         self.orders.insert((site, number), action);
     }
 
-    /// The site forgets a device that is gone for good, with its versions.
+    /// The site forgets a retired device, with its manifest versions.
     pub(crate) fn retired(&mut self, node: usize) {
         self.forget_node(node);
         self.served.retain(|key, _| key.1 != node);
     }
 
-    /// The node lost its memory, so nothing it accepted before counts.
+    /// The node was reinstalled, so the versions it accepted before do not
+    /// count.
     pub(crate) fn forget_node(&mut self, node: usize) {
         self.accepted.remove(&node);
     }

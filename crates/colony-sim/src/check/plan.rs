@@ -1,10 +1,11 @@
-//! Every plan is compared with the choice of the site that follows.
+//! Compares every plan with the choice of the site that follows.
 //!
-//! The plan is made from what the central orchestrator knows at the moment the
-//! site takes the commit, provided that it knows all of the site's log. Only a
-//! commit of one deployment is compared: of several, each choice depends on the
-//! one before. Left out: deployments with chosen nodes that have no placement
-//! (a quarantined first install), because a site does not report these nodes.
+//! The plan is made from the projection of the central orchestrator at the
+//! moment the site accepts the commit, provided that the projection covers the
+//! site's whole log. Only a commit of one deployment is compared: with several,
+//! each choice depends on the one before. Left out: deployments with chosen
+//! nodes that have no placement (a quarantined first install), because a site
+//! does not report these nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,12 +17,13 @@ use colony_core::plan::{
 };
 use colony_core::site::{Commit, Content, Deployment, Site, Step};
 use colony_core::state::{Op, State};
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 
 use crate::coverage::Trial;
 use crate::world::World;
 
-/// A plan, and the site as it was.
+/// A plan, and the placements before the commit.
+#[derive(Debug)]
 pub(crate) struct ExpectedPlan {
     deployment: DeploymentId,
     plan: Plan,
@@ -31,8 +33,8 @@ pub(crate) struct ExpectedPlan {
 impl World {
     /// The plan of a commit, if it can be compared.
     pub(crate) fn expect_plan(&self, site: usize, commit: &Commit) -> Option<ExpectedPlan> {
-        let local = &self.sites[site];
-        let view = self.central.core.site(&local.name)?;
+        let local = &self.roles.sites[site];
+        let view = self.roles.central.core.site(&local.name)?;
         if !local.core.is_ready() || view.head.log.as_ref() != Some(local.core.log()) {
             return None;
         }
@@ -56,14 +58,14 @@ impl World {
         Some(ExpectedPlan { deployment: document.id().clone(), plan, placements })
     }
 
-    /// Nothing was chosen, removed or restarted that the plan did not list.
+    /// No node was chosen, removed or restarted that the plan did not list.
     pub(crate) fn check_plan(&mut self, site: usize, expected: &ExpectedPlan, step: &Step) {
-        // A timer that was due moved the site before it took the commit.
+        // A timer that was due changed the site before it accepted the commit.
         let accepted = |it: &Body| matches!(it, Body::DeploymentAccepted { .. });
         if !step.events.first().is_some_and(|it| accepted(&it.body)) {
             return;
         }
-        let core = &self.sites[site].core;
+        let core = &self.roles.sites[site].core;
         let Some(deployment) = core.deployment(&expected.deployment) else { return };
         self.coverage.trial(Trial::PlanCompared);
         let problem = differences(core, deployment.nodes(), expected);
@@ -75,7 +77,7 @@ impl World {
 }
 
 fn snapshot(site: &SiteName, view: &SiteView) -> Snapshot {
-    let now = view.head.last_heard.unwrap_or(Wall(0));
+    let now = view.head.last_heard.unwrap_or(Timestamp(0));
     let known = SiteSnapshot { view: view.clone(), ..SiteSnapshot::default() };
     Snapshot { sites: BTreeMap::from([(site.clone(), known)]), versions: BTreeMap::new(), now }
 }
@@ -85,7 +87,7 @@ fn placements(core: &Site, deployment: &DeploymentId) -> BTreeMap<NodeName, (Sta
     own.map(|it| (it.id.node.clone(), (it.state(), it.attempt_number()))).collect()
 }
 
-/// The first thing that differs.
+/// The first difference.
 fn differences(
     core: &Site,
     chosen: &BTreeSet<NodeName>,
@@ -97,14 +99,15 @@ fn differences(
     };
     let removed = nodes(&is_removal);
     let stays = nodes(&|it| !is_removal(it));
-    // A chosen node keeps nothing if the only revision there is was given up.
+    // A chosen node keeps no placement if its only revision was given up.
     let after = placements(core, &expected.deployment);
     let leaves = |it: &NodeName| after.get(it).is_none_or(|it| it.0.is_leaving());
     let is_kept = |it: &NodeName| !(removed.contains(it) && leaves(it));
     if let Some(node) = chosen.iter().find(|it| is_kept(it) && !stays.contains(it)) {
         return Some(format!("{node} was chosen"));
     }
-    let described = |it: &&&NodeName| core.member(it).is_some_and(|it| it.capabilities().is_some());
+    let described =
+        |it: &&&NodeName| core.site_node(it).is_some_and(|it| it.capabilities().is_some());
     let runs = nodes(&|it| !is_removal(it) && it.action != PlanAction::Refused);
     if let Some(node) = runs.iter().filter(described).find(|it| !chosen.contains(**it)) {
         return Some(format!("{node} was not chosen"));
@@ -113,7 +116,7 @@ fn differences(
     let left = |(node, (state, attempt)): (&NodeName, &(State, u32))| {
         let now = after.get(node);
         let leaves = now.is_none_or(|it| it.0 == State::Deleting) && *state != State::Deleting;
-        // What waits for a revision that is refused was never on the node.
+        // A placement that waits for a refused revision was never on the node.
         let waited = *state == State::Pending && refused.contains(node);
         if leaves && !waited && !removed.contains(node) && *state != State::Failed(Op::Delete) {
             return Some(format!("{node} was removed"));

@@ -1,14 +1,14 @@
-//! Copies of the database, and the name that a copy gets when it is used.
+//! Copies of the database, and the epoch of a copy that is restored.
 
 use std::path::Path;
 
-use crate::db::Db;
-use crate::query::Query;
+use crate::database::db::Db;
+use crate::database::query::Query;
 use crate::{CentralStore, Error};
 
 impl CentralStore {
-    /// Writes the database as it is at this moment to a file that is not there
-    /// or empty. False for Postgres, which has tools of its own.
+    /// Writes a snapshot of the database to a file that is missing or empty.
+    /// False for Postgres, which has its own tools.
     pub async fn copy_to(&self, file: &Path) -> Result<bool, Error> {
         match self.db {
             Db::Pg(_) => Ok(false),
@@ -20,8 +20,8 @@ impl CentralStore {
         }
     }
 
-    /// Gives the positions another name: after a restore they are used again,
-    /// and whoever follows them has to begin anew.
+    /// Replaces the epoch of the positions: after a restore, positions are used
+    /// a second time, so their readers have to start over.
     pub async fn epoch_renew(mut self) -> Result<CentralStore, Error> {
         let fresh = super::fresh_epoch();
         let query = Query::new("rename the database", "UPDATE event_head SET epoch = $1");

@@ -2,26 +2,27 @@
 
 use serde::{Deserialize, Serialize};
 
-use colony_core::time::Wall;
-use colony_margo::Digest;
+use colony_core::margo::Digest;
+use colony_core::time::Timestamp;
 
 use crate::central::write::Exact;
-use crate::line::{Line, corrupt};
-use crate::query::Query;
-use crate::{CentralStore, Error, document};
+use crate::database::document;
+use crate::database::line::{Line, corrupt};
+use crate::database::query::Query;
+use crate::{CentralStore, Error};
 
-/// A place applications come from.
+/// A registry that applications come from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Registry {
     pub name: String,
     pub url: String,
-    pub at: Wall,
-    pub last_sync: Option<Wall>,
+    pub at: Timestamp,
+    pub last_sync: Option<Timestamp>,
     pub last_error: Option<String>,
     pub revision: Option<String>,
 }
 
-/// One version of an application, as it was found.
+/// One version of an application, as found in its registry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Package {
     pub application: String,
@@ -30,7 +31,7 @@ pub struct Package {
     pub registry: String,
     pub path: String,
     pub digest: Digest,
-    pub at: Wall,
+    pub at: Timestamp,
     pub text: String,
 }
 
@@ -42,7 +43,7 @@ pub struct PackageHead {
     pub name: String,
     pub registry: String,
     pub digest: Digest,
-    pub at: Wall,
+    pub at: Timestamp,
 }
 
 impl CentralStore {
@@ -63,12 +64,12 @@ impl CentralStore {
         Ok(found)
     }
 
-    /// Notes how a registry was read. False if the one of that name is gone or
-    /// another one by now: then nothing is stored.
+    /// Stores the result of a sync. False, and nothing is stored, if the
+    /// registry was removed or replaced meanwhile.
     pub async fn registry_synced(&self, registry: &Registry) -> Result<bool, Error> {
         let name = registry_named(&registry.name);
         let body = document::write(&name, registry)?;
-        // Nobody adds or removes one until this is done.
+        // No registry can be added or removed until this transaction ends.
         let (mut tx, _) = self.begin(0, 0).await?;
         let text = "SELECT body FROM registry WHERE name = $1";
         let query = Query::new("read a registry", text).bind(registry.name.as_str());
@@ -100,7 +101,7 @@ impl CentralStore {
         Ok(self.execute(query).await? == 1)
     }
 
-    /// Removes a package, if it is still of that registry.
+    /// Removes a package, if it still belongs to that registry.
     pub async fn package_remove(
         &self,
         registry: &str,
@@ -140,7 +141,7 @@ impl CentralStore {
     }
 }
 
-/// Adds a registry, unless there is one of its name.
+/// Adds a registry, unless its name is taken.
 pub(super) fn add(registry: &Registry) -> Result<Exact, Error> {
     let text = "INSERT INTO registry (name, body) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING";
     let body = document::write(&registry_named(&registry.name), registry)?;
@@ -168,7 +169,7 @@ fn head(line: &Line) -> Result<PackageHead, Error> {
     let digest = line.text("digest")?.parse();
     let digest = digest.map_err(|it| corrupt(&package_named(&application, &version), &it))?;
     let (name, registry) = (line.text("name")?, line.text("registry")?);
-    let at = Wall(line.unsigned("at_ms")?.unwrap_or_default());
+    let at = Timestamp(line.unsigned("at_ms")?.unwrap_or_default());
     Ok(PackageHead { application, version, name, registry, digest, at })
 }
 

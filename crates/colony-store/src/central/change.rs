@@ -1,39 +1,40 @@
-//! Changes to Git that are asked for and not done: the crash-safe queue
-//! between "accepted" and "pushed". `Write` puts them in and takes them out.
+//! Changes to Git that were accepted and are not pushed yet, as a crash-safe
+//! queue. `Write` adds and removes them.
 
 use serde::{Deserialize, Serialize};
 
 use colony_core::id::BlobId;
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 
-use crate::line::Line;
-use crate::query::{Query, Value};
-use crate::{CentralStore, Error, document};
+use crate::database::document;
+use crate::database::line::Line;
+use crate::database::query::{Query, Value};
+use crate::{CentralStore, Error};
 
-/// One commit that is to be made.
+/// A change that waits to be committed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// A UUID of version 7.
     pub id: String,
-    pub at: Wall,
+    pub at: Timestamp,
     pub actor: String,
     pub message: String,
     pub trailers: Vec<(String, String)>,
     pub edits: Vec<ChangeEdit>,
 }
 
-/// One file of it.
+/// One file of a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeEdit {
     pub path: String,
-    /// What the file held when the change was accepted.
+    /// The content of the file when the change was accepted.
     pub expected: Option<BlobId>,
-    /// What it is to hold; `None` if it is to go.
+    /// The content to write; `None` deletes the file.
     pub text: Option<String>,
 }
 
 impl CentralStore {
-    /// What is not done yet, in the order it was accepted.
+    /// The open changes, in the order they were accepted.
     pub async fn changes_open(&self) -> Result<Vec<Change>, Error> {
         let text = "SELECT id, body FROM git_change ORDER BY number";
         let read = |line: &Line| line.body(&named(&line.text("id")?));
@@ -41,7 +42,7 @@ impl CentralStore {
     }
 }
 
-/// A change as it is written, but for its number.
+/// A change in its stored form, except for its number.
 #[derive(Debug)]
 pub(super) struct Encoded {
     id: String,
@@ -54,7 +55,7 @@ pub(super) fn encode(change: &Change) -> Result<Encoded, Error> {
 }
 
 impl Encoded {
-    /// A change that is put again keeps its place.
+    /// A change that is stored again keeps its place in the queue.
     pub(super) fn put(self, number: i64) -> Query {
         let text = "INSERT INTO git_change (id, body, number) VALUES ($1, $2, $3) \
                     ON CONFLICT (id) DO UPDATE SET body = excluded.body";

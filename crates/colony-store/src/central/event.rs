@@ -1,21 +1,23 @@
-//! The events of all sites and of CO itself, each with a fleet-wide position.
+//! The events of all sites and of central, each with a fleet-wide position.
 
 use colony_core::id::SiteName;
-use colony_core::time::Wall;
-use colony_margo::Digest;
+use colony_core::margo::Digest;
+use colony_core::time::Timestamp;
 
-use crate::line::{Line, corrupt};
-use crate::query::{Query, Value};
-use crate::{CentralStore, Error, document};
+use crate::database::document;
+use crate::database::line::{Line, corrupt};
+use crate::database::query::{Query, Value};
+use crate::{CentralStore, Error};
 
 /// An event that has no position yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewEvent {
     pub site: Option<SiteName>,
-    /// With `seq` the place in the site's log; both are `None` for CO's own.
+    /// With `seq` the place in the site's log; both are `None` for events of
+    /// central.
     pub incarnation: Option<u32>,
     pub seq: Option<u64>,
-    pub at: Wall,
+    pub at: Timestamp,
     pub kind: String,
     /// The deployment's name.
     pub deployment: Option<String>,
@@ -32,7 +34,7 @@ pub struct StoredEvent {
     pub site: Option<SiteName>,
     pub incarnation: Option<u32>,
     pub seq: Option<u64>,
-    pub at: Wall,
+    pub at: Timestamp,
     pub kind: String,
     pub deployment: Option<String>,
     pub node: Option<String>,
@@ -41,7 +43,7 @@ pub struct StoredEvent {
     pub body: serde_json::Value,
 }
 
-/// Which events are asked for; nothing set means all.
+/// Selects events; an empty filter selects all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventFilter {
     pub site: Option<String>,
@@ -113,7 +115,7 @@ impl CentralStore {
 pub(super) const INSERT: &str = "INSERT INTO event (site, incarnation, seq, at_ms, kind, \
                                  deployment, node, actor, hash, body, position)";
 
-/// The row of an event but for its position, which comes last.
+/// The row of an event without its position, which comes last.
 pub(super) fn encode(event: NewEvent) -> Result<Vec<Value>, Error> {
     Ok(vec![
         event.site.map(String::from).into(),
@@ -129,8 +131,8 @@ pub(super) fn encode(event: NewEvent) -> Result<Vec<Value>, Error> {
     ])
 }
 
-/// Postgres indexes no long texts. What is longer than any name matches no
-/// name, whole or cut.
+/// Postgres does not index long texts. A text that is longer than any name
+/// matches no name, whole or cut.
 fn short(text: String) -> String {
     match text.char_indices().nth(NAME_LIMIT) {
         Some((end, _)) => text[..end].to_owned(),
@@ -140,8 +142,8 @@ fn short(text: String) -> String {
 
 const NAME_LIMIT: usize = 255;
 
-/// Only what is filtered by stands in the text, so that the engine can choose
-/// the index.
+/// The text contains only the conditions that are set, so that the engine can
+/// choose the index.
 fn select(filter: &EventFilter, after: Option<i64>, order: &str, limit: u32) -> Query {
     let wanted = [
         ("site", &filter.site),
@@ -171,7 +173,7 @@ fn read(line: &Line) -> Result<StoredEvent, Error> {
         site: site.transpose().map_err(|it| corrupt(&named, &it))?,
         incarnation: line.unsigned("incarnation")?,
         seq: line.unsigned("seq")?,
-        at: Wall(line.unsigned("at_ms")?.unwrap_or_default()),
+        at: Timestamp(line.unsigned("at_ms")?.unwrap_or_default()),
         kind: line.text("kind")?,
         deployment: line.text_or_none("deployment")?,
         node: line.text_or_none("node")?,

@@ -18,15 +18,16 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use tokio::sync::watch;
 
 use crate::claim::{Claim, Lock};
-use crate::db::Db;
-use crate::line::corrupt;
-use crate::open::Address;
-use crate::query::Query;
-use crate::{Error, migration, note, used};
+use crate::database::db::Db;
+use crate::database::line::corrupt;
+use crate::database::migration;
+use crate::database::open::Address;
+use crate::database::query::Query;
+use crate::{Error, note, used};
 
 /// A handle to the database; clones share its connections.
 #[derive(Clone)]
@@ -43,15 +44,15 @@ impl CentralStore {
     /// Opens `sqlite:/path/file.db` (created if missing) or `postgres://…` and
     /// brings its tables to this version. Fails at once if it cannot be reached.
     ///
-    /// Without a claim: the next process that claims the database ends the
-    /// writing of this one.
+    /// Takes no claim: once another process claims the database, this one can
+    /// no longer write.
     pub async fn open(url: &str) -> Result<CentralStore, Error> {
         CentralStore::prepare(&Address::parse(url)?).await
     }
 
-    /// The same for the one process that works with the database. Waits for
-    /// `patience` until the process before has ended; `Error::Claimed` if it
-    /// has not.
+    /// Like `open`, for the one process that works with the database. Waits up
+    /// to `patience` for the previous process to end; `Error::Claimed` if it
+    /// does not.
     pub async fn open_claimed(
         url: &str,
         patience: Duration,
@@ -66,7 +67,7 @@ impl CentralStore {
         Ok((store, claim))
     }
 
-    /// Opens a database that is there, to copy it: changes nothing.
+    /// Opens an existing database to copy it: changes nothing.
     pub async fn open_as_is(url: &str) -> Result<CentralStore, Error> {
         let address = Address::parse(url)?;
         if let Address::Sqlite(path) = &address {
@@ -74,7 +75,7 @@ impl CentralStore {
         }
         let db = address.open().await?;
         let epoch = read_epoch(&db).await?.into();
-        // A number no claim has: whatever is written is refused.
+        // A number that no claim has, so every write is refused.
         Ok(CentralStore { db, epoch, holder: -1, fenced: watch::Sender::new(false) })
     }
 
@@ -86,8 +87,8 @@ impl CentralStore {
         Ok(CentralStore { db, epoch, holder, fenced: watch::Sender::new(false) })
     }
 
-    /// Resolves when another process has claimed the database: nothing can be
-    /// written any more.
+    /// Resolves when another process has claimed the database: this one can no
+    /// longer write.
     pub async fn fenced(&self) {
         // The sender lives as long as this handle.
         let _ = self.fenced.subscribe().wait_for(|it| *it).await;
@@ -101,13 +102,13 @@ impl CentralStore {
         self.db.ping().await
     }
 
-    /// Names this database's positions: made once, 8 hex digits.
+    /// The name of this database's positions: created once, 8 hex digits.
     pub fn epoch(&self) -> &str {
         &self.epoch
     }
 
-    /// True the first time.
-    pub async fn once(&self, scope: &str, id: &str, at: Wall) -> Result<bool, Error> {
+    /// Marks the id as used; true the first time.
+    pub async fn once(&self, scope: &str, id: &str, at: Timestamp) -> Result<bool, Error> {
         Ok(self.execute(used::mark(scope, id, at)).await? == 1)
     }
 
@@ -135,7 +136,7 @@ impl fmt::Debug for CentralStore {
     }
 }
 
-/// Makes the row of the positions if it is not there: whoever is first wins.
+/// Creates the row of the positions if it is missing: the first process wins.
 async fn epoch(db: &Db) -> Result<String, Error> {
     let text = "INSERT INTO event_head (id, epoch, position, changes) VALUES (1, $1, 0, 0) \
                 ON CONFLICT (id) DO NOTHING";

@@ -1,24 +1,25 @@
-//! The tokens of operators: who may call the API. Only hashes are kept.
+//! The API tokens of operators. Only hashes are stored.
 
 use serde::{Deserialize, Serialize};
 
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 
 use crate::central::write::Exact;
-use crate::line::Line;
-use crate::query::Query;
-use crate::{CentralStore, Error, document};
+use crate::database::document;
+use crate::database::line::Line;
+use crate::database::query::Query;
+use crate::{CentralStore, Error};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperatorToken {
     pub name: String,
     pub hash: String,
     pub role: String,
-    /// The sites it is good for; empty for all.
+    /// The sites it is valid for; empty for all.
     pub sites: Vec<String>,
-    pub created: Wall,
-    /// `None` until it is deleted.
-    pub expires: Option<Wall>,
+    pub created: Timestamp,
+    /// `None` if it is valid until it is deleted.
+    pub expires: Option<Timestamp>,
 }
 
 impl CentralStore {
@@ -36,7 +37,7 @@ impl CentralStore {
     }
 }
 
-/// Adds a token, unless there is one of its name.
+/// Adds a token, unless its name is taken.
 pub(super) fn add(token: &OperatorToken) -> Result<Exact, Error> {
     let text = "INSERT INTO operator_token (name, hash, body) VALUES ($1, $2, $3) \
                 ON CONFLICT (name) DO NOTHING";

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use colony_core::fleet::{Row, RowKey};
 use colony_core::id::SiteName;
-use colony_margo::Digest;
+use colony_core::margo::Digest;
 
-use crate::bulk::Bulk;
-use crate::line::Line;
-use crate::query::{Query, Value};
-use crate::{CentralStore, Error, document};
+use crate::database::bulk::Bulk;
+use crate::database::document;
+use crate::database::line::Line;
+use crate::database::query::{Query, Value};
+use crate::{CentralStore, Error};
 
 impl CentralStore {
     /// Every row, in no order.
@@ -32,7 +33,7 @@ pub(super) struct Encoded {
     pub deletes: Vec<Query>,
 }
 
-/// The last word on a row counts.
+/// Of several changes to a row the last one counts.
 pub(super) fn encode(rows: Vec<(RowKey, Option<Row>)>) -> Result<Encoded, Error> {
     let (mut puts, mut deletes) = (Vec::new(), Vec::new());
     for (key, row) in BTreeMap::from_iter(rows) {
@@ -65,7 +66,7 @@ fn read(line: &Line) -> Result<Row, Error> {
     line.body(&named(&line.text("site")?, &line.text("name")?))
 }
 
-/// What a row is called inside its site.
+/// The name of a row inside its site.
 fn name(key: &RowKey) -> String {
     match key {
         RowKey::Site(_) => "site".to_owned(),
@@ -81,7 +82,8 @@ fn name(key: &RowKey) -> String {
     }
 }
 
-/// A path is whatever a site said: made short and plain, for it is indexed.
+/// A path is arbitrary input of a site: shortened and escaped, because it is
+/// indexed.
 fn file_name(path: &str) -> String {
     let plain = path.escape_default().to_string();
     if plain.len() <= 255 { plain } else { Digest::of(path.as_bytes()).to_string() }

@@ -1,15 +1,15 @@
-//! The one transaction of CO: all of a `Write`, or nothing of it.
+//! The transaction of central: a `Write` is stored completely or not at all.
 
 use colony_core::fleet::{Row, RowKey};
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 
-use crate::bulk::Bulk;
 use crate::central::{catalog, change, event, operator, row};
-use crate::query::{Query, Value};
-use crate::tx::Tx;
+use crate::database::bulk::Bulk;
+use crate::database::query::{Query, Value};
+use crate::database::tx::Tx;
 use crate::{CentralStore, Change, Error, NewEvent, OperatorToken, Registry, note, used};
 
-/// What belongs together.
+/// Changes that are stored in one transaction.
 #[derive(Debug, Clone, Default)]
 pub struct Write {
     /// `None` deletes the row.
@@ -19,18 +19,19 @@ pub struct Write {
     /// Ids of changes.
     pub changes_done: Vec<String>,
     pub notes: Vec<(String, serde_json::Value)>,
-    /// `Error::Exists` if there is one of the name.
+    /// `Error::Exists` if the name is taken.
     pub tokens_add: Vec<OperatorToken>,
-    /// Names, before others are added; `Error::Missing` if there is none.
+    /// Names, removed before others are added; `Error::Missing` if one does not
+    /// exist.
     pub tokens_remove: Vec<String>,
-    /// `Error::Exists` if there is one of the name.
+    /// `Error::Exists` if the name is taken.
     pub registries_add: Vec<Registry>,
-    /// Names, before others are added; `Error::Missing` if there is none.
-    /// Packages stay.
+    /// Names, removed before others are added; `Error::Missing` if one does not
+    /// exist. Packages stay.
     pub registries_remove: Vec<String>,
     /// Scope, id and time: the whole write is refused with `Error::Used` if
     /// that id was used in that scope before.
-    pub once: Option<(String, String, Wall)>,
+    pub once: Option<(String, String, Timestamp)>,
 }
 
 impl Write {
@@ -40,7 +41,7 @@ impl Write {
         lists == [0; 5] && !self.may_be_refused()
     }
 
-    /// Whether the database may refuse it for what it holds already.
+    /// Whether the database may refuse it because of its existing rows.
     pub fn may_be_refused(&self) -> bool {
         let Write { tokens_add, tokens_remove, registries_add, registries_remove, once, .. } = self;
         let tokens = !tokens_add.is_empty() || !tokens_remove.is_empty();
@@ -48,9 +49,8 @@ impl Write {
         tokens || registries || once.is_some()
     }
 
-    /// Adds a later write: both are one transaction then, and the later one
-    /// has the last word on every row and note. At most one of them may have
-    /// something that is to be used `once`.
+    /// Adds a later write: both become one transaction, in which the later one
+    /// wins for every row and note. At most one of them may have `once` set.
     pub fn append(&mut self, mut later: Write) {
         self.rows.append(&mut later.rows);
         self.events.append(&mut later.events);
@@ -78,15 +78,15 @@ impl CentralStore {
                 return Err(error);
             }
         };
-        colony_fail::hit(colony_fail::Point::CentralCommitOpen);
+        colony_process::fail::hit(colony_process::fail::Point::CentralCommitOpen);
         tx.commit().await?;
-        colony_fail::hit(colony_fail::Point::CentralCommitDone);
+        colony_process::fail::hit(colony_process::fail::Point::CentralCommitDone);
         Ok(position)
     }
 
-    /// Returns when every write that was begun before has ended, also one whose
-    /// caller gave up while its commit was on the way: what is read from here
-    /// on does not change by itself any more.
+    /// Returns when every write that began before has ended, including one
+    /// whose caller stopped waiting during the commit: none of them changes
+    /// what is read afterwards.
     pub async fn settle(&self) -> Result<(), Error> {
         let (tx, _) = self.begin(0, 0).await?;
         tx.rollback().await;
@@ -120,11 +120,11 @@ impl CentralStore {
     }
 }
 
-/// A write as it goes to the database: made before the transaction begins,
-/// for everybody else waits while it is open.
+/// A write in its stored form: encoded before the transaction begins, because
+/// all other writes wait while it is open.
 #[derive(Debug)]
 struct Encoded {
-    once: Option<(String, String, Wall)>,
+    once: Option<(String, String, Timestamp)>,
     events: Vec<Vec<Value>>,
     changes: Vec<change::Encoded>,
     done: Vec<Query>,
@@ -133,7 +133,8 @@ struct Encoded {
     exact: Vec<Exact>,
 }
 
-/// What touches one row, or refuses the whole write.
+/// A statement that touches exactly one row, or else the whole write is
+/// refused.
 #[derive(Debug)]
 pub(super) struct Exact {
     pub query: Query,
@@ -187,16 +188,16 @@ impl Encoded {
     }
 }
 
-/// The last numbers that were given away before this write.
+/// The last numbers that were assigned before this write.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Numbers {
     position: i64,
     change: i64,
 }
 
-/// Always the first statement, also if nothing is numbered: whoever has the
-/// row lets no other write begin before its own is visible. `None` if the
-/// claim is another one's.
+/// Always the first statement, even if nothing is numbered: it locks the row,
+/// so that no other write begins before this one is visible. `None` if another
+/// process holds the claim.
 async fn take_numbers(
     tx: &mut Tx,
     holder: i64,
@@ -212,7 +213,7 @@ async fn take_numbers(
     Ok(Some(Numbers { position: position - events, change: change - changes }))
 }
 
-async fn mark_used(tx: &mut Tx, scope: String, id: String, at: Wall) -> Result<(), Error> {
+async fn mark_used(tx: &mut Tx, scope: String, id: String, at: Timestamp) -> Result<(), Error> {
     let touched = tx.execute(used::mark(&scope, &id, at)).await?;
     if touched == 1 { Ok(()) } else { Err(Error::Used { scope, id }) }
 }

@@ -1,12 +1,14 @@
-//! The site's own log, kept until CO has it and people no longer ask for it.
+//! The site's own event log, kept until central has it and operators no longer
+//! need it.
 
 use colony_core::event::Event;
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 
-use crate::bulk::Bulk;
-use crate::line::Line;
-use crate::query::{Query, Value};
-use crate::{Error, LocalStore, document};
+use crate::database::bulk::Bulk;
+use crate::database::document;
+use crate::database::line::Line;
+use crate::database::query::{Query, Value};
+use crate::{Error, LocalStore};
 
 impl LocalStore {
     /// The first `limit` events of an incarnation, from `seq` on.
@@ -32,13 +34,13 @@ impl LocalStore {
         Ok(found)
     }
 
-    /// Forgets events from before `before` that lie below `below_seq` of
-    /// `incarnation` or in one before it; returns how many.
+    /// Deletes events older than `before` that are below `below_seq` of
+    /// `incarnation` or belong to an earlier incarnation; returns how many.
     pub async fn events_prune(
         &self,
         incarnation: u32,
         below_seq: u64,
-        before: Wall,
+        before: Timestamp,
     ) -> Result<u64, Error> {
         let text = "DELETE FROM event WHERE at_ms < $3 \
                     AND (incarnation < $1 OR (incarnation = $1 AND seq < $2))";

@@ -11,10 +11,11 @@ use std::path::Path;
 
 use colony_core::event::Event;
 use colony_core::site::{Row, RowKey};
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 
-use crate::db::Db;
-use crate::{Error, migration, note, open, used};
+use crate::database::db::Db;
+use crate::database::{migration, open};
+use crate::{Error, note, used};
 
 /// A handle to the database; clones share its connections.
 #[derive(Clone)]
@@ -51,17 +52,18 @@ impl LocalStore {
             tx.execute(query).await?;
         }
         tx.insert(rows.puts).await?;
-        colony_fail::hit(colony_fail::Point::LocalStepDecided);
+        colony_process::fail::hit(colony_process::fail::Point::LocalStepDecided);
         tx.commit().await?;
-        colony_fail::hit(colony_fail::Point::LocalStepStored);
+        colony_process::fail::hit(colony_process::fail::Point::LocalStepStored);
         Ok(())
     }
 
-    /// True the first time; what is to be remembered of it is stored with it.
+    /// True the first time the id is used; the note is stored in the same
+    /// transaction.
     pub async fn once(
         &self,
         (scope, id): (&str, &str),
-        at: Wall,
+        at: Timestamp,
         note: (String, serde_json::Value),
     ) -> Result<bool, Error> {
         let notes = note::put_all(vec![note])?;

@@ -1,32 +1,34 @@
-//! The identities the site gave to its nodes.
+//! The identities that the site issued to its nodes.
 
 use serde::{Deserialize, Serialize};
 
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 
-use crate::line::Line;
-use crate::query::Query;
-use crate::{Error, LocalStore, document};
+use crate::database::document;
+use crate::database::line::Line;
+use crate::database::query::Query;
+use crate::{Error, LocalStore};
 
-/// Which certificate a node was given.
+/// The certificate that was issued to a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeIdentity {
     pub name: String,
     pub fingerprint: String,
-    pub issued: Wall,
-    pub expires: Wall,
+    pub issued: Timestamp,
+    pub expires: Timestamp,
     pub retired: bool,
-    /// The digest of its public key; `None` if it was given before keys were kept.
+    /// The digest of its public key; `None` if it is older than stored keys.
     pub key: Option<String>,
-    /// The key before a renewal with another one, good until that one is seen.
+    /// The key before a renewal with another one, valid until the node presents
+    /// that one.
     pub before: Option<String>,
-    /// Keys of machines that had the name before, the newest last.
+    /// Keys of former owners of the name, the newest last.
     #[serde(default)]
     pub former: Vec<String>,
 }
 
 impl LocalStore {
-    /// Stores an identity under its name, in place of the one before.
+    /// Stores an identity under its name; replaces the previous one.
     pub async fn node_put(&self, node: &NodeIdentity) -> Result<(), Error> {
         let text = "INSERT INTO node (name, body) VALUES ($1, $2) \
                     ON CONFLICT (name) DO UPDATE SET body = excluded.body";

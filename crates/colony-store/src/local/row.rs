@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use colony_core::site::{Row, RowKey};
 
-use crate::bulk::Bulk;
-use crate::line::Line;
-use crate::query::{Query, Value};
-use crate::{Error, LocalStore, document};
+use crate::database::bulk::Bulk;
+use crate::database::document;
+use crate::database::line::Line;
+use crate::database::query::{Query, Value};
+use crate::{Error, LocalStore};
 
 impl LocalStore {
     /// Every row, in no order.
@@ -24,7 +25,7 @@ pub(super) struct Encoded {
     pub deletes: Vec<Query>,
 }
 
-/// The last word on a row counts.
+/// Of several changes to a row the last one counts.
 pub(super) fn encode(rows: Vec<(RowKey, Option<Row>)>) -> Result<Encoded, Error> {
     let (mut puts, mut deletes) = (Vec::new(), Vec::new());
     for (key, row) in BTreeMap::from_iter(rows) {
@@ -58,7 +59,7 @@ fn name(key: &RowKey) -> String {
         RowKey::Meta => "meta".to_owned(),
         RowKey::Deployment(id) => format!("deployment/{id}"),
         RowKey::Placement(id) => format!("placement/{id}"),
-        RowKey::Member(node) => format!("member/{node}"),
+        RowKey::SiteNode(node) => format!("node/{node}"),
     }
 }
 

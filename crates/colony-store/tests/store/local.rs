@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use colony_core::site::{Row, RowKey, Site, Timing};
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use colony_store::{Error, LocalStore, NodeIdentity};
 use colony_testkit::{App, Plant};
 use serde_json::json;
@@ -77,12 +77,12 @@ async fn old_events_are_forgotten_but_no_others() {
     let mut before = events[..2].to_vec();
     let mut own = events.clone();
     own.iter_mut().for_each(|it| it.incarnation = 1);
-    before[1].at = Wall(u64::MAX);
+    before[1].at = Timestamp(u64::MAX);
     store.commit(vec![], &before).await.expect("it is stored");
     store.commit(vec![], &own).await.expect("it is stored");
 
     let early = store.events_prune(1, 5, own[0].at).await.expect("an answer");
-    let late = store.events_prune(1, 5, Wall(own[3].at.0 + 1)).await.expect("an answer");
+    let late = store.events_prune(1, 5, Timestamp(own[3].at.0 + 1)).await.expect("an answer");
 
     assert_eq!((early, late), (0, 1 + 4));
     let left = store.events_from(1, 0, 9_999).await.expect("events");
@@ -102,12 +102,12 @@ async fn nodes_notes_and_single_use_are_kept() {
     a.retired = true;
     store.node_put(&a).await.expect("it is stored");
     store.note_put("sent", &json!(17)).await.expect("it is stored");
-    assert!(store.once(("join", "t"), Wall(1), note("first")).await.expect("an answer"));
+    assert!(store.once(("join", "t"), Timestamp(1), note("first")).await.expect("an answer"));
     store.close().await;
 
     let store = open(&path).await;
 
-    assert!(!store.once(("join", "t"), Wall(2), note("second")).await.expect("an answer"));
+    assert!(!store.once(("join", "t"), Timestamp(2), note("second")).await.expect("an answer"));
     assert_eq!(store.node_get("a").await.expect("an answer"), Some(a.clone()));
     assert_eq!(store.node_get("c").await.expect("an answer"), None);
     assert_eq!(store.node_list().await.expect("a list"), [a, node("b")]);
@@ -168,8 +168,8 @@ fn rows(plant: &Plant) -> Vec<(RowKey, Option<Row>)> {
 fn keys(site: &Site) -> Vec<RowKey> {
     let deployments = site.deployments().map(|it| RowKey::Deployment(it.id.clone()));
     let placements = site.placements().map(|it| RowKey::Placement(it.id.clone()));
-    let members = site.members().map(|it| RowKey::Member(it.name.clone()));
-    [RowKey::Meta].into_iter().chain(deployments).chain(placements).chain(members).collect()
+    let site_nodes = site.site_nodes().map(|it| RowKey::SiteNode(it.name.clone()));
+    [RowKey::Meta].into_iter().chain(deployments).chain(placements).chain(site_nodes).collect()
 }
 
 fn texts(site: &Site) -> Vec<String> {
@@ -181,8 +181,8 @@ fn node(name: &str) -> NodeIdentity {
     NodeIdentity {
         name: name.to_owned(),
         fingerprint: "sha256:ab".to_owned(),
-        issued: Wall(1),
-        expires: Wall(2),
+        issued: Timestamp(1),
+        expires: Timestamp(2),
         retired: false,
         key: Some("sha256:1".to_owned()),
         before: None,

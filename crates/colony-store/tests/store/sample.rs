@@ -3,8 +3,8 @@
 use colony_core::event::Event;
 use colony_core::fleet::{Changed, Fleet, Row, RowKey};
 use colony_core::id::SiteName;
-use colony_core::time::Wall;
-use colony_margo::Digest;
+use colony_core::margo::Digest;
+use colony_core::time::Timestamp;
 use colony_store::{Change, ChangeEdit, NewEvent, Package, Write};
 use colony_testkit::{App, Plant};
 
@@ -33,7 +33,7 @@ pub(crate) fn plant() -> Plant {
 pub(crate) fn fleet(plant: &Plant) -> (Fleet, Vec<Write>) {
     let mut fleet = Fleet::new();
     fleet.site_add(&home());
-    fleet.join(&home(), Wall(0), false).expect("nobody was there");
+    fleet.join(&home(), Timestamp(0), false).expect("nobody was there");
     let changed = fleet.take_changed();
     let mut writes = vec![Write { rows: rows(&fleet, &changed), ..Write::default() }];
     for batch in plant.events.chunks(7) {
@@ -71,7 +71,7 @@ pub(crate) fn event(site: &str, seq: Option<u64>) -> NewEvent {
         site: Some(site.parse().expect("a name")),
         incarnation: seq.map(|_| 0),
         seq,
-        at: Wall(1_794_225_600_000),
+        at: Timestamp(1_794_225_600_000),
         kind: "test".to_owned(),
         deployment: None,
         node: None,
@@ -87,7 +87,7 @@ pub(crate) fn change(id: &str) -> Change {
     let path = "deployments/home/hello.yaml".to_owned();
     Change {
         id: id.to_owned(),
-        at: Wall(7),
+        at: Timestamp(7),
         actor: "operator:ana".to_owned(),
         message: "Deploy hello 1.1".to_owned(),
         trailers: vec![("Colony-Actor".to_owned(), "ana".to_owned())],
@@ -107,7 +107,7 @@ pub(crate) fn package(application: &str, version: &str) -> Package {
         registry: "main".to_owned(),
         path: "apps/hello".to_owned(),
         digest: Digest::of(text.as_bytes()),
-        at: Wall(1),
+        at: Timestamp(1),
         text,
     }
 }

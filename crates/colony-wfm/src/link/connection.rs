@@ -30,7 +30,7 @@ pub(super) enum Failed {
     NotSent,
     /// The connection ended before the answer began.
     Died(hyper::Error),
-    /// What came is no answer.
+    /// The bytes received are not an HTTP answer.
     Refused(hyper::Error),
 }
 
@@ -45,7 +45,7 @@ impl Connection {
         let handshake = builder.handshake(TokioIo::new(stream)).await;
         let (sender, connection) =
             handshake.map_err(|source| LinkError::Http { to: base.authority.clone(), source })?;
-        // How it ended is told by the request that was under way.
+        // The request in progress reports how the connection ended.
         let driver = tokio::spawn(async move {
             let _ = connection.await;
         });
@@ -81,7 +81,7 @@ async fn connect(base: &Base, connector: &TlsConnector) -> Result<TlsStream<TcpS
     let to = || base.authority.clone();
     let stream = TcpStream::connect((base.host.as_str(), base.port)).await;
     let stream = stream.map_err(|source| LinkError::Connect { to: to(), source })?;
-    // Requests are small; held back they would wait for an acknowledgement.
+    // Requests are small; without this they would wait for an acknowledgement.
     let _ = stream.set_nodelay(true);
     let stream = connector.connect(base.name.clone(), stream).await;
     stream.map_err(|source| LinkError::Tls { to: to(), source: plain(source) })

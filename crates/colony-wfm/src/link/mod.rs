@@ -1,12 +1,12 @@
 //! A small HTTP/1.1 client over TLS for one server, with connections that are
 //! kept alive.
 //!
-//! It runs in the smallest node: at most two idle connections, none that was not
-//! used lately, no resolver thread for an address, no session cache. A request on
-//! a kept connection that dies before the answer began is sent once more on a
-//! fresh one; servers close idle connections at any time, and every request of
-//! colony can be repeated. A request on a fresh connection is sent once.
-//! Redirects are not followed and proxies not used.
+//! It runs in the smallest node: at most two idle connections, none that was
+//! not used lately, no resolver thread for an address, no session cache. A
+//! request on a kept connection that dies before the answer began is sent once
+//! more on a fresh one; servers close idle connections at any time, and every
+//! request of colony can be repeated. A request on a fresh connection is sent
+//! once. Redirects are not followed and proxies not used.
 
 mod connection;
 pub(crate) mod url;
@@ -28,8 +28,8 @@ use connection::{Connection, Failed};
 use url::Base;
 
 const MAX_IDLE: usize = 2;
-/// A connection that was not used for so long is closed with the next answer on
-/// another: it costs both ends its buffers. A poll takes its own again at once.
+/// A connection that was idle for this long is closed with the next answer on
+/// another one: it costs both ends its buffers. A poll reuses its own at once.
 const STALE: Duration = Duration::from_secs(60);
 const USER_AGENT: &str = concat!("colony/", env!("CARGO_PKG_VERSION"));
 
@@ -42,11 +42,11 @@ pub struct Link {
 struct Shared {
     base: Base,
     connector: TlsConnector,
-    /// With the time of their last answer; the one used last is the last.
+    /// With the time of their last answer; the most recently used one is last.
     idle: Mutex<Vec<(Instant, Connection)>>,
 }
 
-/// What a server answered.
+/// The answer of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub status: StatusCode,
@@ -57,7 +57,7 @@ pub struct Answer {
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
-    #[error("`{0}` is no URL such as `https://host:port`")]
+    #[error("`{0}` is not a URL such as `https://host:port`")]
     Url(String),
     #[error("could not make a request for `{path}`")]
     Request {
@@ -196,7 +196,8 @@ impl Link {
         match timeout(after, work).await {
             Ok(result) => result,
             Err(_) => {
-                // The way to the server may be gone, and then for all of them.
+                // The network path to the server may be gone, which affects all
+                // connections.
                 self.shared.forget();
                 Err(LinkError::Timeout { to: self.to(), after })
             }

@@ -1,4 +1,4 @@
-//! The URL of a server: where to connect to, and what comes before each path.
+//! The URL of a server: where to connect, and the prefix of each path.
 
 use http::Uri;
 use http::uri::Scheme;
@@ -13,9 +13,9 @@ pub(crate) struct Base {
     /// Without the brackets of an IPv6 address.
     pub(crate) host: String,
     pub(crate) port: u16,
-    /// As it stands in the URL and in the header `Host`.
+    /// As in the URL and in the header `Host`.
     pub(crate) authority: String,
-    /// The path that all others are below of, without a slash at its end.
+    /// The prefix of all paths, without a trailing slash.
     pub(crate) prefix: String,
     pub(crate) name: ServerName<'static>,
 }

@@ -1,7 +1,7 @@
 //! Bodies of requests, within limits of size and time.
 //!
-//! The time grows with what has come: a slow line may send much, a client that
-//! sends nothing holds its connection for half a minute.
+//! The time limit grows with the received bytes: a slow connection may send
+//! much, but a client that sends nothing is cut off after half a minute.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use http_body_util::{BodyExt as _, LengthLimitError};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use tokio::time::{Instant, timeout_at};
 
-/// For the first byte; each further second has to be earned.
+/// For the first byte; received bytes extend it.
 const TIME: Duration = Duration::from_secs(30);
 /// Bytes per second.
 const RATE: u32 = 8 << 10;
-/// What is read of a body that is too large, so that the client is done with
-/// sending when it is told.
+/// How much of a body that is too large is still read, so that the client has
+/// finished sending when it receives the error.
 const MAX_DRAINED: usize = 4 << 20;
 
 /// Reads a body of `limit` bytes at most.
@@ -29,7 +29,7 @@ pub async fn read(mut body: Body, limit: usize) -> Result<Bytes, Problem> {
         let Some(frame) = frame else { return Ok(whole.freeze()) };
         let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
         if data.len() > limit - whole.len() {
-            // Drained for as long as the time lasts.
+            // Drained until the time limit.
             let _ = timeout_at(end, drain(body)).await;
             return Err(too_large(&format!("more than {limit} bytes")));
         }
@@ -47,7 +47,7 @@ fn too_slow() -> Problem {
     problem.detail(format!("the body did not come within {first} s and {rate} KiB/s"))
 }
 
-/// A limit of the route, or a client that went away.
+/// A limit of the route, or a client that disconnected.
 fn broken(error: axum::Error) -> Problem {
     match error.into_inner().downcast::<LengthLimitError>() {
         Ok(_) => too_large("more bytes than this address takes"),
@@ -61,11 +61,11 @@ pub async fn json<T: DeserializeOwned>(body: Body, limit: usize) -> Result<T, Pr
     serde_json::from_slice(&bytes).map_err(|error| invalid(error.to_string()))
 }
 
-/// The problem of a document with findings: 400 if it is no JSON at all.
+/// The problem of a document with findings: 400 if it is not JSON at all.
 pub(super) fn refuse(bytes: &[u8], findings: &[Finding]) -> Problem {
     match serde_json::from_slice::<IgnoredAny>(bytes) {
         Ok(_) => Problem::semantic(findings),
-        Err(error) => invalid(format!("the body is no JSON: {error}")),
+        Err(error) => invalid(format!("the body is not JSON: {error}")),
     }
 }
 
@@ -120,7 +120,8 @@ mod tests {
         check_drained(9, 5).await;
     }
 
-    /// Sends pieces of 1 MiB behind the one that is too large, and counts those that are read.
+    /// Sends pieces of 1 MiB after the limit is exceeded, and counts the pieces
+    /// read.
     async fn check_drained(pieces: usize, expected: usize) {
         let sent = Arc::new(AtomicUsize::new(0));
         let count = sent.clone();

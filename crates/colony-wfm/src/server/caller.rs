@@ -1,4 +1,4 @@
-//! Who calls, as the certificate of the connection says.
+//! The caller of a request, identified by the certificate of its connection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +13,8 @@ use http::{HeaderValue, header};
 use super::{Manager, Refusal};
 use crate::tls::Peer;
 
-/// A certificate is checked against its authority when a connection begins, so
-/// no connection lasts without end.
+/// A certificate is checked against its authority only when a connection
+/// begins, so the age of a connection is limited.
 const MAX_AGE: Duration = Duration::from_secs(3600);
 
 /// The name under which the manager knows the caller.

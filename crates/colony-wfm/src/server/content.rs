@@ -1,5 +1,5 @@
-//! Deployments and bundles, by digest. Their bytes never change, and there is
-//! nothing under a text that is no digest.
+//! Deployments and bundles, by digest. Their bytes never change; a text that is
+//! not a digest is not found.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ pub(super) fn quoted(digest: &Digest) -> HeaderValue {
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
-/// Whether the client says that it has these bytes.
+/// Whether the client already has these bytes.
 pub(super) fn matches_etag(headers: &HeaderMap, digest: &Digest) -> bool {
     let digest = digest.to_string();
     let values = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|it| it.to_str().ok());

@@ -1,5 +1,5 @@
-//! What a request carries, read with limits and answered with problems: the same
-//! at every orchestrator.
+//! The parts of a request, read with limits and answered with problems: the
+//! same at every orchestrator.
 
 use axum::RequestExt as _;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use super::Refusal;
 use super::body::{self, invalid};
 
-/// How much is said of a body's beginning, and of its end.
+/// How much of the beginning and of the end of a long error is kept.
 const HALF: usize = 200;
 
 /// A JSON object as body. An empty body reads as an empty object.
@@ -26,7 +26,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
     }
 }
 
-/// The bytes of a body, within the limit of its route and the time its size allows.
+/// The bytes of a body, within the limit of its route and the time its size
+/// allows.
 #[derive(Debug)]
 pub struct WholeBody(pub Bytes);
 
@@ -39,19 +40,24 @@ impl<S: Send + Sync> FromRequest<S> for WholeBody {
     }
 }
 
-/// Reads a JSON object; an empty text as an empty one. A list is none, although
-/// serde would take it for the fields in their order.
+/// Parses a JSON object; an empty text counts as an empty object. A list is
+/// refused, although serde would accept it as the fields in their order.
 pub fn read_object<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
     let body = if body.is_empty() { b"{}" } else { body };
-    let begins = body.iter().find(|it| !it.is_ascii_whitespace());
-    if begins == Some(&b'[') {
-        return Err("the body cannot be read: it is a list, expected an object".to_owned());
+    let start = body.iter().position(|it| !it.is_ascii_whitespace()).unwrap_or_default();
+    if body.get(start) == Some(&b'[') {
+        let before = &body[..start];
+        let line = before.iter().filter(|it| **it == b'\n').count() + 1;
+        let column = before.iter().rev().take_while(|it| **it != b'\n').count() + 1;
+        let place = format!("at line {line} column {column}");
+        return Err(format!("the body cannot be read: a list, expected an object {place}"));
     }
     let said = |it: serde_json::Error| format!("the body cannot be read: {}", short(&it));
     serde_json::from_slice(body).map_err(said)
 }
 
-/// On one line, and without all of a long value; where it is stands at its end.
+/// The error on one line, with a long value cut in the middle; the position is
+/// at its end.
 fn short(error: &serde_json::Error) -> String {
     let text = error.to_string().replace(char::is_control, " ");
     if text.len() <= 2 * HALF {
@@ -93,7 +99,10 @@ mod tests {
         let said = super::tests::said("{\"token\":{\"\\u001b[2J\":1}}");
         assert!(!said.contains(char::is_control), "{said:?}");
         assert!(super::tests::said("").contains("missing field `token`"));
-        assert!(super::tests::said(" []").ends_with("it is a list, expected an object"));
+        assert!(
+            super::tests::said(" []").ends_with("a list, expected an object at line 1 column 2")
+        );
+        assert!(super::tests::said("\n\n [").ends_with("at line 3 column 2"));
     }
 
     fn said(body: &str) -> String {

@@ -1,16 +1,16 @@
-//! Requests that change something are done to their end.
+//! Requests that change state run to completion.
 //!
-//! A server drops a handler when its client hangs up. What the handler has begun
-//! would then stop anywhere: a transaction before its commit, a program in the
-//! middle of its work, a wake-up behind a write.
+//! A server drops a handler when its client disconnects. The handler's work
+//! would then stop at any point: a transaction before its commit, a program in
+//! the middle of its work, a wake-up after a write.
 
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::{Method, StatusCode};
 
-/// Runs every request but GET and HEAD in a task of its own, which ends when the
-/// handler does, whether somebody waits for the answer or not.
+/// Runs every request but GET and HEAD in its own task, which ends when the
+/// handler does, even if the client has disconnected.
 pub async fn finish(request: Request, next: Next) -> Response {
     if matches!(*request.method(), Method::GET | Method::HEAD) {
         return next.run(request).await;
@@ -19,7 +19,7 @@ pub async fn finish(request: Request, next: Next) -> Response {
         Ok(response) => response,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            // The whole process ends.
+            // The whole process is shutting down.
             Err(_) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
         },
     }
@@ -48,7 +48,8 @@ mod tests {
         check("HEAD", "begun, dropped").await;
     }
 
-    /// Sends a request, hangs up when its handler has begun, and lets that go on.
+    /// Sends a request, disconnects when its handler has begun, and lets the
+    /// handler continue.
     async fn check(method: &str, expected: &str) {
         let (tell, mut told) = mpsc::unbounded_channel();
         let go_on = Arc::new(Notify::new());
@@ -79,7 +80,7 @@ mod tests {
         Router::new().route("/", any(handler)).layer(axum::middleware::from_fn(finish))
     }
 
-    /// Says how the handler ended.
+    /// Reports how the handler ended.
     struct End {
         tell: mpsc::UnboundedSender<&'static str>,
         how: &'static str,

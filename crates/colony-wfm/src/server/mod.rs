@@ -1,16 +1,20 @@
 //! The server of the Margo interface, over any manager.
 //!
-//! It parses, asks the manager and answers. Who calls is the certificate of
-//! the connection (`ConnectInfo<Peer>`), never the path or the body; the
-//! manager is asked again with every request whether it still accepts them. It
-//! holds no state of its own. The router has no fallback, so that a role can
-//! merge it with its own routes.
+//! It parses requests, calls the manager and answers. A caller is identified by
+//! the certificate of its connection (`ConnectInfo<Peer>`), never by the path
+//! or the body; every request checks again that the manager accepts it. The
+//! server holds no state of its own. The router has no fallback, so that a role
+//! can merge it with its own routes.
 
+#[cfg(feature = "server")]
+pub(crate) mod address;
 mod body;
 mod caller;
 mod content;
 mod extract;
 mod finish;
+#[cfg(feature = "server")]
+pub(crate) mod limit;
 pub(crate) mod poll;
 mod refusal;
 mod report;
@@ -34,20 +38,22 @@ pub use finish::finish;
 pub use refusal::{Refusal, problems_only};
 pub use serve::serve;
 
-/// What is behind the interface. `client` is always the name that `accepts`
-/// gave for the certificate of the connection.
+/// The implementation behind the interface. `client` is always the name that
+/// `accepts` returned for the certificate of the connection.
 #[async_trait]
 pub trait Manager: Send + Sync + 'static {
-    /// Whether somebody with this id, and a public key of this digest, may call,
-    /// and under which name. Asked exactly once for each request, when it arrives.
+    /// Whether a caller with this id, and a public key of this digest, is
+    /// accepted, and under which name. Called exactly once for each request,
+    /// when it arrives.
     #[expect(clippy::result_large_err, reason = "once for each request, and like the others")]
     fn accepts(&self, id: &SpiffeId, key: Option<Digest>) -> Result<String, Problem>;
 
     /// The manifest of a client as it is at this moment.
     async fn manifest(&self, client: &str, have: Have) -> Result<Held, Problem>;
 
-    /// Resolves when `manifest` may answer otherwise, or asks something, since
-    /// this was polled first. It may resolve for nothing.
+    /// Resolves when the answer of `manifest` may have changed, or has requests
+    /// to the client, since this was first polled. It may resolve without a
+    /// change.
     async fn changed(&self, client: &str);
 
     /// The bytes of a deployment that was ever in a manifest of the client.
@@ -56,7 +62,7 @@ pub trait Manager: Send + Sync + 'static {
     /// The bytes of a bundle that was ever in a manifest of the client.
     async fn bundle(&self, client: &str, digest: &Digest) -> Result<Vec<u8>, Problem>;
 
-    /// Keeps the capabilities of a device; true if it was not known before.
+    /// Stores the capabilities of a device; true if it was not known before.
     async fn capabilities_put(
         &self,
         client: &str,
@@ -64,16 +70,16 @@ pub trait Manager: Send + Sync + 'static {
         body: Capabilities,
     ) -> Result<bool, Problem>;
 
-    /// Forgets a device.
+    /// Deletes a device.
     async fn capabilities_delete(&self, client: &str, device: DeviceId) -> Result<(), Problem>;
 
-    /// Takes a report, of an unknown deployment too.
+    /// Accepts a report, also for an unknown deployment.
     async fn status(&self, client: &str, status: DeploymentStatus) -> Result<(), Problem>;
 
-    /// Takes the answer to a wish for logs.
+    /// Accepts the answer to a request for logs.
     async fn logs(&self, client: &str, request: &str, answer: LogAnswer) -> Result<(), Problem>;
 
-    /// Takes what a node says of itself; passing news that may be ignored.
+    /// Accepts the health report of a node; it is transient and may be ignored.
     async fn health(&self, _client: &str, _report: NodeReport) -> Result<(), Problem> {
         Ok(())
     }
@@ -82,7 +88,7 @@ pub trait Manager: Send + Sync + 'static {
     async fn renew(&self, client: &str, csr: &str) -> Result<Joined, Problem>;
 }
 
-/// What a client has already.
+/// The manifest a client already has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Have {
     /// The tag of its manifest, without quotes.
@@ -91,7 +97,7 @@ pub struct Have {
     pub version: Option<u64>,
 }
 
-/// What a manager has for a client.
+/// The manifest of a client, with the requests to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
     pub bytes: Vec<u8>,
@@ -100,7 +106,7 @@ pub struct Held {
     pub asks: Asks,
 }
 
-/// The Margo interface and colony's few additions to it.
+/// The Margo interface and colony's few extensions to it.
 pub fn router(manager: Arc<dyn Manager>) -> Router {
     Router::new()
         .route("/api/v1/deployments", get(poll::manifest))

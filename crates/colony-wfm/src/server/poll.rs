@@ -1,9 +1,9 @@
-//! The manifest, held back until there is something to say.
+//! The manifest, as a long poll.
 //!
-//! A client that prefers to wait gets its answer when the manifest differs
-//! from what it has, when the manager asks something, or when the time is
-//! over. The manager is subscribed to before it is read, so that no change
-//! falls between the two.
+//! A client that prefers to wait gets its answer when the manifest differs from
+//! its own, when the manager has a request, or when the time is over. The
+//! subscription to changes starts before the manifest is read, so that no
+//! change is missed between the two.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -24,7 +24,8 @@ use super::{Have, Held, Manager, Refusal};
 use crate::asks;
 
 const MAX_WAIT: Duration = Duration::from_secs(60);
-/// Before the manager is read again, in case it says "changed" for nothing.
+/// Before the manifest is read again, in case `changed` resolves without a
+/// change.
 const PAUSE: Duration = Duration::from_millis(10);
 
 pub(super) async fn manifest(
@@ -64,7 +65,7 @@ async fn hold(
     }
 }
 
-/// Polls a future for the first time, and says whether it was done at once.
+/// Polls a future once and returns whether it is ready.
 async fn poll_once(future: &mut Pin<Box<dyn Future<Output = ()> + Send + '_>>) -> bool {
     poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx).is_ready())).await
 }
@@ -110,7 +111,8 @@ pub(crate) fn wait(headers: &HeaderMap) -> Duration {
     Duration::from_secs(seconds.unwrap_or(0).into()).min(MAX_WAIT)
 }
 
-/// Whether the client takes our one media type; saying nothing, it does.
+/// Whether the client accepts the manifest's media type; without the header it
+/// does.
 pub(crate) fn accepts_manifest(headers: &HeaderMap) -> bool {
     let mut accepted = headers.get_all(header::ACCEPT).iter().peekable();
     if accepted.peek().is_none() {

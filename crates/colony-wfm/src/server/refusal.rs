@@ -1,4 +1,4 @@
-//! Problems as answers.
+//! Problems as HTTP responses.
 
 use axum::body::to_bytes;
 use axum::extract::rejection::PathRejection;
@@ -10,11 +10,11 @@ use colony_margo::{Problem, ProblemType};
 use http::{HeaderValue, StatusCode, header};
 
 const DEFAULT_RETRY_SECONDS: u64 = 30;
-/// The most of a text that becomes the detail of a problem.
+/// The longest text that becomes the detail of a problem.
 const TEXT_LIMIT: usize = 64 * 1024;
 
-/// A problem that is answered: `application/problem+json`, with `Retry-After`
-/// where the specification wants it.
+/// A problem as a response: `application/problem+json`, with `Retry-After`
+/// where the specification requires it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal(pub Problem);
 
@@ -54,7 +54,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// Turns a refusal from before the handler (a wrong method, a path that is not
+/// Turns an error from before the handler (a wrong method, a path that is not
 /// UTF-8) into a problem.
 pub async fn problems_only(request: Request, next: Next) -> Response {
     let response = next.run(request).await;
@@ -75,7 +75,7 @@ pub async fn problems_only(request: Request, next: Next) -> Response {
     response
 }
 
-/// What is answered to a method that a path does not have.
+/// The response to a method that a path does not support.
 pub(super) async fn method_not_allowed() -> Refusal {
     Refusal(Problem::about_blank(405))
 }

@@ -1,4 +1,4 @@
-//! What clients report and ask: capabilities, status, logs, health, renewal.
+//! The calls of clients: capabilities, status, logs, health, renewal.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::join::{Joined, RenewRequest};
 
 const MAX_CAPABILITIES: usize = 256 * 1024;
 const MAX_STATUS: usize = 512 * 1024;
-/// JSON may write a byte with six.
+/// JSON may escape one byte with six.
 const MAX_LOGS: usize = 2 << 20;
 const MAX_HEALTH: usize = 128 * 1024;
 const MAX_RENEW: usize = 32 * 1024;
@@ -51,8 +51,8 @@ pub(super) async fn capabilities_delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The deployment may be unknown and its id any text; only the two places that
-/// name it must agree.
+/// The deployment may be unknown and its id any text; only the ids in the path
+/// and in the body must agree.
 pub(super) async fn status(
     State(manager): State<Arc<dyn Manager>>,
     Caller(client): Caller,

@@ -1,9 +1,9 @@
 //! Serves a router on a listener, with small buffers.
 //!
-//! A site keeps connections open to the central orchestrator, as nodes do to
-//! their site, and most of them are silent most of the time: what a silent
-//! connection weighs is what hundreds of sites cost. `axum::serve` takes no limit
-//! for its buffers, hence this loop around hyper.
+//! Sites keep connections open to the central orchestrator, as nodes do to
+//! their site, and most of them are idle: the memory of an idle connection is
+//! the cost of hundreds of sites. `axum::serve` has no limit for its buffers,
+//! hence this loop around hyper.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -23,13 +23,13 @@ use tokio::time::timeout;
 use tower::ServiceExt as _;
 use tracing::debug;
 
-/// The most that is read or held back at once, and so the longest head of a
-/// request. It is the least that hyper takes.
+/// The most that is read or buffered at once, and so the longest head of a
+/// request. It is the minimum of hyper.
 const BUFFER: usize = 8 * 1024;
 
-/// Answers until `stop` resolves. Then requests under way have `grace` to end.
+/// Serves until `stop` resolves. Then requests in progress have `grace` to end.
 ///
-/// Handlers find `caller`'s answer for their connection as `ConnectInfo`.
+/// Handlers get the result of `caller` for their connection as `ConnectInfo`.
 pub async fn serve<L, C>(
     mut listener: L,
     router: Router,
@@ -60,7 +60,7 @@ pub async fn serve<L, C>(
     }
 }
 
-/// Answers the requests of one connection, until it closes or everything ends.
+/// Serves the requests of one connection, until it closes or the server stops.
 async fn answer<I, C>(
     stream: I,
     caller: ConnectInfo<C>,
@@ -81,7 +81,7 @@ async fn answer<I, C>(
     let mut connection = pin!(connection);
     let served = tokio::select! {
         served = connection.as_mut() => served,
-        // It changes never; its sender goes.
+        // The value never changes; the end of its sender is the signal.
         _ = ended.changed() => {
             connection.as_mut().graceful_shutdown();
             connection.await
@@ -92,9 +92,9 @@ async fn answer<I, C>(
     }
 }
 
-/// Puts copies of the URI and the headers in place of those that share hyper's
-/// buffer: as long as a handler holds one of them, the connection needs a second
-/// buffer, and a long poll holds them for a minute.
+/// Replaces the URI and the headers with copies, since the originals share
+/// hyper's buffer: as long as a handler holds one of them, the connection needs
+/// a second buffer, and a long poll holds them for a minute.
 fn copy_head(request: &mut Request<Body>) {
     if let Ok(uri) = request.uri().to_string().parse() {
         *request.uri_mut() = uri;
@@ -180,7 +180,7 @@ mod tests {
             let (stop, stopped) = oneshot::channel();
             let task = tokio::spawn(async move {
                 let caller = |_: &TcpStream, it: &std::net::SocketAddr| it.ip().to_string();
-                let stopped = async { stopped.await.expect("it is told") };
+                let stopped = async { stopped.await.expect("a stop is sent") };
                 serve(listener, router, caller, stopped, grace).await;
             });
             Server { address, stop: Some(stop), task }

@@ -1,8 +1,9 @@
-//! The TLS listener, and who is at the other end of a connection.
+//! The TLS listener, and the peer of a connection.
 //!
-//! Handshakes run in tasks of their own with a time limit, so that a slow one
-//! holds up nobody; they end with the listener. The number of connections is
-//! limited, below the number of files the process may open; beyond it clients wait.
+//! Handshakes run in their own tasks with a time limit, so that a slow one does
+//! not delay the others; they end with the listener. The number of connections
+//! is limited, below the number of files the process may open; further clients
+//! wait.
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,8 +21,8 @@ use tracing::{info, warn};
 
 use super::stream::{Connection, Patience};
 use super::verify::plain;
-use crate::identity::SpiffeId;
-use crate::{limit, svid};
+use crate::identity::{SpiffeId, svid};
+use crate::server::limit;
 
 const HANDSHAKE: Duration = Duration::from_secs(10);
 const PATIENCE: Patience =
@@ -37,20 +38,20 @@ pub struct TlsListener {
     accepting: AbortHandle,
 }
 
-/// Replaces the configuration of a listener, for connections to come.
+/// Replaces the configuration of a listener, for later connections.
 #[derive(Debug, Clone)]
 pub struct Reloader {
     config: watch::Sender<Arc<ServerConfig>>,
 }
 
-/// Who is at the other end of a connection.
+/// The peer of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peer {
-    /// From the certificate, if one was shown.
+    /// From the certificate, if the client sent one.
     pub id: Option<SpiffeId>,
     /// The digest of the public key in it, as `requested_key` gives it.
     pub key: Option<Digest>,
-    /// When the certificate ends, in unix seconds.
+    /// The end of the certificate's validity, in unix seconds.
     pub not_after: Option<i64>,
     pub addr: SocketAddr,
     /// When the connection was made.
@@ -68,7 +69,6 @@ impl TlsListener {
         Ok(TlsListener { ready, addr, config, accepting })
     }
 
-    /// Where it listens.
     pub fn local_addr(&self) -> SocketAddr {
         self.addr
     }
@@ -86,7 +86,7 @@ impl Drop for TlsListener {
 }
 
 impl Reloader {
-    /// Uses `config` for all connections to come.
+    /// Uses `config` for all later connections.
     pub fn set(&self, config: Arc<ServerConfig>) {
         self.config.send_replace(config);
     }
@@ -109,12 +109,12 @@ impl axum::serve::Listener for TlsListener {
 }
 
 impl Peer {
-    /// Somebody whose connection begins at this moment, and whose key is not known.
+    /// A peer whose connection begins at this moment, with an unknown key.
     pub fn new(id: Option<SpiffeId>, addr: SocketAddr) -> Peer {
         Peer { id, key: None, not_after: None, addr, since: Instant::now() }
     }
 
-    /// Who made the connection.
+    /// The peer of a connection.
     pub fn of(connection: &Connection, addr: &SocketAddr) -> Peer {
         let certificate = connection.certificate();
         let id = certificate.and_then(|it| svid::id(it).ok());
@@ -123,7 +123,8 @@ impl Peer {
         Peer { id, key, not_after, addr: *addr, since: connection.since() }
     }
 
-    /// Whether the certificate was good when the connection began and is not now.
+    /// Whether the certificate, valid when the connection began, has expired
+    /// since.
     pub fn has_expired(&self, unix: i64) -> bool {
         self.not_after.is_some_and(|it| it < unix)
     }
@@ -158,11 +159,11 @@ async fn handshake(
     place: OwnedSemaphorePermit,
     done: mpsc::Sender<(Connection, SocketAddr)>,
 ) {
-    // Answers are small; held back they would wait for an acknowledgement.
+    // Answers are small; without this they would wait for an acknowledgement.
     let _ = stream.set_nodelay(true);
     match timeout(HANDSHAKE, acceptor.accept(stream)).await {
         Ok(Ok(stream)) => {
-            // A closed channel means that nobody serves any more.
+            // A closed channel means that the listener was dropped.
             let _ = done.send((Connection::new(stream, PATIENCE, place), addr)).await;
         }
         Ok(Err(error)) => info!(peer.addr = %addr, "handshake failed: {}", plain(error)),

@@ -1,9 +1,9 @@
 //! TLS for both sides, on ring.
 //!
-//! Both sides are known by the SPIFFE id in their certificate; a host name is
-//! only where to connect to. Sessions are never resumed: a resumed one would
-//! carry an identity on without checking its certificate again, and connections
-//! are kept alive anyway.
+//! Both sides are identified by the SPIFFE id in their certificate; a host name
+//! is only used to connect. Sessions are never resumed: a resumed session would
+//! keep an identity without checking its certificate again, and connections are
+//! kept alive anyway.
 
 #[cfg(feature = "server")]
 mod listen;
@@ -20,9 +20,8 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 
-use crate::credentials::Credentials;
-use crate::identity::{IdentityError, SpiffeId};
-use crate::svid;
+use crate::identity::credentials::Credentials;
+use crate::identity::{IdentityError, SpiffeId, svid};
 #[cfg(feature = "server")]
 pub use listen::{Peer, Reloader, TlsListener};
 #[cfg(feature = "server")]
@@ -36,21 +35,23 @@ pub fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// Whether clients must show a certificate. One that is shown must be right.
+/// Whether clients must send a certificate. A certificate that is sent must be
+/// valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientAuth {
     Optional,
     Required,
 }
 
-/// What a client knows a server by.
+/// How a client verifies a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trust<'a> {
-    /// It chains to these roots and is `expect`.
+    /// The certificate chains to these roots and has the id `expect`.
     Roots { pem: &'a str, expect: SpiffeId },
-    /// It chains to these roots, which are private to the fleet.
+    /// The certificate chains to these roots, which are private to the fleet.
     RootsAnyHost { pem: &'a str },
-    /// It chains to the authority with this fingerprint, which it sends along.
+    /// The certificate chains to the authority with this fingerprint, which the
+    /// server sends along.
     Pin { fingerprint: &'a str },
 }
 
@@ -72,7 +73,7 @@ pub fn server_config(
     Ok(Arc::new(config))
 }
 
-/// The client side, with a certificate to show or without.
+/// The client side, with or without a client certificate.
 pub fn client_config(
     own: Option<&Credentials>,
     trust: Trust<'_>,

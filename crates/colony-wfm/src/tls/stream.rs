@@ -1,8 +1,9 @@
-//! An accepted connection that ends when nothing moves on it.
+//! An accepted connection that is closed when it is idle for too long.
 //!
-//! A machine that lost its power says no goodbye, and a stranger may connect
-//! and stay silent; neither may hold a connection for ever. Who has not sent the
-//! head of a request yet has little time for it, however slowly it comes.
+//! A machine that lost its power does not close its connections, and any client
+//! may connect and stay silent; neither may hold a connection forever. The head
+//! of the first request must arrive within a short time, however slowly its
+//! bytes come.
 
 use std::io;
 use std::pin::Pin;
@@ -20,20 +21,20 @@ use tokio_rustls::server::TlsStream;
 pub struct Connection {
     stream: TlsStream<TcpStream>,
     patience: Patience,
-    /// When it ends.
+    /// When it is closed.
     end: Pin<Box<Sleep>>,
     head: Head,
     since: Instant,
-    /// One of the listener's places, free again when the connection ends.
+    /// A permit of the listener, released when the connection ends.
     _place: OwnedSemaphorePermit,
 }
 
-/// How long a connection may stay as it is.
+/// Time limits of a connection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Patience {
-    /// Until the head of the first request is there.
+    /// Until the head of the first request is complete.
     pub first: Duration,
-    /// From then on, while nothing moves.
+    /// After that, while no bytes are transferred.
     pub idle: Duration,
 }
 
@@ -47,7 +48,7 @@ impl Connection {
         Connection { stream, patience, end, head, since: Instant::now(), _place: place }
     }
 
-    /// The certificate that the client showed.
+    /// The certificate of the client.
     pub(super) fn certificate(&self) -> Option<&[u8]> {
         let chain = self.stream.get_ref().1.peer_certificates()?;
         chain.first().map(|it| it.as_ref())
@@ -57,7 +58,8 @@ impl Connection {
         self.since
     }
 
-    /// Passes on what happened, or ends the connection when nothing did.
+    /// Passes a result on and restarts the idle time; closes the connection
+    /// when the time is over.
     fn moved<T>(
         &mut self,
         cx: &mut Context<'_>,
@@ -124,7 +126,7 @@ impl AsyncWrite for Connection {
 #[derive(Debug, Default)]
 struct Head {
     begun: bool,
-    /// Nothing stands on the line yet.
+    /// The current line is empty so far.
     fresh: bool,
     whole: bool,
 }
@@ -137,7 +139,7 @@ impl Head {
         for byte in bytes {
             match byte {
                 b'\r' => {}
-                // Lines before the first one count for nothing.
+                // Empty lines before the first one are ignored.
                 b'\n' if !self.begun => {}
                 b'\n' if self.fresh => self.whole = true,
                 b'\n' => self.fresh = true,
@@ -187,7 +189,7 @@ mod tests {
         assert_eq!(head.whole, whole, "{text:?}");
     }
 
-    /// The client says `said` and nothing more.
+    /// The client sends `said` and nothing more.
     async fn check(said: &str, patience: Patience) {
         let places = Arc::new(Semaphore::new(1));
         let place = places.clone().acquire_owned().await.unwrap();

@@ -1,8 +1,8 @@
 //! Checks of certificates in a handshake, beyond the chain.
 //!
-//! A client that shows a certificate must be an SVID of the server's own trust
-//! domain. A server must be who its client expects, or stand below the one
-//! authority that was pinned.
+//! A client certificate must be an SVID of the server's own trust domain. A
+//! server must have the id its client expects, or a chain to the pinned
+//! authority.
 
 use std::io;
 use std::sync::Arc;
@@ -21,17 +21,16 @@ use rustls::{
     SignatureScheme,
 };
 
-use crate::identity::SpiffeId;
-use crate::svid;
+use crate::identity::{SpiffeId, svid};
 
-/// What the chain of a server must lead to.
+/// The anchor that the chain of a server must lead to.
 #[derive(Debug)]
 pub(super) enum Anchor {
     Roots { roots: RootCertStore, expect: Option<SpiffeId> },
     Pin(Digest),
 }
 
-/// Why somebody with a valid chain is refused.
+/// Why a peer with a valid chain is refused.
 #[derive(Debug, thiserror::Error)]
 enum Refused {
     #[error("server is `{found}`, not `{expected}`")]
@@ -50,8 +49,8 @@ impl From<Refused> for Error {
     }
 }
 
-/// The error of a handshake, with our own reason in plain words: the library
-/// would print it as the debug text of nested types.
+/// The error of a handshake with the text of our own reason: the library would
+/// print it as the debug text of nested types.
 pub(crate) fn plain(error: io::Error) -> io::Error {
     let inner = error.get_ref().and_then(|it| it.downcast_ref::<Error>());
     if let Some(Error::InvalidCertificate(CertificateError::Other(refused))) = inner {

@@ -125,7 +125,7 @@ async fn requests_that_cannot_be_written_are_refused() {
     assert!(matches!(sent, Err(LinkError::Request { .. })), "{sent:?}");
     let tls = tls::client_config(None, Trust::RootsAnyHost { pem: site.authority.root_pem() });
     let error = Link::new("http://hub", tls.unwrap()).unwrap_err();
-    assert_eq!(error.to_string(), "`http://hub` is no URL such as `https://host:port`");
+    assert_eq!(error.to_string(), "`http://hub` is not a URL such as `https://host:port`");
 }
 
 async fn start(app: Router) -> (Site, Server) {

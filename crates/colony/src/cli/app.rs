@@ -8,8 +8,8 @@ use clap::{Args, Subcommand};
 pub(crate) enum AppCommand {
     /// Read the packages of a Git repository or folder into the catalog
     ///
-    /// A package that cannot be used is told with its place and takes nothing
-    /// away. If none can be used, the exit code is 1.
+    /// A package that cannot be used is reported with its place and removes
+    /// nothing from the catalog. If none can be used, the exit code is 1.
     #[command(after_help = "Examples:\n  \
         colony app add https://git.example.com/apps.git\n  \
         colony app add /srv/apps --name house            a folder on the server's machine")]
@@ -109,7 +109,7 @@ pub(crate) struct AppPush {
     /// The folder with the margo.yaml
     #[arg(default_value = ".")]
     pub(crate) folder: PathBuf,
-    /// Whom the registry knows you as
+    /// Your user name at the registry
     #[arg(long, requires = "password_file")]
     pub(crate) user: Option<String>,
     /// A file with the password

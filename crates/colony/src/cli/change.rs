@@ -8,8 +8,8 @@ pub(crate) enum ChangeCommand {
     List,
     /// Take a change back before it is written
     ///
-    /// Nothing of it is committed. A change that is being written just now can
-    /// not be cancelled any more.
+    /// Nothing of it is committed. A change that is just being written can no
+    /// longer be cancelled.
     Cancel {
         /// As `colony change list` shows it
         id: String,

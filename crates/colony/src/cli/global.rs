@@ -9,7 +9,7 @@ use colony_api::{Client, Server};
 
 use super::context::{self, Context, Contexts};
 
-/// Whom to ask, and how to print.
+/// The server to ask, and how to print.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Global {
     /// The central orchestrator, such as https://hub.local:7443

@@ -7,13 +7,11 @@
 mod app;
 mod change;
 pub(crate) mod context;
-mod deploy;
 mod deployment;
 mod global;
 mod look;
 mod node;
 mod reference;
-mod setting;
 mod site;
 mod token;
 
@@ -27,7 +25,7 @@ use serde::de::DeserializeOwned;
 
 pub(crate) use app::{AppCommand, AppNew, AppPackage, AppPush, RegistryCommand};
 pub(crate) use change::ChangeCommand;
-pub(crate) use deploy::Deploy;
+pub(crate) use deployment::deploy::Deploy;
 pub(crate) use deployment::{Delete, DeploymentCommand, Retry, Rollback, Steer};
 pub(crate) use global::{Format, Global, Peer};
 pub(crate) use look::{EventArgs, Logs, Why};
@@ -110,7 +108,7 @@ pub(crate) async fn run(command: Operator, global: &Global) -> anyhow::Result<Ex
     check_format(&command, global.output)?;
     let mut out = crate::output::Out::standard(global.output);
     match crate::command::run(command, global, &mut out).await {
-        // Whoever reads our output has seen enough.
+        // The reader of our output has seen enough.
         Err(error) if is_broken_pipe(&error) => Ok(ExitCode::SUCCESS),
         other => other.map(ExitCode::from),
     }
@@ -120,7 +118,7 @@ pub(crate) async fn run(command: Operator, global: &Global) -> anyhow::Result<Ex
 pub(crate) fn show<T: Serialize + DeserializeOwned>(
     global: &Global,
     value: &T,
-    table: impl FnOnce(&T, &crate::output::Look) -> String,
+    table: impl FnOnce(&T, &crate::output::RenderOptions) -> String,
 ) -> anyhow::Result<ExitCode> {
     anyhow::ensure!(global.output != Format::Wide, NO_WIDE);
     match crate::output::Out::standard(global.output).show(value, table) {
@@ -142,7 +140,7 @@ pub(crate) fn completion(shell: Shell, mut tool: clap::Command) -> ExitCode {
     let name = tool.get_name().to_owned();
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut tool, name, &mut text);
-    // Whoever reads it may have seen enough.
+    // The reader of the output may have seen enough.
     match std::io::stdout().write_all(&text) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => ExitCode::FAILURE,
         Ok(()) | Err(_) => ExitCode::SUCCESS,

@@ -29,7 +29,7 @@ pub(crate) enum NodeCommand {
         node: NodeRef,
     },
     /// Forget a node for good: its identity ends, what it ran counts as removed, and its
-    /// containers run on until somebody stops them on the machine
+    /// containers run on until an operator stops them on the machine
     Retire {
         #[arg(value_name = "SITE/NODE")]
         node: NodeRef,
@@ -43,7 +43,8 @@ pub(crate) enum NodeCommand {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  \
     colony node invite --site home\n  \
-    run there: colony node --join col1_…          (1 h, once)")]
+    run this on the other machine within 1 h (valid once):\n  \
+    colony node --join col1_…")]
 pub(crate) struct NodeInvite {
     /// [default: the only site]
     #[arg(long)]

@@ -32,7 +32,8 @@ pub(crate) enum SiteCommand {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  \
     colony site add plant-b --label country=de\n  \
-    run there: colony local --join col1_…          (1 h, once)")]
+    run this on the other machine within 1 h (valid once):\n  \
+    colony local --join col1_…")]
 pub(crate) struct SiteAdd {
     /// Lower-case letters, digits and dashes; a site keeps its name
     pub(crate) name: String,
@@ -87,7 +88,7 @@ pub(crate) struct Hold {
     /// Sites by comma [default: wherever the deployment is]
     #[arg(long, value_delimiter = ',', value_name = "SITE,…")]
     pub(crate) site: Vec<String>,
-    /// Why, for whoever asks
+    /// The reason, for operators who ask
     #[arg(long, default_value = "", hide_default_value = true)]
     pub(crate) note: String,
 }

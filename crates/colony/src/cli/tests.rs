@@ -321,8 +321,9 @@ fn help_teaches_the_commands() {
 }
 
 #[test]
-fn help_of_deploy_has_examples_and_exit_codes() {
-    assert_snapshot!(without_settings(&help(&["deploy"])), @r"
+fn help_of_deploy_explains_its_options() {
+    let DeployHelp { own, .. } = deploy_help();
+    assert_snapshot!(own, @r"
     Deploy an application, or change where and how it runs
 
     A deployment is known by its name: the first `deploy` creates it, the next ones change what they
@@ -337,7 +338,8 @@ fn help_of_deploy_has_examples_and_exit_codes() {
 
     Options:
           --version <VERSION>
-              A version of the catalog [default: the newest, or the one that runs]
+              A version of the catalog [default: the newest; where a parameter, a setting, a node or a
+              profile is given, the one that runs]
 
           --name <NAME>
               The deployment's name [default: the application's id]
@@ -368,45 +370,13 @@ fn help_of_deploy_has_examples_and_exit_codes() {
 
       -h, --help
               Print help (see a summary with '-h')
+    ");
+}
 
-    Connection:
-          --server <URL>
-              The central orchestrator, such as https://hub.local:7443
-
-              [env: COLONY_SERVER]
-
-          --token <TOKEN>
-              Your token; better in the environment or a context, where `ps` does not show it
-
-              [env: COLONY_TOKEN]
-
-          --ca <FILE>
-              The fleet's CA certificate, in PEM
-
-              [env: COLONY_CA]
-
-          --socket <PATH>
-              Ask the local orchestrator of this machine's site, also with the WAN down
-
-              [env: COLONY_SOCKET]
-
-          --context <NAME>
-              A name from the context file; `colony context list` shows them
-
-              [env: COLONY_CONTEXT]
-
-    Output:
-      -o, --output <OUTPUT>
-              How to print what was asked for
-
-              Possible values:
-              - table
-              - wide:  The table with more columns
-              - json
-              - yaml
-
-              [default: table]
-
+#[test]
+fn help_of_deploy_has_examples_and_exit_codes() {
+    let DeployHelp { examples, .. } = deploy_help();
+    assert_snapshot!(examples, @r"
     Examples:
       colony deploy hello --watch                          the newest version, to the only site
       colony deploy hello --version 1.1 --site home,plant-b --watch
@@ -419,13 +389,36 @@ fn help_of_deploy_has_examples_and_exit_codes() {
     Exit codes:
       0 installed, or nothing to change    1 failed    2 the plan has changes (--dry-run)
       3 rolled back                        4 done except on nodes that are offline
-      5 still going on (--timeout)         64 the command line cannot be understood
+      5 still going on (--timeout)         6 superseded by a later change
+      64 the command line cannot be understood
     ");
+}
+
+#[test]
+fn help_of_deploy_repeats_the_options_of_all_commands() {
+    let DeployHelp { shared, .. } = deploy_help();
+    assert!(help(&[]).trim_end().ends_with(shared.trim_end()), "{shared}");
+}
+
+/// The parts of the help of `deploy`, in their order.
+struct DeployHelp {
+    own: String,
+    /// The options that all commands have.
+    shared: String,
+    /// From the examples on.
+    examples: String,
+}
+
+fn deploy_help() -> DeployHelp {
+    let help = without_settings(&help(&["deploy"]));
+    let (own, rest) = help.split_at(help.find("Connection:").expect("options of all commands"));
+    let (shared, examples) = rest.split_at(rest.find("Examples:").expect("examples"));
+    DeployHelp { own: own.to_owned(), shared: shared.to_owned(), examples: examples.to_owned() }
 }
 
 fn request(line: &str) -> String {
     let Operator::Deploy(deploy) = operator(line) else { panic!("deploy was typed") };
-    colony_margo::yaml::emit(&serde_json::to_value(deploy.request()).expect("JSON"))
+    colony_core::margo::yaml::emit(&serde_json::to_value(deploy.request()).expect("JSON"))
 }
 
 fn help(path: &[&str]) -> String {

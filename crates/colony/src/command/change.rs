@@ -3,7 +3,8 @@
 use colony_api::Client;
 
 use crate::cli::ChangeCommand;
-use crate::output::{Out, change};
+use crate::output::Out;
+use crate::output::view::change;
 
 pub(super) async fn run(
     client: &Client,

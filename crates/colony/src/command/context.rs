@@ -20,7 +20,7 @@ pub(super) fn run(command: ContextCommand, out: &mut Out) -> anyhow::Result<u8> 
     Ok(0)
 }
 
-/// Without the tokens.
+/// Lists the contexts, without their tokens.
 fn list(contexts: &Contexts, out: &mut Out) -> anyhow::Result<()> {
     let row = |(name, it): (&String, &context::Context)| {
         let current = contexts.current.as_ref() == Some(name);

@@ -1,9 +1,9 @@
-//! Ctrl-C, for commands that stay.
+//! Ctrl-C, for commands that keep running.
 
-/// Resolves when the person in front of it has had enough.
+/// Resolves when the user presses Ctrl-C.
 pub(super) async fn interrupted() {
     if tokio::signal::ctrl_c().await.is_err() {
-        // Nothing will tell: the process ends as processes do.
+        // Without a signal handler, Ctrl-C ends the process directly.
         std::future::pending::<()>().await;
     }
 }

@@ -5,7 +5,8 @@ use colony_api::request::{self, ReleaseWhat};
 
 use crate::cli::{Hold, Release, What};
 use crate::command::only_site;
-use crate::output::{Out, talk};
+use crate::output::Out;
+use crate::output::view::talk;
 
 pub(super) async fn hold(client: &Client, args: Hold, out: &mut Out) -> anyhow::Result<u8> {
     let Hold { deployment, site: sites, note } = args;

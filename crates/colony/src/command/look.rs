@@ -8,14 +8,15 @@ use colony_api::{Client, Signal};
 use crate::cli::{EventArgs, Logs, Why};
 use crate::command::INTERRUPTED;
 use crate::command::follow::interrupted;
-use crate::output::event::{self, LogPrinter};
-use crate::output::{Out, talk};
+use crate::output::Out;
+use crate::output::view::event::{self, LogPrinter};
+use crate::output::view::talk;
 
-/// A node sends lines on request: how often a follower asks.
+/// How often a follower requests log lines: nodes only send them on request.
 const AGAIN: Duration = Duration::from_secs(2);
-/// How many lines of each service a follower takes at once.
+/// The most lines of each service in one request of a follower.
 const PAGE: u32 = 2_000;
-/// After so many lines at once it asks again without a pause.
+/// After so many lines the follower requests more without a pause.
 const BUSY: usize = 500;
 
 pub(super) async fn events(client: &Client, args: EventArgs, out: &mut Out) -> anyhow::Result<u8> {
@@ -99,8 +100,8 @@ fn logs_query(args: &Logs) -> LogsQuery {
     }
 }
 
-/// Each answer says where the next one begins, so that no line is lost or
-/// comes twice, however many there are between two questions.
+/// Each response carries the position where the next one begins, so that no
+/// line is lost or repeated, however many there are between two requests.
 async fn logs_follow(
     client: &Client,
     name: &str,
@@ -121,7 +122,7 @@ async fn logs_follow(
             out.data(&print.lines(&out.clean(&view.lines)?))?;
             query.after = view.position.or(query.after);
         }
-        // What is behind has more to tell.
+        // A follower that is behind requests the next lines at once.
         pause = if view.lines.len() < BUSY { AGAIN } else { Duration::ZERO };
     }
 }

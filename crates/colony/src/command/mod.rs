@@ -1,12 +1,11 @@
-//! Carries the operator's commands out: ask the server, print the answer.
+//! Executes the operator's commands: send a request, print the response.
 //!
 //! Each returns the exit code of the process. Left out on purpose: decisions.
-//! The server makes them; here is only what a person does with its answer.
+//! The server makes them; the commands only present its responses.
 
 mod app;
 mod change;
 mod context;
-mod deploy;
 mod deployment;
 mod follow;
 mod hold;
@@ -15,17 +14,21 @@ mod node;
 mod repo;
 mod site;
 mod token;
-mod watch;
 
 use colony_api::Client;
 
 use crate::cli::{Global, Operator};
-use crate::output::{Out, status};
+use crate::output::Out;
+use crate::output::view::status;
+use deployment::deploy;
 
-/// The exit code of a person who stops what runs in front of them.
+/// The exit code after Ctrl-C.
 const INTERRUPTED: u8 = 130;
-/// The exit code of a watch whose time is up before what it watches is done.
+/// The exit code of a watch that timed out before the deployment reached an
+/// end.
 const STILL_GOING_ON: u8 = 5;
+/// The exit code of a watch whose version a later change replaced.
+const SUPERSEDED: u8 = 6;
 
 pub(crate) async fn run(command: Operator, global: &Global, out: &mut Out) -> anyhow::Result<u8> {
     match command {
@@ -51,7 +54,7 @@ pub(crate) async fn run(command: Operator, global: &Global, out: &mut Out) -> an
     }
 }
 
-/// The site that is meant where none is named: the only one there is.
+/// The default where no site is named: the only site there is.
 async fn only_site(client: &Client) -> anyhow::Result<String> {
     let status = client.status().await?;
     match status.sites.as_slice() {

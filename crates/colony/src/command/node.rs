@@ -5,7 +5,8 @@ use colony_api::request::Invite;
 
 use crate::cli::{NodeCommand, NodeInvite, NodeRef};
 use crate::command::only_site;
-use crate::output::{Out, node, talk};
+use crate::output::Out;
+use crate::output::view::{node, talk};
 
 pub(super) async fn run(
     client: &Client,
@@ -51,7 +52,7 @@ async fn retire(client: &Client, at: &NodeRef, yes: bool, out: &mut Out) -> anyh
     let question = format!(
         "{at} is forgotten for good and has to join again with a new invitation. Its containers \
          keep running unmanaged on the machine; to stop them first, delete its deployments or \
-         cordon it and move them. Go on?"
+         cordon it and move them. Continue?"
     );
     if !yes && out.has_person() && !out.confirm(&question)? {
         return out.note("nothing was changed");

@@ -15,7 +15,8 @@ use colony_api::Server;
 use colony_api::view::RepoView;
 
 use crate::cli::{Global, Peer, RepoCommand};
-use crate::output::{Out, talk};
+use crate::output::Out;
+use crate::output::view::talk;
 
 pub(super) async fn run(
     global: &Global,
@@ -52,7 +53,7 @@ async fn clone(
     out.data(&directory.display().to_string())
 }
 
-/// What git needs to get in.
+/// The credentials that git needs.
 #[derive(Debug, Default)]
 struct Access {
     token: Option<String>,
@@ -60,7 +61,8 @@ struct Access {
 }
 
 impl Access {
-    /// A repository elsewhere has its own ways in, which git knows.
+    /// A repository on an external server has credentials of its own, which git
+    /// knows.
     fn of(global: &Global, view: &RepoView) -> anyhow::Result<Access> {
         if !view.hosted {
             return Ok(Access::default());
@@ -82,7 +84,7 @@ impl Access {
         format!("git clone --branch {branch} {url} {}{with}{kept}", directory.display())
     }
 
-    /// A copy of the CA below `folder`, where git can read it.
+    /// Writes a copy of the CA below `folder`, where git can read it.
     fn write_ca(&self, folder: &Path) -> anyhow::Result<Option<PathBuf>> {
         let Some(pem) = &self.ca_pem else { return Ok(None) };
         let path = folder.join(format!("colony-ca-{}.pem", std::process::id()));
@@ -90,7 +92,7 @@ impl Access {
         Ok(Some(path))
     }
 
-    /// Settings of git, for requests below `url` alone.
+    /// Settings of git, only for requests below `url`.
     fn settings(&self, url: &str, ca: Option<&Path>) -> Vec<(String, String)> {
         let token = self
             .token
@@ -100,7 +102,8 @@ impl Access {
         token.into_iter().chain(ca).collect()
     }
 
-    /// Lets `git pull` and `git push` in the clone work as well.
+    /// Stores the credentials in the clone, so that `git pull` and `git push`
+    /// work there.
     fn keep(&self, url: &str, directory: &Path) -> anyhow::Result<()> {
         let own = directory.join(".git");
         let own = own.canonicalize().context("git made no clone")?;
@@ -121,7 +124,7 @@ impl Access {
     }
 }
 
-/// As git's configuration wants texts.
+/// Quotes a text for git's configuration.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
@@ -132,7 +135,7 @@ async fn git_clone(
     settings: &[(String, String)],
 ) -> anyhow::Result<()> {
     let mut git = Command::new("git");
-    // What is set for another repository must not reach this one.
+    // Settings for another repository must not apply to this one.
     for (name, _) in
         std::env::vars_os().filter(|(it, _)| it.as_encoded_bytes().starts_with(b"GIT_"))
     {

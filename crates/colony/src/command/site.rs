@@ -4,7 +4,8 @@ use colony_api::Client;
 use colony_api::request;
 
 use crate::cli::{SiteAdd, SiteCommand, SiteInvite};
-use crate::output::{Out, node, site, talk};
+use crate::output::Out;
+use crate::output::view::{node, site, talk};
 
 pub(super) async fn run(
     client: &Client,

@@ -1,4 +1,5 @@
-//! Commands against a server on a real socket, which tells a story by stages.
+//! Tests of commands against a server on a real socket, which plays the stages
+//! of a deployment.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -146,10 +147,10 @@ async fn a_watch_whose_time_is_up_says_why_and_is_exit_5() {
          home: INSTALLING 1.0\n\n\
          home/laptop: attempt 1 is under way on node laptop\n  \
          who: colony   cause: in-progress\n  \
-         next: node laptop reports how it went\n\
+         next: node laptop reports the result\n\
          exit 5",
         "hello 1.0: create 1\n\
-         not watching any more; hello goes on on 1 node\n\
+         stopped watching; hello continues on 1 node\n\
          see: colony deployment show hello --watch\n",
     )
     .await;
@@ -158,12 +159,12 @@ async fn a_watch_whose_time_is_up_says_why_and_is_exit_5() {
 #[tokio::test]
 async fn a_registry_of_which_nothing_can_be_used_is_exit_1() {
     let broken = "broken: 0 packages, 1 broken\nfrom: /srv/broken\n\
-                  pump/margo.yaml:1:1: is no text; expected a text\nexit 1";
+                  pump/margo.yaml:1:1: is not a text; expected a text\nexit 1";
     let help = "none of its packages can be used; it is read again by itself\n\
                 see: colony app registry show broken\n";
     check("app add /srv/broken", &[], broken, help).await;
     let some = "some: 2 packages, 1 broken\npump: 1.1, 1.0\nfrom: /srv/some\n\
-                pump/margo.yaml:1:1: is no text; expected a text\nexit 0";
+                pump/margo.yaml:1:1: is not a text; expected a text\nexit 0";
     check("app add /srv/some", &[], some, "").await;
     check("app registry show some", &[], some, "").await;
     let list = "NAME  PACKAGES  BROKEN  READ  URL        TROUBLE\n\
@@ -216,15 +217,15 @@ async fn control_characters_of_others_do_not_reach_a_terminal() {
     assert_eq!(shown, "\u{1b}[31mred\ntab\there\nexit 0");
 }
 
-/// Runs a command against the stages of a deployment: each look at it shows
-/// the next one, and each change of stage is an event, but for progress.
+/// Runs a command against the stages of a deployment: each request shows the
+/// next one, and each change of stage is an event, except for progress.
 async fn check(line: &str, stages: &[DeploymentView], stdout: &str, stderr: &str) {
     let (shown, noted) = ran(line, stages, |it| it).await;
     assert_eq!(shown, stdout);
     assert_eq!(noted, stderr);
 }
 
-/// What the command prints to standard output, with how it ended, and to standard error.
+/// The output of the command with its exit code, and its standard error.
 async fn ran(line: &str, stages: &[DeploymentView], terminal: fn(Out) -> Out) -> (String, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let socket = folder.path().join("api.sock");
@@ -302,7 +303,7 @@ impl Story {
     }
 }
 
-/// Without what is no event.
+/// The view without progress, which causes no event.
 fn bare(mut view: DeploymentView) -> DeploymentView {
     let placements = view.sites.iter_mut().flat_map(|it| &mut it.placements);
     placements.for_each(|it| it.progress = None);
@@ -318,7 +319,7 @@ fn why() -> Response {
     axum::Json(json!({"subject": "hello", "summary": "home: INSTALLING 1.0", "reasons": [{
         "site": "home", "nodes": ["laptop"], "owner": "colony", "cause": "in-progress",
         "sentence": "attempt 1 is under way on node laptop",
-        "next": "node laptop reports how it went",
+        "next": "node laptop reports the result",
     }]}))
     .into_response()
 }
@@ -339,7 +340,7 @@ fn registry(name: &str, packages: u64) -> Value {
     json!({"name": name, "url": format!("/srv/{name}"), "packages": packages, "broken": 1,
            "applications": applications,
            "findings": [{"file": "pump/margo.yaml", "line": 1, "column": 1, "path": "",
-                         "severity": "error", "problem": "is no text", "expected": "a text"}]})
+                         "severity": "error", "problem": "is not a text", "expected": "a text"}]})
 }
 
 fn planned() -> Response {
@@ -351,7 +352,7 @@ fn planned() -> Response {
     .into_response()
 }
 
-/// What was written, for a test to read.
+/// A buffer for output that a test reads.
 #[derive(Clone, Default)]
 pub(super) struct Buffer(Arc<Mutex<Vec<u8>>>);
 

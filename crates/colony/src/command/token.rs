@@ -3,7 +3,8 @@
 use colony_api::Client;
 
 use crate::cli::TokenCommand;
-use crate::output::{Out, token};
+use crate::output::Out;
+use crate::output::view::token;
 
 pub(super) async fn run(
     client: &Client,

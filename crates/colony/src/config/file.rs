@@ -1,11 +1,11 @@
-//! The TOML file: tables of settings, nothing unknown.
+//! The TOML file: tables of settings; unknown names are errors.
 
 use anyhow::bail;
 use toml::Value;
 
 use super::keys::{self, KEYS};
 
-/// The settings of a file, or the first mistake in it.
+/// The settings of a file, or its first error.
 pub(crate) fn read(text: &str) -> anyhow::Result<Vec<(&'static str, String)>> {
     let table: toml::Table = text.parse()?;
     let mut found = Vec::new();
@@ -52,7 +52,7 @@ fn plain(value: &Value) -> Option<String> {
     }
 }
 
-/// The line where the last part of the name begins, inside its table.
+/// The line where the last part of the name is set, inside its table.
 fn line_of(text: &str, name: &str) -> usize {
     let (table, key) = name.split_once('.').unwrap_or(("", name));
     let mut inside = table.is_empty();
@@ -75,7 +75,7 @@ fn guess(name: &str) -> String {
     }
 }
 
-/// How many letters have to change.
+/// The edit distance between two names.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.chars().count()).collect();
     for (i, x) in a.chars().enumerate() {

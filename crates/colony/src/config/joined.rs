@@ -1,5 +1,5 @@
-//! The flags that a role joined with, kept for its next starts: a site that was
-//! told once where to listen, or a node its labels, has to be the same again.
+//! The flags that a role joined with, kept for its next starts: the address of
+//! a site or the labels of a node have to stay the same.
 
 use std::path::{Path, PathBuf};
 
@@ -12,8 +12,8 @@ use crate::role::Flag;
 const ROLES: [&str; 2] = ["local", "node"];
 
 impl Config {
-    /// Keeps the flags given at a join, for starts without them. Who joins again
-    /// keeps what an earlier join said, unless this one says otherwise.
+    /// Stores the flags given at a join, for starts without them. A second join
+    /// keeps the flags of the first one, unless it overrides them.
     pub(crate) fn keep_joined(&self, role: &str, flags: &[Flag]) -> anyhow::Result<()> {
         let mut tables = toml::Table::new();
         for (name, _, value) in flags {
@@ -33,7 +33,7 @@ impl Config {
         self.values.get(name).is_some_and(|it| matches!(it.1, Origin::Join(_)))
     }
 
-    /// What a join said counts where nothing else is set.
+    /// The flags of a join apply where nothing else is set.
     pub(super) fn take_joined(&mut self) -> anyhow::Result<()> {
         for role in ROLES {
             let path = path(&self.data(), role);

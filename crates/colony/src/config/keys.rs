@@ -1,4 +1,4 @@
-//! Every setting there is, in one table: what `config show` prints.
+//! All settings in one table, as `config show` prints them.
 
 /// One setting.
 #[derive(Debug)]
@@ -10,7 +10,8 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// The environment variable that sets it: `node.engine` is `COLONY_NODE_ENGINE`.
+    /// The environment variable that sets it: `COLONY_NODE_ENGINE` for
+    /// `node.engine`.
     pub(crate) fn variable(&self) -> String {
         format!("COLONY_{}", self.name.replace(['.', '-'], "_").to_uppercase())
     }
@@ -29,11 +30,7 @@ pub(crate) const KEYS: &[Key] = &[
     ),
     key("log.format", "text", "How it is logged: text or json"),
     key("central.listen", "127.0.0.1:7443", "Where operators and sites connect"),
-    key(
-        "central.advertise",
-        "",
-        "URLs others reach the central orchestrator by, with commas between",
-    ),
+    key("central.advertise", "", "URLs others reach the central orchestrator by, comma-separated"),
     key(
         "central.database",
         "",
@@ -49,25 +46,25 @@ pub(crate) const KEYS: &[Key] = &[
     ),
     key("git.fetch-timeout", "10m", "How long one fetch may take"),
     key("local.listen", "127.0.0.1:7444", "Where nodes connect"),
-    key("local.advertise", "", "URLs nodes reach the site by, with commas between"),
+    key("local.advertise", "", "URLs nodes reach the site by, comma-separated"),
     key("node.name", "", "The name to join with; the host's if empty"),
     key("node.engine", "auto", "auto, docker, podman, or the path of an engine's socket"),
-    key("node.labels", "", "Labels of the node: key=value, with commas between"),
+    key("node.labels", "", "Labels of the node: key=value, comma-separated"),
     key(
         "node.health",
         "127.0.0.1:7445",
-        "Where /healthz, /readyz and /metrics are answered; off for nowhere",
+        "Where /healthz, /readyz and /metrics are answered; `off` disables it",
     ),
     key(
         "node.insecure-registries",
         "",
-        "Registries without TLS, host:port, with commas between; images too with Podman, while Docker has its own list",
+        "Registries without TLS, host:port, comma-separated; for images only with Podman, since Docker has its own list",
     ),
     key("node.otel-endpoint", "", "Given to every container as HTTP_OTEL_EXPORTER_OTLP_ENDPOINT"),
     key(
         "node.settle",
         "5s",
-        "How long a container without a health check must run to count as well",
+        "How long a container without a health check must run to count as healthy",
     ),
 ];
 

@@ -17,7 +17,7 @@ use anyhow::{Context, bail};
 pub(crate) use value::bytes;
 pub(crate) use value::{list, pairs, seconds};
 
-/// Who set a value.
+/// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
     Default,
@@ -40,7 +40,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// All settings, each with where it came from.
+/// All settings, each with its origin.
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
     values: BTreeMap<&'static str, (String, Origin)>,
@@ -113,7 +113,7 @@ impl Config {
         PathBuf::from(self.get("data").unwrap_or("."))
     }
 
-    /// A value that can be parsed; the error says where it was set.
+    /// A value that can be parsed; the error names its origin.
     pub(crate) fn parse<T>(&self, name: &str) -> anyhow::Result<T>
     where
         T: std::str::FromStr<Err: fmt::Display>,
@@ -123,7 +123,7 @@ impl Config {
         parsed.with_context(|| format!("`{text}` cannot be used as {name} (set by {origin})"))
     }
 
-    /// The content of the file a setting names, without the line's end.
+    /// The content of the file that a setting names, without the line's end.
     #[cfg(feature = "site")]
     pub(crate) fn secret(&self, name: &str) -> anyhow::Result<Option<String>> {
         let Some(path) = self.get(name) else { return Ok(None) };
@@ -132,7 +132,7 @@ impl Config {
         Ok(Some(text.trim().to_owned()))
     }
 
-    /// Every setting with its value and where that came from, in order.
+    /// Every setting with its value and its origin, in order.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&'static keys::Key, &str, &Origin)> {
         keys::KEYS.iter().filter_map(|key| {
             let (value, origin) = self.values.get(key.name)?;
@@ -153,7 +153,7 @@ fn usual_files(environment: &impl Fn(&str) -> Option<String>) -> Vec<PathBuf> {
     own.into_iter().chain([PathBuf::from("/etc/colony/colony.toml")]).collect()
 }
 
-/// Root keeps things where services do, others below their home.
+/// The usual folder of services for root, below the home directory for others.
 fn default_data(environment: &impl Fn(&str) -> Option<String>) -> String {
     let home = environment("HOME").unwrap_or_else(|| "/".to_owned());
     if home == "/root" || home == "/" {

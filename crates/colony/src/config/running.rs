@@ -1,7 +1,7 @@
-//! The settings a role runs with, written down for `colony config show`.
+//! The settings of a running role, stored for `colony config show`.
 //!
-//! A role keeps `<data>/run/<role>.json` locked for as long as it runs, so that
-//! what a process left behind is not taken for one that runs.
+//! A role keeps `<data>/run/<role>.json` locked while it runs, so that a file
+//! left behind by a dead process is not mistaken for a running one.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -25,7 +25,7 @@ pub(crate) struct Setting {
     pub(crate) origin: String,
 }
 
-/// The lock of a role that runs; its file goes with it.
+/// The lock of a running role; its file is removed with it.
 #[derive(Debug)]
 pub(crate) struct Running {
     path: PathBuf,
@@ -33,11 +33,11 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Writes down the settings of `role`; nothing if it runs already.
+    /// Stores the settings of `role`; `None` if it is already running.
     pub(crate) fn record(role: &str, config: &Config) -> anyhow::Result<Option<Running>> {
         let path = path(&config.data(), role);
         let doing = || format!("could not write {}", path.display());
-        // The data directory is the role's, with the modes it chooses.
+        // The data directory belongs to the role, which chooses its modes.
         std::fs::create_dir_all(config.data()).with_context(doing)?;
         let folder = path.parent().context("a file has a folder")?;
         DirBuilder::new().recursive(true).mode(0o700).create(folder).with_context(doing)?;
@@ -56,7 +56,7 @@ impl Running {
         Ok(Some(Running { path, _lock: file }))
     }
 
-    /// The settings of `role`, if one runs with this data directory.
+    /// The settings of `role`, if it runs with this data directory.
     pub(crate) fn find(data: &Path, role: &str) -> anyhow::Result<Option<Vec<Setting>>> {
         let path = path(data, role);
         let doing =
@@ -77,7 +77,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // What is left behind is not locked and counts for nothing.
+        // A file that stays behind is not locked, so it is ignored.
         let _ = std::fs::remove_file(&self.path);
     }
 }

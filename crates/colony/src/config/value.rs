@@ -1,11 +1,11 @@
-//! Settings that are more than one word.
+//! Settings with a structured value.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-/// `a,b` as a list; blanks around the items do not count.
+/// `a,b` as a list; blanks around the items are ignored.
 pub(crate) fn list(text: Option<&str>) -> Vec<String> {
     let items = text.unwrap_or_default().split(',').map(str::trim);
     items.filter(|it| !it.is_empty()).map(str::to_owned).collect()
@@ -30,7 +30,7 @@ pub(crate) fn seconds(text: &str) -> anyhow::Result<Duration> {
         "ms" => Ok(Duration::from_millis(number)),
         "s" => Ok(Duration::from_secs(number)),
         "m" => Ok(Duration::from_secs(number.saturating_mul(60))),
-        unit => bail!("`{unit}` is no unit of `{text}`: ms, s or m"),
+        unit => bail!("`{unit}` is not a unit in `{text}`: ms, s or m"),
     }
 }
 

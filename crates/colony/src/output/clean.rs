@@ -1,7 +1,7 @@
 //! Views without control characters, for terminals.
 //!
-//! Cleaned before they are rendered, so that a rendering may use colours and
-//! no text of a site or node can add a line to a table.
+//! Views are cleaned before they are rendered, so that a rendering may use
+//! colours and no text of a site or node can add a line to a table.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -12,7 +12,7 @@ use crate::terminal::{printable, printable_line};
 /// Fields that are texts of several lines.
 const LINES: &[&str] = &["description", "diff", "how"];
 
-/// The view as a terminal may show it.
+/// The view without control characters.
 pub(super) fn view<T: Serialize + DeserializeOwned>(view: &T) -> anyhow::Result<T> {
     Ok(serde_json::from_value(clean(serde_json::to_value(view)?, printable_line))?)
 }

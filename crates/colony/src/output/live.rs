@@ -1,21 +1,21 @@
-//! A text that is drawn again in one place of a terminal.
+//! A text that is redrawn in place on a terminal.
 
-use super::Look;
+use super::RenderOptions;
 use crate::terminal::printable_line;
 
-/// More lines than this scroll away and cannot be drawn over.
+/// More lines than this scroll away and cannot be redrawn.
 const LINES: usize = 30;
 
-/// Remembers how much is to be drawn over.
+/// Remembers how many lines have to be redrawn.
 #[derive(Debug, Default)]
 pub(crate) struct Live {
     drawn: usize,
 }
 
 impl Live {
-    /// What to write so that `lines` take the place of those drawn before.
-    /// `urgent` lines come first where not all fit.
-    pub(crate) fn frame(&mut self, lines: &[(bool, String)], look: &Look) -> String {
+    /// The text that replaces the lines drawn before with `lines`. `urgent`
+    /// lines come first where not all fit.
+    pub(crate) fn frame(&mut self, lines: &[(bool, String)], look: &RenderOptions) -> String {
         let shown = fit(lines, look);
         let back = match self.drawn {
             0 => String::new(),
@@ -27,8 +27,8 @@ impl Live {
     }
 }
 
-/// One line each, none folded: a folded one would be counted as one.
-fn fit(lines: &[(bool, String)], look: &Look) -> Vec<String> {
+/// Cuts lines to the width: a folded line would be counted as one.
+fn fit(lines: &[(bool, String)], look: &RenderOptions) -> Vec<String> {
     let width = usize::from(look.width.unwrap_or(120)).max(20);
     let cut = |text: &String| {
         let text = printable_line(text);
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn a_frame_takes_the_place_of_the_one_before() {
         let mut live = Live::default();
-        let look = Look { width: Some(20), ..sample::look() };
+        let look = RenderOptions { width: Some(20), ..sample::look() };
         assert_eq!(live.frame(&lines(2), &look), "line 0\nline 1\n");
         assert_eq!(live.frame(&lines(1), &look), "\x1b[2A\r\x1b[Jline 0\n");
         let long = [(false, "x".repeat(30))];

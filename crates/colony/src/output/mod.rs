@@ -1,24 +1,14 @@
-//! How answers are printed: data to stdout, everything else to stderr.
+//! How responses are printed: data to stdout, everything else to stderr.
 //!
-//! Rendering is pure: a view and a `Look` give a text. Nothing is said by
-//! colour alone. What goes to a terminal is cleaned of control characters
-//! here, before it is rendered; `--raw` leaves the data of logs as it is.
+//! Rendering is pure: a view and a `RenderOptions` give a text. No information is in
+//! colours alone. Output to a terminal is cleaned of control characters here,
+//! before it is rendered; `--raw` leaves the data of logs as it is.
 
-pub(crate) mod application;
-pub(crate) mod change;
 mod clean;
 mod clock;
-pub(crate) mod deployment;
-pub(crate) mod end;
-pub(crate) mod event;
 mod live;
-pub(crate) mod node;
-pub(crate) mod plan;
-pub(crate) mod site;
-pub(crate) mod status;
 mod table;
-pub(crate) mod talk;
-pub(crate) mod token;
+pub(super) mod view;
 mod words;
 
 #[cfg(test)]
@@ -31,44 +21,44 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 
 use crate::cli::Format;
 use crate::terminal::printable;
 pub(crate) use clock::now;
 pub(crate) use live::Live;
 
-/// What a rendering may know besides the view.
+/// The inputs of a rendering besides the view.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Look {
+pub(crate) struct RenderOptions {
     /// More columns.
     pub(crate) wide: bool,
-    pub(crate) now: Wall,
+    pub(crate) now: Timestamp,
     /// Columns of the terminal; texts are not folded without one.
     pub(crate) width: Option<u16>,
     /// States may be coloured.
     pub(crate) colour: bool,
 }
 
-/// Where answers go.
+/// Where responses are printed.
 pub(crate) struct Out {
     format: Format,
     stdout: Box<dyn Write + Send>,
     stderr: Box<dyn Write + Send>,
-    /// Somebody sees stdout as it is written.
+    /// Stdout is a terminal.
     terminal: bool,
-    /// Somebody sees stderr as it is written.
+    /// Stderr is a terminal.
     stderr_terminal: bool,
-    /// Data goes out as it came.
+    /// Data is printed as it came.
     raw: bool,
     colour: bool,
-    /// Somebody can be asked.
+    /// A person can be asked.
     person: bool,
-    clock: fn() -> Wall,
+    clock: fn() -> Timestamp,
 }
 
 impl Out {
-    /// The process's own.
+    /// The streams of the process.
     pub(crate) fn standard(format: Format) -> Out {
         Out {
             format,
@@ -103,29 +93,29 @@ impl Out {
         }
     }
 
-    /// As if somebody saw all of it.
+    /// As on a terminal.
     #[cfg(test)]
     pub(crate) fn on_terminal(self) -> Out {
         Out { terminal: true, stderr_terminal: true, ..self }
     }
 
-    /// Prints data with whatever control characters it has.
+    /// Prints data with its control characters.
     pub(crate) fn set_raw(&mut self, raw: bool) {
         self.raw = raw;
     }
 
-    pub(crate) fn look(&self) -> Look {
+    pub(crate) fn look(&self) -> RenderOptions {
         let width = if self.terminal { table::terminal_width() } else { None };
         let colour = self.terminal && self.colour;
-        Look { wide: self.format == Format::Wide, now: (self.clock)(), width, colour }
+        RenderOptions { wide: self.format == Format::Wide, now: (self.clock)(), width, colour }
     }
 
-    /// Tables, not JSON or YAML.
+    /// The format is a table, not JSON or YAML.
     pub(crate) fn is_for_people(&self) -> bool {
         matches!(self.format, Format::Table | Format::Wide)
     }
 
-    /// A table can be drawn over and over in one place.
+    /// A table can be redrawn in place.
     pub(crate) fn is_live(&self) -> bool {
         self.terminal && self.is_for_people()
     }
@@ -134,22 +124,22 @@ impl Out {
         self.person
     }
 
-    /// Prints what was asked for, as a table or as it is.
+    /// Prints the requested data, as a table or as JSON or YAML.
     pub(crate) fn show<T: Serialize + DeserializeOwned>(
         &mut self,
         value: &T,
-        table: impl FnOnce(&T, &Look) -> String,
+        table: impl FnOnce(&T, &RenderOptions) -> String,
     ) -> anyhow::Result<()> {
         let value = &self.clean(value)?;
         let text = match self.format {
             Format::Table | Format::Wide => table(value, &self.look()),
             Format::Json => serde_json::to_string_pretty(value)?,
-            Format::Yaml => colony_margo::yaml::emit(&serde_json::to_value(value)?),
+            Format::Yaml => colony_core::margo::yaml::emit(&serde_json::to_value(value)?),
         };
         self.write(&text)
     }
 
-    /// The view as it may be rendered for where it goes.
+    /// The view, cleaned of control characters if it goes to a terminal.
     pub(crate) fn clean<T: Serialize + DeserializeOwned>(&self, value: &T) -> anyhow::Result<T> {
         if self.terminal && !self.raw {
             return clean::view(value);
@@ -157,24 +147,25 @@ impl Out {
         Ok(serde_json::from_value(serde_json::to_value(value)?)?)
     }
 
-    /// One of many values that come over time: a line, or an object of JSON or YAML.
+    /// Prints one of many values that come over time: a line, or an object of
+    /// JSON or YAML.
     pub(crate) fn show_next<T: Serialize + DeserializeOwned>(
         &mut self,
         value: &T,
-        line: impl FnOnce(&T, &Look) -> String,
+        line: impl FnOnce(&T, &RenderOptions) -> String,
     ) -> anyhow::Result<()> {
         let value = &self.clean(value)?;
         let text = match self.format {
             Format::Table | Format::Wide => line(value, &self.look()),
             Format::Json => serde_json::to_string(value)?,
             Format::Yaml => {
-                format!("---\n{}", colony_margo::yaml::emit(&serde_json::to_value(value)?))
+                format!("---\n{}", colony_core::margo::yaml::emit(&serde_json::to_value(value)?))
             }
         };
         self.write(&text)
     }
 
-    /// Data: to stdout.
+    /// Prints data to stdout.
     pub(crate) fn data(&mut self, text: &str) -> anyhow::Result<()> {
         if self.terminal && !self.raw {
             return self.write(&printable(text));
@@ -191,7 +182,7 @@ impl Out {
         Ok(())
     }
 
-    /// What helps a person and is not what was asked for: to stderr.
+    /// Prints help for people, which is not the requested data, to stderr.
     pub(crate) fn note(&mut self, text: &str) -> anyhow::Result<()> {
         let text = text.trim_end_matches('\n');
         if !text.is_empty() {
@@ -201,7 +192,7 @@ impl Out {
         Ok(())
     }
 
-    /// Bytes for the terminal, such as a table that is drawn again.
+    /// Bytes for the terminal, such as a table that is redrawn.
     pub(crate) fn draw(&mut self, text: &str) -> anyhow::Result<()> {
         self.stdout.write_all(text.as_bytes())?;
         Ok(self.stdout.flush()?)

@@ -1,27 +1,27 @@
-//! Views of the story in the README, for tests.
+//! Views of the example in the README, for tests.
 
 use serde_json::{Value, json};
 
 use colony_api::view::{DeploymentView, StatusView};
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 
-use super::Look;
+use super::RenderOptions;
 
 pub(crate) const NOW: u64 = 1_800_000_000_000;
 
-pub(crate) fn now() -> Wall {
-    Wall(NOW)
+pub(crate) fn now() -> Timestamp {
+    Timestamp(NOW)
 }
 
-pub(crate) fn look() -> Look {
-    Look { wide: false, now: now(), width: None, colour: false }
+pub(crate) fn look() -> RenderOptions {
+    RenderOptions { wide: false, now: now(), width: None, colour: false }
 }
 
-pub(crate) fn wide() -> Look {
-    Look { wide: true, ..look() }
+pub(crate) fn wide() -> RenderOptions {
+    RenderOptions { wide: true, ..look() }
 }
 
-/// Milliseconds since 1970, so many seconds ago.
+/// So many seconds ago, in milliseconds since 1970.
 pub(crate) fn ago(seconds: u64) -> u64 {
     NOW - seconds * 1000
 }
@@ -35,12 +35,12 @@ pub(crate) fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).expect("a view")
 }
 
-/// A deployment of `hello` at sites that were made below.
+/// A deployment of `hello` at the given sites.
 pub(crate) fn hello(outcome: &str, version: &str, sites: Value) -> DeploymentView {
     said(&format!("hello is {outcome}"), outcome, version, sites)
 }
 
-/// The same in the words of a server.
+/// The same with a sentence.
 fn said(sentence: &str, outcome: &str, version: &str, sites: Value) -> DeploymentView {
     read(json!({
         "name": "hello", "application": "hello", "version": version,
@@ -77,7 +77,7 @@ pub(crate) fn unhealthy() -> Value {
     json!({"code": "unhealthy", "message": "GET / 500, 3×", "tries": 1, "of": 1})
 }
 
-/// Three nodes have it, one is away.
+/// Three nodes have it, one is offline.
 pub(crate) fn deferred() -> DeploymentView {
     let away = with(
         placement("b2", "INSTALLED", "1.0"),
@@ -119,7 +119,7 @@ pub(crate) fn failed() -> DeploymentView {
     said(sentence, "failed", "9", json!([site("home", "FAILED(install)", json!([laptop]))]))
 }
 
-/// Gone from three nodes, one is away.
+/// Deleted from three nodes, one is offline.
 pub(crate) fn deleted() -> DeploymentView {
     let away = with(
         placement("b2", "DELETING", "1.0"),

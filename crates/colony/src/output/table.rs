@@ -2,16 +2,16 @@
 
 use comfy_table::{Attribute, Cell, Color, ContentArrangement, presets};
 
-use super::Look;
+use super::RenderOptions;
 
-/// Columns whose words have colours.
+/// Columns with coloured values.
 const COLOURED: &[&str] = &["STATE", "OUTCOME", "PRESENCE", "ACTION"];
 
 /// Rows below a header; columns as wide as they need.
 pub(super) fn table<const N: usize>(
     header: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,
-    look: &Look,
+    look: &RenderOptions,
 ) -> String {
     let mut table = comfy_table::Table::new();
     table.load_style(presets::NOTHING);
@@ -41,7 +41,7 @@ fn coloured<const N: usize>(header: [&str; N], row: [String; N]) -> Vec<Cell> {
     header.into_iter().zip(row).map(cell).collect()
 }
 
-/// By the first word: what is well, what goes on, and what needs a look.
+/// The colour by the first word: well, in progress, or in need of attention.
 fn colour(text: &str) -> Option<Color> {
     let word = text.split([' ', '(']).next().unwrap_or_default();
     match word {
@@ -54,7 +54,7 @@ fn colour(text: &str) -> Option<Color> {
     }
 }
 
-/// Whether colours are welcome on a terminal: <https://no-color.org>.
+/// Whether the terminal should get colours: <https://no-color.org>.
 pub(super) fn wants_colour(environment: impl Fn(&str) -> Option<String>) -> bool {
     let refused = environment("NO_COLOR").is_some_and(|it| !it.is_empty());
     let dumb = environment("TERM").is_none_or(|it| it == "dumb" || it.is_empty());
@@ -62,7 +62,7 @@ pub(super) fn wants_colour(environment: impl Fn(&str) -> Option<String>) -> bool
 }
 
 pub(super) fn terminal_width() -> Option<u16> {
-    // A terminal that does not know its size says 0.
+    // A terminal that does not know its size reports 0.
     comfy_table::Table::new().width().filter(|it| *it >= 20)
 }
 
@@ -81,7 +81,7 @@ mod tests {
         };
         let plain = table(["NAME", "STATE"], rows(), &sample::look());
         assert_eq!(plain, "NAME       STATE\na          INSTALLED\nINSTALLED  FAILED(update)");
-        let look = Look { colour: true, ..sample::look() };
+        let look = RenderOptions { colour: true, ..sample::look() };
         let painted = table(["NAME", "STATE"], rows(), &look);
         assert!(painted.contains("\x1b[38;5;10mINSTALLED"), "{painted:?}");
         assert!(painted.contains("\x1b[38;5;9mFAILED(update)"), "{painted:?}");

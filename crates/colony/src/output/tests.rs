@@ -1,4 +1,4 @@
-//! What people read: the story's own words are the floor.
+//! Snapshots of the output; the README's example is the minimum.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use colony_api::view::DeploymentView;
 
 use super::sample::{self, ago, commit, hello, installed, look, placement, read, site, with};
-use super::{application, deployment, event, node, plan, site as sites, status, talk};
+use crate::output::view::{
+    application, deployment, event, node, plan, site as sites, status, talk,
+};
 
 #[test]
 fn a_placement_is_a_line() {
@@ -118,15 +120,18 @@ fn a_history_is_read_from_the_top() {
         json!({"commit": commit(digits), "at": ago(90), "site": "home", "author": "ann",
                "subject": subject, "version": version, "changes": changes})
     };
-    let entries = [
+    let mut entries = [
         entry("9c01de4", json!("1.1"), "Roll hello back to 1.1", json!(["version 1.2 → 1.1"])),
+        entry("5d5cd02", Value::Null, "typo", json!([])),
         entry("3f2a1c9", Value::Null, "Delete hello", json!([])),
     ];
+    entries[2]["removed"] = json!(true);
     let view = read(json!({"name": "hello", "entries": entries}));
     assert_snapshot!(deployment::history(&view, &look()), @r"
-    WHEN                  COMMIT   SITE  VERSION  WHO  WHAT                    CHANGES
-    2027-01-15 07:58:30Z  9c01de4  home  1.1      ann  Roll hello back to 1.1  version 1.2 → 1.1
-    2027-01-15 07:58:30Z  3f2a1c9  home  removed  ann  Delete hello            -
+    WHEN                  COMMIT   SITE  VERSION     WHO  WHAT                    CHANGES
+    2027-01-15 07:58:30Z  9c01de4  home  1.1         ann  Roll hello back to 1.1  version 1.2 → 1.1
+    2027-01-15 07:58:30Z  5d5cd02  home  unreadable  ann  typo                    -
+    2027-01-15 07:58:30Z  3f2a1c9  home  removed     ann  Delete hello            -
     ");
 }
 
@@ -192,8 +197,8 @@ fn a_plan_names_an_application_of_the_same_name_once() {
             json!({"hash": "sha256:0", "name": "hello", "application": application, "targets": []});
         plan::show(&read(view), &look()).lines().next().unwrap_or_default().to_owned()
     };
-    assert_eq!(plan("hello"), "hello: no node is concerned");
-    assert_eq!(plan("camera"), "hello (camera): no node is concerned");
+    assert_eq!(plan("hello"), "hello: no node changes");
+    assert_eq!(plan("camera"), "hello (camera): no node changes");
 }
 
 #[test]
@@ -346,9 +351,11 @@ fn an_invitation_is_one_command() {
         read(json!({"kind": "node", "site": "home", "token": "col1_x", "expires": 0,
             "command": "colony node --join col1_x", "lifetimeSeconds": seconds}))
     };
-    let expected = "run there: colony node --join col1_x          (1 h, once)";
+    let expected =
+        "run this on the other machine within 1 h (valid once):\ncolony node --join col1_x";
     assert_eq!(talk::invite(&view(3600), &look()), expected);
-    let expected = "run there: colony node --join col1_x          (7 d, once)";
+    let expected =
+        "run this on the other machine within 7 d (valid once):\ncolony node --join col1_x";
     assert_eq!(talk::invite(&view(604_800), &look()), expected);
 }
 

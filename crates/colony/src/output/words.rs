@@ -1,43 +1,43 @@
-//! Times, versions and lists as people say them.
+//! Times, versions and lists in readable form.
 
 use std::fmt::Display;
 
 use colony_core::id::GitRevision;
-use colony_core::time::{Spoken, Wall};
+use colony_core::time::{HumanDuration, Timestamp};
 
-use super::Look;
+use super::RenderOptions;
 
-impl Look {
+impl RenderOptions {
     /// `3 h ago`
-    pub(super) fn ago(&self, at: Wall) -> String {
+    pub(super) fn ago(&self, at: Timestamp) -> String {
         format!("{} ago", self.lasting(at))
     }
 
     /// `3 h`
-    pub(super) fn lasting(&self, since: Wall) -> String {
-        Spoken(self.now.since(since)).to_string()
+    pub(super) fn lasting(&self, since: Timestamp) -> String {
+        HumanDuration(self.now.since(since)).to_string()
     }
 
-    /// `in 20 s`, or `now` for what is due.
-    pub(super) fn until(&self, at: Wall) -> String {
+    /// `in 20 s`, or `now` if the time has come.
+    pub(super) fn until(&self, at: Timestamp) -> String {
         if at <= self.now {
             return "now".to_owned();
         }
-        format!("in {}", Spoken(at.since(self.now)))
+        format!("in {}", HumanDuration(at.since(self.now)))
     }
 }
 
 /// `2026-11-16 00:53:18Z`
-pub(super) fn stamp(at: Wall) -> String {
+pub(super) fn stamp(at: Timestamp) -> String {
     written(at, "%Y-%m-%d %H:%M:%SZ")
 }
 
 /// `2026-11-16 00:53:18.007Z`
-pub(super) fn precise(at: Wall) -> String {
+pub(super) fn precise(at: Timestamp) -> String {
     written(at, "%Y-%m-%d %H:%M:%S%.3fZ")
 }
 
-fn written(at: Wall, format: &str) -> String {
+fn written(at: Timestamp, format: &str) -> String {
     let millis = i64::try_from(at.0).unwrap_or(i64::MAX);
     let Ok(at) = jiff::Timestamp::from_millisecond(millis) else { return "?".to_owned() };
     at.strftime(format).to_string()
@@ -69,7 +69,7 @@ pub(super) fn count(number: usize, one: &str) -> String {
     }
 }
 
-/// `2/3`, or `-` of nothing.
+/// `2/3`, or `-` if there is none.
 pub(super) fn share(part: impl Display, all: u64) -> String {
     if all == 0 { "-".to_owned() } else { format!("{part}/{all}") }
 }

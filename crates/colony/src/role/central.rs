@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// Where operators and sites connect, such as 0.0.0.0 or 0.0.0.0:7443
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<String>,
-    /// URLs others reach it by, with commas between
+    /// URLs others reach it by, comma-separated
     #[arg(long, value_name = "URLS")]
     pub(crate) advertise: Option<String>,
     /// postgres://… or sqlite:<file>

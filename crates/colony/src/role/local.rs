@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// Where nodes connect, such as 0.0.0.0 or 0.0.0.0:7444
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<String>,
-    /// URLs nodes reach it by, with commas between
+    /// URLs nodes reach it by, comma-separated
     #[arg(long, value_name = "URLS")]
     pub(crate) advertise: Option<String>,
 }
@@ -54,7 +54,7 @@ pub(crate) async fn run(
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
     let start = colony_local::start(settings(config, args.join.clone(), args.replace)?);
-    // Joining asks for as long as nobody answers.
+    // Joining retries until the central orchestrator responds.
     let local = tokio::select! {
         started = start => started?,
         () = stop.cancelled() => return Ok(()),
@@ -85,7 +85,7 @@ pub(crate) fn settings(
     })
 }
 
-/// The most that one fetch may take, at either orchestrator.
+/// The limits of one fetch, at either orchestrator.
 pub(crate) fn fetch_limits(config: &Config) -> anyhow::Result<FetchLimits> {
     let setting = |name: &str| config.get(name).unwrap_or_default().to_owned();
     let bytes = config::bytes(&setting("git.fetch-limit"));
@@ -96,7 +96,8 @@ pub(crate) fn fetch_limits(config: &Config) -> anyhow::Result<FetchLimits> {
     })
 }
 
-/// Only what is said here; else the central orchestrator says where Git is.
+/// The configured repository; without one the central orchestrator's setting is
+/// used.
 fn git(config: &Config) -> anyhow::Result<Option<GitSource>> {
     let Some(url) = config.get("git.url") else { return Ok(None) };
     let auth = git_auth(config, url)?;
@@ -104,7 +105,7 @@ fn git(config: &Config) -> anyhow::Result<Option<GitSource>> {
     Ok(Some(GitSource { remote: Remote { url: url.to_owned(), auth }, branch }))
 }
 
-/// How to be let in at the repository, for either orchestrator.
+/// The credentials for the repository, for either orchestrator.
 pub(super) fn git_auth(config: &Config, url: &str) -> anyhow::Result<Auth> {
     Ok(match config.secret("git.token-file")? {
         Some(token) => Auth::Token(Secret::new(token)),

@@ -1,4 +1,4 @@
-//! The roles as commands: how each is started, and how all are stopped.
+//! The roles as commands: how each is started, and how all of them are stopped.
 
 #[cfg(feature = "full")]
 mod central;
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Config;
 pub(crate) use node::Args as NodeArgs;
 
-/// A setting, the flag that sets it, and what was given.
+/// A setting, the flag that sets it, and the given value.
 pub(crate) type Flag = (&'static str, &'static str, Option<String>);
 
 /// The roles of an orchestrator.
@@ -47,7 +47,7 @@ impl Role {
         }
     }
 
-    /// Its name; none of what only looks after a role's data.
+    /// The name of the role; `None` for commands that only maintain its data.
     pub(crate) fn name(&self) -> Option<&'static str> {
         match self {
             #[cfg(feature = "full")]
@@ -74,7 +74,7 @@ pub(crate) async fn run_node(config: &Config, args: &NodeArgs) -> anyhow::Result
     node::run(config, args, stop_on_signals()?).await
 }
 
-/// Cancelled by Ctrl-C or by whoever supervises the process.
+/// Cancelled by Ctrl-C or by the supervisor of the process.
 fn stop_on_signals() -> anyhow::Result<CancellationToken> {
     use tokio::signal::unix::{SignalKind, signal};
     let stop = CancellationToken::new();

@@ -22,10 +22,10 @@ pub(crate) struct Args {
     /// auto, docker, podman, or the path of an engine's socket
     #[arg(long)]
     pub(crate) engine: Option<String>,
-    /// Labels of the node: key=value, with commas between
+    /// Labels of the node: key=value, comma-separated
     #[arg(long, value_name = "LABELS")]
     pub(crate) label: Option<String>,
-    /// Where /healthz, /readyz and /metrics are answered; off for nowhere
+    /// Where /healthz, /readyz and /metrics are answered; `off` disables it
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) health: Option<String>,
 }
@@ -47,7 +47,7 @@ pub(crate) async fn run(
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
     let start = Node::start(settings(config, args.join.clone())?);
-    // Joining asks for as long as nobody answers.
+    // Joining retries until the site responds.
     let node = tokio::select! {
         started = start => started?,
         () = stop.cancelled() => return Ok(()),

@@ -1,4 +1,5 @@
-//! Lets the person who started a central orchestrator in: the context `here`.
+//! The context `here`, with the credentials of the first operator, for the user
+//! that started a central orchestrator.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -10,10 +11,10 @@ use colony_central::Central;
 
 use crate::cli::context::{self, Context, Contexts};
 
-/// The context of what runs on this machine.
+/// The context of the central orchestrator on this machine.
 const NAME: &str = "here";
 
-/// Writes down where `central` is and how its first operator is let in.
+/// Stores the address of `central` and the credentials of its first operator.
 pub(crate) fn remember(central: &Central) -> anyhow::Result<Client> {
     let server = server(central)?;
     let path = context::path()?;
@@ -34,7 +35,8 @@ fn server(central: &Central) -> anyhow::Result<Server> {
     Ok(Server { url, token: Some(token), ca_pem: Some(read(central.ca_path())?) })
 }
 
-/// From this machine, an address for everybody is this machine's own.
+/// On this machine, the unspecified address is replaced by the loopback
+/// address.
 fn own(mut address: SocketAddr) -> SocketAddr {
     if address.ip().is_unspecified() {
         address.set_ip(Ipv4Addr::LOCALHOST.into());

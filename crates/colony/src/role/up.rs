@@ -1,7 +1,7 @@
-//! `colony up`: all three roles in one process, the way to try it.
+//! `colony up`: all three roles in one process, to try colony.
 //!
-//! They talk over the same protocols as on three machines: the site and the
-//! node join with invitations asked for through the operator API.
+//! They use the same protocols as on three machines: the site and the node join
+//! with invitations that are requested through the operator API.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use tokio_util::sync::CancellationToken;
 use colony_api::Client;
 use colony_api::request::{Invite, SiteAdd};
 use colony_node::{Node, Refused};
-use colony_task::Tasks;
+use colony_process::Tasks;
 
 use super::{Flag, central, local, node, operator};
 use crate::config::Config;
 use crate::say;
 
-/// The site `up` makes.
+/// The site that `up` makes.
 const SITE: &str = "home";
 
 pub(crate) const EXAMPLES: &str = "\
@@ -64,7 +64,8 @@ pub(crate) async fn run(config: &Config, stop: CancellationToken) -> anyhow::Res
     tasks.join().await.and(begun)
 }
 
-/// Each role serves before the next one asks it for something.
+/// Starts the roles in order: each serves before the next one sends it a
+/// request.
 async fn begin(config: &Config, tasks: &mut Tasks) -> anyhow::Result<()> {
     let central = central::start(config).await?;
     let (url, client) = (central.url(), operator::remember(&central)?);
@@ -81,7 +82,7 @@ async fn begin(config: &Config, tasks: &mut Tasks) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A node that was retired ends alone: the orchestrators go on without it.
+/// The orchestrators keep running when the node was retired and ends.
 async fn run_node(node: Node, stop: CancellationToken) -> anyhow::Result<()> {
     match node.run(stop.child_token()).await {
         Err(error) if error.is::<Refused>() => {
@@ -94,7 +95,7 @@ async fn run_node(node: Node, stop: CancellationToken) -> anyhow::Result<()> {
     }
 }
 
-/// Nothing once the site has joined.
+/// The invitation of the site; `None` once it has joined.
 async fn site_invitation(config: &Config, client: &Client) -> anyhow::Result<Option<String>> {
     if config.data().join("local/site.json").exists() {
         return Ok(None);
@@ -108,7 +109,7 @@ async fn site_invitation(config: &Config, client: &Client) -> anyhow::Result<Opt
 }
 
 /// Whether this machine has the identity of a node that the site has not
-/// retired. An orchestrator that cannot say counts as a yes.
+/// retired; true if the orchestrator does not respond.
 async fn is_node_of(config: &Config, client: &Client, site: &str) -> bool {
     let Some(name) = node_name(config) else { return false };
     let nodes = client.node_list(Some(site)).await;
@@ -122,7 +123,8 @@ fn node_name(config: &Config) -> Option<String> {
     kept.get("name")?.as_str().map(str::to_owned)
 }
 
-/// Nothing while the site has the node. Waits until the site has introduced itself.
+/// The invitation of the node; `None` while the site has the node. Waits until
+/// the site has reported where nodes join.
 async fn node_invitation(
     config: &Config,
     client: &Client,

@@ -15,19 +15,12 @@ use std::path::PathBuf;
 
 mod agreement;
 mod backup;
-mod by_hand;
-mod database;
-mod git;
-mod image;
-mod names;
-mod parameters;
-mod registry;
+mod mistake;
+mod outage;
 mod relay;
 mod replay;
-mod restart;
 mod steps;
 mod token;
-mod workload;
 
 /// The binary whose roles and commands are tested.
 fn program() -> PathBuf {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use colony_core::event::{self, Event, Log};
 use colony_core::fleet::Fleet as Core;
 use colony_core::id::SiteName;
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use serde_json::Value;
 
 use crate::engines::Engine;
@@ -56,8 +56,8 @@ pub(crate) fn replayed(page: &Value) -> Core {
     for (site, log) in logs {
         event::verify(Log::new(site.clone(), 0), &log).expect("an unbroken log");
         core.site_add(&site);
-        core.join(&site, Wall(0), false).expect("a site nobody has");
-        let applied = core.apply(&site, &log, Wall(0)).expect("a log in order");
+        core.join(&site, Timestamp(0), false).expect("a site nobody has");
+        let applied = core.apply(&site, &log, Timestamp(0)).expect("a log in order");
         assert_eq!(applied.fresh.len(), log.len());
     }
     core

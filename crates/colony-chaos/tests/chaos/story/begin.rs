@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use colony_fail::Point;
+use colony_process::fail::Point;
 
 use crate::ask::ASKED;
 use crate::bed::Bed;

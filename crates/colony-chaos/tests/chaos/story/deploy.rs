@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use colony_fail::Point;
+use colony_process::fail::Point;
 
 use crate::ask::WAITS;
 use crate::bed::{Bed, KEPT};

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
-use colony_fail::Point;
+use colony_process::fail::Point;
 
 use crate::bed::{Bed, KEPT};
 use crate::kill::{bed, part};

@@ -1,7 +1,7 @@
 //! A certificate is renewed, because its owner's clock says that half of its
 //! life is over.
 
-use colony_fail::Point;
+use colony_process::fail::Point;
 
 use crate::bed::KEPT;
 use crate::clock;

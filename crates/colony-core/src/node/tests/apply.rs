@@ -1,6 +1,6 @@
 //! Installing, updating, removing.
 
-use super::check;
+use crate::node::tests::check;
 
 #[test]
 fn installing_pulls_starts_and_waits_for_the_settle_time() {

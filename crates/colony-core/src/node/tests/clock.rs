@@ -1,9 +1,9 @@
 //! The clock of a node: when it is stored, and that it never goes back.
 
-use super::script;
-use super::world::{World, fresh};
+use crate::node::tests::kit::script;
+use crate::node::tests::kit::world::{World, fresh};
 use crate::node::{Input, Key, Row};
-use crate::time::{Mono, Now};
+use crate::time::{Monotonic, Now};
 
 #[test]
 fn clock_is_stored_every_ten_seconds_while_something_is_timed() {
@@ -32,7 +32,7 @@ fn clock_is_never_behind_what_was_done_last() {
 #[track_caller]
 fn stored(script: &str, millis: u64, expected: bool) {
     let mut world = after(script);
-    let mono = Mono(world.node.clock().0 + millis);
+    let mono = Monotonic(world.node.clock().0 + millis);
     let step = world.node.step(Input::Tick, Now { mono, ..world.now });
     assert_eq!(step.changed.contains(&Key::Meta), expected, "{step:?}");
 }

@@ -1,13 +1,13 @@
-//! Which manifests are taken, and what a bad document does.
+//! Which manifests are accepted, and what a bad document causes.
 
 use std::collections::BTreeMap;
 
 use colony_margo::{DeploymentId, Digest, ManifestVersion, StateManifest};
 
-use super::check;
-use super::script::{document, id_of};
-use super::world::World;
 use crate::node::Input;
+use crate::node::tests::check;
+use crate::node::tests::kit::script::{document, id_of};
+use crate::node::tests::kit::world::World;
 
 #[test]
 fn lower_version_is_refused() {

@@ -1,26 +1,22 @@
 //! Scenarios: a script in, a trace out.
 //!
 //! `world` plays manager, shell, disk and engine around a real `Node`. A trace
-//! lists what the engine was asked to do and what the manager heard, in order.
+//! lists the actions of the engine and the reports to the manager, in order.
 
 mod apply;
-mod chaos;
 mod clock;
-mod crash;
-mod fake;
-mod limits;
+mod hostile;
+mod kit;
 mod manifest;
 mod patience;
 mod plan;
-mod property;
 mod repair;
 mod report;
-mod script;
 mod stage;
 mod told;
-mod world;
 
-use world::World;
+use kit::script;
+use kit::world::World;
 
 /// Runs a script and compares the trace of its last command.
 #[track_caller]

@@ -2,10 +2,11 @@
 
 use colony_margo::Digest;
 
-use super::world::World;
-use super::{check, script};
+use crate::node::tests::check;
+use crate::node::tests::kit::script;
+use crate::node::tests::kit::world::World;
 use crate::node::{Action, Input, Phase, Step};
-use crate::time::Mono;
+use crate::time::Monotonic;
 
 const GONE: &str = "deploy a web@1; run 9; web@1 becomes gone; actions off; run 3";
 
@@ -107,8 +108,8 @@ fn waits_are_short_again_after_a_calm_time() {
     let calm = "web@1 is fine; run 30; run 700; web@1 becomes exited";
     check(&format!("{ended}; {calm}; run 2"), "start web@1");
     let world = after(&format!("{ended}; {calm}; run 700"));
-    let held = world.node.deployments.values().next().expect("a deployment");
-    assert!(held.record.restarts.is_empty(), "{:?}", held.record.restarts);
+    let entry = world.node.deployments.values().next().expect("a deployment");
+    assert!(entry.record.restarts.is_empty(), "{:?}", entry.record.restarts);
 }
 
 #[test]
@@ -139,7 +140,7 @@ fn engine_is_looked_at_before_a_new_attempt_clears_an_unhealthy_component() {
     world.poll();
     assert!(world.queue.is_empty(), "{:?}", world.queue);
 
-    // The look that was under way when the manifest came proves nothing.
+    // The observation that was under way when the manifest came proves nothing.
     let step = observe(&mut world, before);
     assert!(step.actions.is_empty() && step.observe, "{step:?}");
     let now = world.now.mono;
@@ -158,7 +159,7 @@ fn engine_is_looked_at_after_a_stray_was_removed() {
 #[test]
 fn clock_goes_on_after_a_restart() {
     let world = after("web@1 is slow; deploy a web@1; run 90; reboot");
-    assert!(world.node.clock() > Mono(60_000), "{:?}", world.node.clock());
+    assert!(world.node.clock() > Monotonic(60_000), "{:?}", world.node.clock());
 }
 
 #[test]
@@ -171,14 +172,14 @@ fn what_was_accepted_last_is_asked_about() {
     assert_eq!(world.node.phase(&script::id_of("b")), None);
 }
 
-/// Time passes, and nobody looks.
+/// Time passes without an observation.
 fn tick(world: &mut World, seconds: u64) -> Step {
-    world.now.mono = Mono(world.now.mono.0 + seconds * 1_000);
+    world.now.mono = Monotonic(world.now.mono.0 + seconds * 1_000);
     world.node.step(Input::Tick, world.now)
 }
 
-/// A look at the engine that began at `taken` ends.
-fn observe(world: &mut World, taken: Mono) -> Step {
+/// An observation of the engine that began at `taken` ends.
+fn observe(world: &mut World, taken: Monotonic) -> Step {
     let containers = world.containers();
     world.node.step(Input::Observed { taken, containers }, world.now)
 }

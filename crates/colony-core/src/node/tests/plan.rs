@@ -1,9 +1,9 @@
-//! What a fingerprint sees and what it is blind to.
+//! What changes a fingerprint and what does not.
 
 use colony_margo::DeviceId;
 
-use super::script::{document, id_of};
 use crate::node::Plan;
+use crate::node::tests::kit::script::{document, id_of};
 
 #[test]
 fn fingerprint_is_blind_to_what_does_not_reach_the_containers() {

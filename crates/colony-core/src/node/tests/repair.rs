@@ -1,6 +1,6 @@
 //! Keeping what is installed as it was.
 
-use super::check;
+use crate::node::tests::check;
 
 #[test]
 fn node_boots_from_disk_without_a_network() {

@@ -1,7 +1,8 @@
-//! What the manager hears.
+//! The reports that the manager receives.
 
-use super::world::World;
-use super::{check, script};
+use crate::node::tests::check;
+use crate::node::tests::kit::script;
+use crate::node::tests::kit::world::World;
 
 #[test]
 fn report_is_repeated_until_it_is_heard() {

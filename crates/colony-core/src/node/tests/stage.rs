@@ -1,7 +1,8 @@
-//! Running the next revision beside the one that is there.
+//! Running the next revision beside the active one.
 
-use super::world::World;
-use super::{check, script};
+use crate::node::tests::check;
+use crate::node::tests::kit::script;
+use crate::node::tests::kit::world::World;
 
 /// A revision is installed, and the next one staged.
 const STAGED: &str = "deploy a web@1; run 9; deploy a web@2 phase=stage; run 9";
@@ -203,7 +204,7 @@ fn unknown_phase_is_an_invalid_document() {
     check("deploy a web@1 phase=warp; run 3", "a: failed invalid-config");
 }
 
-/// What there is in the end; `+` stands for beside.
+/// The containers in the end; `+` marks a staged one.
 #[track_caller]
 fn runs(script: &str, expected: &str) {
     let mut world = World::new();

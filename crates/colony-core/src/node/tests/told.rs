@@ -1,9 +1,11 @@
-//! What a report says of a component: how far it is, what it lacks, its last words.
+//! What a report contains for a component: its progress, what it lacks, its
+//! last output.
 
-use super::world::World;
-use super::{check, script};
 use crate::attempt::Failure;
 use crate::code::Code;
+use crate::node::tests::check;
+use crate::node::tests::kit::script;
+use crate::node::tests::kit::world::World;
 use crate::node::{Action, Container, Input, Status};
 
 #[test]
@@ -94,7 +96,7 @@ fn of_two_containers_of_a_service_the_better_one_counts() {
 }
 
 /// Shows two containers of the service `web` to a node that has installed it,
-/// and compares the last words that are told.
+/// and compares the log in the report.
 #[track_caller]
 fn counts(statuses: [Status; 2], expected: &str) {
     let mut world = after("deploy a web@1; run 9; manager off");
@@ -109,8 +111,8 @@ fn counts(statuses: [Status; 2], expected: &str) {
     assert_eq!(log(&world).join(" "), expected, "{statuses:?}");
 }
 
-/// Lets a component that may take five seconds run out of time while every
-/// look at it shows it as `seen`.
+/// Lets a component with a timeout of five seconds run out of time while every
+/// observation shows it as `seen`.
 #[track_caller]
 fn late(behaviour: &str, seen: impl Fn(&mut Container), expected: &str) {
     let mut world = after(&format!("{behaviour}; manager off; deploy a web@1/0m5s; run 0"));
@@ -126,7 +128,7 @@ fn late(behaviour: &str, seen: impl Fn(&mut Container), expected: &str) {
     assert_eq!(message(&world), format!("not healthy within 5 s: {expected}"));
 }
 
-/// How far each component is.
+/// The state of each component.
 #[track_caller]
 fn states(script: &str, expected: &str) {
     let reports = after(&format!("manager off; {script}")).node.reports();

@@ -5,32 +5,32 @@ use super::{Explanation, causes};
 use crate::attempt::Failure;
 use crate::code::Class;
 use crate::id::NodeName;
-use crate::time::Wall;
+use crate::time::Timestamp;
 use crate::why::Owner;
-use crate::why::words::{away, told, used_up};
+use crate::why::text::words::{away, failure_text, used_up};
 
 causes! {
-    /// How an attempt goes, or went.
+    /// The progress or the failure of an attempt.
     AttemptCause:
-    InProgress = "in-progress" { node: NodeName, attempt: u32, started: Wall, deadline: Option<Wall> }
+    InProgress = "in-progress" { node: NodeName, attempt: u32, started: Timestamp, deadline: Option<Timestamp> }
     /// The node went silent during the attempt and is still away.
-    LostOffline = "lost-offline" { node: NodeName, attempt: u32, last_heard: Option<Wall>, until: Option<Wall> }
-    /// The node is back but says nothing of the attempt.
-    LostSilent = "lost-silent" { node: NodeName, attempt: u32, again_at: Option<Wall> }
-    /// `of` counts the tries where they are limited.
-    Backoff = "backoff" { failure: Failure, next_try: u32, of: Option<u32>, until: Wall }
-    /// The device will not run it, and nothing of it has changed since.
+    LostOffline = "lost-offline" { node: NodeName, attempt: u32, last_heard: Option<Timestamp>, until: Option<Timestamp> }
+    /// The node is back but does not report the attempt.
+    LostSilent = "lost-silent" { node: NodeName, attempt: u32, again_at: Option<Timestamp> }
+    /// `of` is the number of tries, where they are limited.
+    Backoff = "backoff" { failure: Failure, next_try: u32, of: Option<u32>, until: Timestamp }
+    /// The device refuses to run it, and has not changed since.
     Refused = "refused" { node: NodeName, failure: Failure }
     TriesUsedUp = "tries-used-up" { failure: Failure, tries: u32 }
-    HealthLost = "health-lost" { failure: Failure, until: Option<Wall> }
-    /// What runs on while another version is staged is not well.
+    HealthLost = "health-lost" { failure: Failure, until: Option<Timestamp> }
+    /// The active version beside a staged one is not healthy.
     RunningLost = "running-lost" { node: NodeName, version: String, failure: Failure }
     /// The failure behind a wait for something else.
     LastError = "last-error" { failure: Failure }
 }
 
 impl AttemptCause {
-    pub(super) fn explain(&self, now: Wall, then: &str) -> Explanation {
+    pub(super) fn explain(&self, now: Timestamp, then: &str) -> Explanation {
         match self {
             AttemptCause::InProgress { node, attempt, started, deadline } => Explanation::new(
                 format!("attempt {attempt} is under way on node {node}"),
@@ -38,52 +38,53 @@ impl AttemptCause {
                     Some(_) => {
                         format!("it counts as failed unless node {node} reports success before")
                     }
-                    None => format!("node {node} reports how it went"),
+                    None => format!("node {node} reports the result"),
                 },
             )
             .since(*started)
             .at(*deadline),
             AttemptCause::LostOffline { node, attempt, last_heard, until } => Explanation::new(
                 format!(
-                    "how attempt {attempt} went is not known, node {node} {}",
+                    "the result of attempt {attempt} is unknown, node {node} {}",
                     away(*last_heard, now)
                 ),
                 match until {
                     Some(_) => {
                         "the attempt counts as failed unless the node is back before".to_owned()
                     }
-                    None => format!("node {node} says how it went as soon as it is back"),
+                    None => format!("node {node} reports the result as soon as it is back"),
                 },
             )
             .act(Owner::DeviceOwner, format!("bring node {node} back"))
             .since(*last_heard)
             .at(*until),
             AttemptCause::LostSilent { node, attempt, again_at } => Explanation::new(
-                format!("node {node} is back but has said nothing of attempt {attempt}"),
+                format!("node {node} is back but has not reported attempt {attempt}"),
                 match again_at {
                     Some(_) => {
-                        "a new attempt starts unless the node speaks of this one before".to_owned()
+                        "a new attempt starts unless the node reports this one first".to_owned()
                     }
-                    None => format!("it goes on when node {node} says how it went"),
+                    None => format!("it continues when node {node} reports the result"),
                 },
             )
             .at(*again_at),
             AttemptCause::Backoff { failure, next_try, of, until } => {
-                Explanation::new(told(failure), next_attempt(failure, *next_try, *of))
+                Explanation::new(failure_text(failure), next_attempt(failure, *next_try, *of))
                     .act_on(&failure.code)
                     .at(*until)
             }
             AttemptCause::Refused { node, failure } => Explanation::new(
-                format!("node {node} will not run it: {}", told(failure)),
+                format!("node {node} will not run it: {}", failure_text(failure)),
                 "what runs there stays; it is tried again when the node or the file changes",
             )
             .act(Owner::GitAuthor, "change what the file asks for, or choose another node"),
-            AttemptCause::TriesUsedUp { failure, tries } => {
-                Explanation::new(format!("{}; {}", told(failure), used_up(*tries)), UNTIL_RETRIED)
-                    .act(Owner::Operator, retry(failure))
-            }
+            AttemptCause::TriesUsedUp { failure, tries } => Explanation::new(
+                format!("{}; {}", failure_text(failure), used_up(*tries)),
+                UNTIL_RETRIED,
+            )
+            .act(Owner::Operator, retry(failure)),
             AttemptCause::HealthLost { failure, until } => Explanation::new(
-                format!("{}, after it had proven itself", told(failure)),
+                format!("{}, after it had proven itself", failure_text(failure)),
                 until.map_or(UNTIL_RETRIED, |_| "it is started again"),
             )
             .act_on(&failure.code)
@@ -91,13 +92,13 @@ impl AttemptCause {
             AttemptCause::RunningLost { node, version, failure } => Explanation::new(
                 format!(
                     "{version}, which node {node} runs meanwhile, is not well: {}",
-                    told(failure)
+                    failure_text(failure)
                 ),
                 "the node starts it again",
             )
             .act(Owner::Operator, "look at its log"),
             AttemptCause::LastError { failure } => {
-                Explanation::new(format!("the last try failed: {}", told(failure)), then)
+                Explanation::new(format!("the last try failed: {}", failure_text(failure)), then)
                     .act_on(&failure.code)
             }
         }

@@ -3,45 +3,45 @@
 use super::{Explanation, causes};
 use crate::event::Incarnation;
 use crate::id::{BlobId, GitRevision, NodeName, SiteName};
-use crate::time::Wall;
+use crate::time::Timestamp;
 use crate::why::Owner;
-use crate::why::words::{ago, lasting};
+use crate::why::text::words::{ago, lasting};
 
 causes! {
-    /// What the central orchestrator adds to the answers of a site.
+    /// The causes that the central orchestrator adds to the answers of a site.
     CentralCause:
     /// No orchestrator has ever joined the site.
     SiteNeverJoined = "site-never-joined" { site: SiteName }
-    /// The site's orchestrator, or the line to it, is down.
-    SiteSilent = "site-silent" { site: SiteName, last_heard: Option<Wall> }
+    /// The local orchestrator, or the connection to it, is down.
+    SiteSilent = "site-silent" { site: SiteName, last_heard: Option<Timestamp> }
     /// An orchestrator has joined and does not serve its nodes yet.
-    SiteNotReady = "site-not-ready" { site: SiteName, incarnation: Incarnation, joined: Option<Wall> }
-    /// Accepted, and not in Git yet. `problem` is what Git said last.
-    NotCommitted = "not-committed" { path: String, since: Wall, problem: Option<String> }
-    /// Git does not take what was to be written.
-    ChangeRefused = "change-refused" { path: String, reason: String, since: Wall }
-    /// The file holds something else than was expected.
-    Conflict = "conflict" { path: String, expected: Option<BlobId>, found: Option<BlobId>, since: Wall }
-    /// Git holds it, and the site has not taken it yet.
+    SiteNotReady = "site-not-ready" { site: SiteName, incarnation: Incarnation, joined: Option<Timestamp> }
+    /// Accepted, and not in Git yet. `problem` is the last error of Git.
+    NotCommitted = "not-committed" { path: String, since: Timestamp, problem: Option<String> }
+    /// Git refused the change.
+    ChangeRefused = "change-refused" { path: String, reason: String, since: Timestamp }
+    /// The file holds something other than expected.
+    Conflict = "conflict" { path: String, expected: Option<BlobId>, found: Option<BlobId>, since: Timestamp }
+    /// Git holds the change, and the site has not accepted it yet.
     NotFetched = "not-fetched" {
         site: SiteName,
         path: String,
         commit: GitRevision,
         removal: bool,
         at: Option<GitRevision>,
-        last_heard: Option<Wall>,
-        since: Wall,
+        last_heard: Option<Timestamp>,
+        since: Timestamp,
     }
     /// The site rolled back, and Git still holds the bad file.
-    AwaitsRevert = "awaits-revert" { path: String, since: Wall }
+    AwaitsRevert = "awaits-revert" { path: String, since: Timestamp }
     /// An event of the site does not fit what was reported before.
-    InconsistentReport = "inconsistent-report" { node: NodeName, problem: String, since: Wall }
+    InconsistentReport = "inconsistent-report" { node: NodeName, problem: String, since: Timestamp }
     /// The site has not sent its reasons.
-    NotExplained = "not-explained" { site: SiteName, state: String, since: Wall }
+    NotExplained = "not-explained" { site: SiteName, state: String, since: Timestamp }
 }
 
 impl CentralCause {
-    pub(super) fn explain(&self, now: Wall) -> Explanation {
+    pub(super) fn explain(&self, now: Timestamp) -> Explanation {
         match self {
             CentralCause::SiteNeverJoined { site } => Explanation::new(
                 format!("no orchestrator has ever joined site {site}"),

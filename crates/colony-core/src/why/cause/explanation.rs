@@ -1,10 +1,10 @@
-//! What there is to say about a cause.
+//! The explanation of a cause, for people.
 
 use crate::code::Code;
-use crate::time::Wall;
+use crate::time::Timestamp;
 use crate::why::Owner;
 
-/// A cause in words, who has to act, and what follows.
+/// A cause as text, with the role that has to act and what happens next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Explanation {
     /// What is the case, as a clause.
@@ -12,13 +12,13 @@ pub(crate) struct Explanation {
     pub(crate) owner: Owner,
     /// What the owner can do, as a clause.
     pub(crate) act: Option<String>,
-    /// When it began, where the cause itself knows.
-    pub(crate) since: Option<Wall>,
+    /// When it began, if the cause contains that.
+    pub(crate) since: Option<Timestamp>,
     /// What happens next.
     pub(crate) next: String,
     /// When that is due, if it is known.
-    pub(crate) at: Option<Wall>,
-    /// It keeps something from starting, and ends on its own terms.
+    pub(crate) at: Option<Timestamp>,
+    /// The cause blocks a start, and ends independently of other causes.
     pub(crate) is_gate: bool,
 }
 
@@ -40,17 +40,17 @@ impl Explanation {
         Explanation { owner, act: Some(act.into()), ..self }
     }
 
-    /// The one who can act on an error is known by its code.
+    /// The code of an error determines the owner and what the owner can do.
     pub(super) fn act_on(self, code: &Code) -> Explanation {
         let owner = owner(code);
         if owner == Owner::Colony { self } else { self.act(owner, code.remedy()) }
     }
 
-    pub(super) fn since(self, since: impl Into<Option<Wall>>) -> Explanation {
+    pub(super) fn since(self, since: impl Into<Option<Timestamp>>) -> Explanation {
         Explanation { since: since.into(), ..self }
     }
 
-    pub(super) fn at(self, at: impl Into<Option<Wall>>) -> Explanation {
+    pub(super) fn at(self, at: impl Into<Option<Timestamp>>) -> Explanation {
         Explanation { at: at.into(), ..self }
     }
 

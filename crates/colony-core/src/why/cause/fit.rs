@@ -1,20 +1,20 @@
-//! Causes that lie in the choice of nodes.
+//! Causes that lie in the selection of nodes.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Explanation, causes};
 use crate::id::NodeName;
 use crate::why::Owner;
-use crate::why::words::{all, groups};
+use crate::why::text::words::{all, groups};
 
 causes! {
     /// Why a deployment has no node, or too few.
     FitCause:
-    /// The file names a node that is not there.
+    /// The file names a node that has not joined.
     TargetNotJoined = "target-not-joined" { node: NodeName }
     NothingFits = "nothing-fits" { unfit: Vec<Unfitting> }
     TooFewFit = "too-few-fit" { replicas: u32, placed: Vec<NodeName>, unfit: Vec<Unfitting> }
-    /// A node that has it would not get it again.
+    /// A node that has the deployment would not be selected again.
     LostEligibility = "lost-eligibility" { node: NodeName, reason: String }
 }
 
@@ -26,11 +26,11 @@ pub struct Unfitting {
     pub reason: String,
 }
 
-/// What kind of thing speaks against a node.
+/// The kind of reason that excludes a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Misfit {
-    /// Nothing: the site has not looked since it fits.
+    /// None: the node fits, but the site has not selected nodes since.
     None,
     Cordoned,
     NoCapabilities,
@@ -81,7 +81,8 @@ fn too_few(replicas: u32, placed: &[NodeName], unfit: &[Unfitting]) -> String {
     format!("{replicas} replicas are wanted, {} placed ({}); {rest}", placed.len(), all(placed))
 }
 
-/// A person who can open a node for a deployment has to act before its author.
+/// If a node can be opened for a deployment, the person responsible for the
+/// node has to act before the author of the file.
 fn opening(unfit: &[Unfitting], otherwise: &str) -> (Owner, String) {
     let of =
         |kind: Misfit| unfit.iter().find(|it| it.misfit == kind).and_then(|it| it.nodes.first());

@@ -1,7 +1,7 @@
 //! The kinds of situations in which something is not running yet.
 //!
-//! One variant per kind, with what a reader needs to act, in one file per place
-//! where the cause lies. Everything about a kind is one arm of that file's
+//! One variant per kind, with the facts a reader needs to act, in one file per
+//! origin of the cause. Everything about a kind is one arm of that file's
 //! `explain`. The names are part of the API and do not change.
 
 mod attempt;
@@ -27,7 +27,7 @@ pub use site::SiteCause;
 pub use verdict::VerdictCause;
 
 use crate::attempt::Failure;
-use crate::time::Wall;
+use crate::time::Timestamp;
 
 /// An enum of causes, each with its published name.
 macro_rules! causes {
@@ -52,7 +52,7 @@ macro_rules! causes {
 }
 use causes;
 
-/// Why something is not running yet, or runs otherwise than wanted.
+/// Why something is not running yet, or does not run as wanted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Cause {
@@ -96,9 +96,9 @@ impl Cause {
         }
     }
 
-    /// Everything there is to say about it, with durations up to `now`; `then`
-    /// is what happens when the cause is gone.
-    pub(super) fn explain(&self, now: Wall, then: &str) -> Explanation {
+    /// The explanation, with durations up to `now`; `then` is what happens when
+    /// the cause is gone.
+    pub(super) fn explain(&self, now: Timestamp, then: &str) -> Explanation {
         match self {
             Cause::Central(it) => it.explain(now),
             Cause::Site(it) => it.explain(now, then),
@@ -111,7 +111,7 @@ impl Cause {
         }
     }
 
-    /// The failure it reports.
+    /// The failure it contains.
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Cause::Verdict(it) => it.failure(),
@@ -125,7 +125,7 @@ impl Cause {
         }
     }
 
-    /// It keeps a site from taking commits.
+    /// The cause keeps a site from accepting commits.
     pub(crate) fn is_before_git(&self) -> bool {
         matches!(
             self,

@@ -1,29 +1,29 @@
-//! Causes that lie in a node: not heard, not ready, or closed.
+//! Causes that lie in a node: offline, not ready, or cordoned.
 
 use super::{Explanation, causes};
 use crate::id::NodeName;
-use crate::time::Wall;
+use crate::time::Timestamp;
 use crate::why::Owner;
-use crate::why::words::{ago, away};
+use crate::why::text::words::{ago, away};
 
 causes! {
-    /// What is the matter with a node.
+    /// The problem of a node.
     NodeCause:
-    /// The node says that it cannot do its job.
+    /// The node reports that it is not ready.
     NodeNotReady = "node-not-ready" { node: NodeName, reasons: Vec<String> }
-    NodeOffline = "node-offline" { node: NodeName, last_heard: Wall }
-    NodeNeverHeard = "node-never-heard" { node: NodeName, joined: Option<Wall> }
+    NodeOffline = "node-offline" { node: NodeName, last_heard: Timestamp }
+    NodeNeverHeard = "node-never-heard" { node: NodeName, joined: Option<Timestamp> }
     NodeRetired = "node-retired" { node: NodeName }
-    /// Late, but its lease still runs.
-    NodeSuspect = "node-suspect" { node: NodeName, last_heard: Wall, offline_at: Wall }
+    /// Its requests are late, but its lease has not expired.
+    NodeSuspect = "node-suspect" { node: NodeName, last_heard: Timestamp, offline_at: Timestamp }
     NodeCordoned = "node-cordoned" { node: NodeName }
     NoCapabilities = "no-capabilities" { node: NodeName }
-    /// It runs, as far as was last heard.
-    Stale = "stale" { node: NodeName, last_heard: Wall }
+    /// It runs, according to the last report.
+    Stale = "stale" { node: NodeName, last_heard: Timestamp }
 }
 
 impl NodeCause {
-    pub(super) fn explain(&self, now: Wall, then: &str) -> Explanation {
+    pub(super) fn explain(&self, now: Timestamp, then: &str) -> Explanation {
         match self {
             NodeCause::NodeNotReady { node, reasons } => {
                 Explanation::new(format!("node {node} is not ready: {}", reasons.join("; ")), then)

@@ -3,23 +3,26 @@
 use super::{Explanation, causes};
 use crate::attempt::Failure;
 use crate::id::NodeName;
-use crate::time::Wall;
+use crate::time::Timestamp;
 use crate::why::Owner;
-use crate::why::words::{ago, away, told};
+use crate::why::text::words::{ago, away, failure_text};
 
 causes! {
     /// Why something is not removed yet.
     RemovalCause:
-    Removing = "removing" { node: NodeName, told: Wall }
-    DeleteWaitsForNode = "delete-waits-for-node" { node: NodeName, last_heard: Option<Wall> }
-    DeleteFailed = "delete-failed" { failure: Failure, until: Option<Wall> }
+    Removing = "removing" { node: NodeName, told: Timestamp }
+    DeleteWaitsForNode = "delete-waits-for-node" { node: NodeName, last_heard: Option<Timestamp> }
+    DeleteFailed = "delete-failed" { failure: Failure, until: Option<Timestamp> }
 }
 
 impl RemovalCause {
-    pub(super) fn explain(&self, now: Wall) -> Explanation {
+    pub(super) fn explain(&self, now: Timestamp) -> Explanation {
         match self {
             RemovalCause::Removing { node, told } => Explanation::new(
-                format!("node {node} was told {} and has not confirmed", ago(*told, now)),
+                format!(
+                    "node {node} received the removal {} and has not confirmed it",
+                    ago(*told, now)
+                ),
                 format!("it is gone when node {node} confirms"),
             )
             .since(*told),
@@ -29,9 +32,7 @@ impl RemovalCause {
             )
             .act(
                 Owner::DeviceOwner,
-                format!(
-                    "bring node {node} back; if it is gone for good, delete again with `--force`"
-                ),
+                format!("bring node {node} back; if it is gone for good, retire it"),
             )
             .since(*last_heard),
             RemovalCause::DeleteFailed { failure, until } => {
@@ -39,7 +40,8 @@ impl RemovalCause {
                     Some(_) => "the removal is tried again",
                     None => "nothing until it is retried",
                 };
-                let found = Explanation::new(told(failure), next).act_on(&failure.code).at(*until);
+                let found =
+                    Explanation::new(failure_text(failure), next).act_on(&failure.code).at(*until);
                 let act =
                     found.act.as_ref().map(|it| format!("{it}, or delete again with `--force`"));
                 Explanation { act, ..found }

@@ -5,40 +5,41 @@ use serde::{Deserialize, Serialize};
 use super::{Explanation, causes};
 use crate::id::NodeName;
 use crate::state::State;
-use crate::time::Wall;
+use crate::time::Timestamp;
 use crate::why::Owner;
-use crate::why::words::{ago, said, slots};
+use crate::why::text::words::{ago, note_suffix, slots};
 
 causes! {
     /// What a rollout waits for.
     RolloutCause:
-    /// The `delay` of the deployment runs.
-    Delayed = "delayed" { until: Wall, since: Wall }
-    /// `slots` names a few of the `taken`.
-    WaveFull = "wave-full" { slots: Vec<Slot>, taken: usize, limit: u32 }
-    /// The others wait for the first few. `manual`: then for a promotion.
+    /// The `delay` of the deployment has not ended.
+    Delayed = "delayed" { until: Timestamp, since: Timestamp }
+    /// `slots` lists a few of the `taken` slots.
+    SlotsFull = "slots-full" { slots: Vec<Slot>, taken: usize, limit: u32 }
+    /// The other nodes wait for the canary nodes. `manual`: then for a
+    /// promotion.
     CanaryFirst = "canary-first" { done: usize, of: usize, #[serde(default)] manual: bool }
-    /// All have to stage it before one takes over.
+    /// All nodes have to stage the revision before the first one takes over.
     StageFirst = "stage-first" { done: usize, of: usize, #[serde(default)] manual: bool }
-    Soaking = "soaking" { until: Wall, #[serde(default)] manual: bool }
-    AwaitsPromotion = "awaits-promotion" { since: Wall }
-    Paused = "paused" { by: String, note: String, since: Wall }
-    /// The device is not colony's own.
+    Soaking = "soaking" { until: Timestamp, #[serde(default)] manual: bool }
+    AwaitsPromotion = "awaits-promotion" { since: Timestamp }
+    Paused = "paused" { by: String, note: String, since: Timestamp, manual: bool }
+    /// The device is not a colony node.
     NotStageable = "not-stageable" { node: NodeName }
-    /// Nothing is in the way any more.
+    /// Nothing blocks it any longer.
     Due = "due" {}
 }
 
-/// A node that is down for a rollout.
+/// A node whose workload is down because of a rollout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slot {
     pub node: NodeName,
     pub state: State,
-    pub since: Wall,
+    pub since: Timestamp,
 }
 
 impl RolloutCause {
-    pub(super) fn explain(&self, now: Wall, then: &str) -> Explanation {
+    pub(super) fn explain(&self, now: Timestamp, then: &str) -> Explanation {
         match self {
             RolloutCause::Delayed { until, since } => Explanation::new(
                 format!("its `delay` is not over: the site took it {}", ago(*since, now)),
@@ -47,7 +48,7 @@ impl RolloutCause {
             .since(*since)
             .at(*until)
             .gate(),
-            RolloutCause::WaveFull { slots: some, taken, limit } => {
+            RolloutCause::SlotsFull { slots: some, taken, limit } => {
                 let are = if *limit == 1 { "slot is" } else { "slots are" };
                 let by = slots(some, *taken, now);
                 Explanation::new(
@@ -96,9 +97,12 @@ impl RolloutCause {
             .act(Owner::Operator, "promote it, or abort it")
             .since(*since)
             .gate(),
-            RolloutCause::Paused { by, note, since } => Explanation::new(
-                format!("{by} paused the rollout {}{}", ago(*since, now), said(note)),
-                format!("{then} when the rollout is resumed"),
+            RolloutCause::Paused { by, note, since, manual } => Explanation::new(
+                format!("{by} paused the rollout {}{}", ago(*since, now), note_suffix(note)),
+                match manual {
+                    true => format!("the rollout is resumed, then {}", promoted(true, then)),
+                    false => format!("{then} when the rollout is resumed"),
+                },
             )
             .act(Owner::Operator, "resume it, or abort it")
             .since(*since)
@@ -109,7 +113,7 @@ impl RolloutCause {
             )
             .act(Owner::GitAuthor, "choose another strategy, or other nodes"),
             RolloutCause::Due {} => {
-                Explanation::new("nothing is in its way any more", format!("{then} at once"))
+                Explanation::new("nothing blocks it", format!("{then} at once"))
             }
         }
     }

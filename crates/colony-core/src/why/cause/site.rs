@@ -1,19 +1,19 @@
-//! Causes that hold up a whole site, or that people set there.
+//! Causes that block a whole site, or that operators set there.
 
 use colony_margo::Finding;
 
 use super::{Explanation, causes};
 use crate::event::Incarnation;
 use crate::id::{DeploymentName, GitRevision};
-use crate::time::Wall;
+use crate::time::Timestamp;
 use crate::why::Owner;
-use crate::why::words::{ago, all, lasting, said};
+use crate::why::text::words::{ago, all, lasting, note_suffix};
 
 causes! {
-    /// What holds up a site.
+    /// The causes that block a site.
     SiteCause:
-    CentralUnreachable = "central-unreachable" { since: Wall, problem: String }
-    GitUnreachable = "git-unreachable" { since: Wall, problem: String }
+    CentralUnreachable = "central-unreachable" { since: Timestamp, problem: String }
+    GitUnreachable = "git-unreachable" { since: Timestamp, problem: String }
     /// This orchestrator was replaced and must not change anything.
     Fenced = "fenced" { by: Incarnation }
     /// What runs at the site is not known yet.
@@ -21,17 +21,17 @@ causes! {
     GitNotRead = "git-not-read" {}
     NoNodes = "no-nodes" {}
     /// Git's history was rewritten and waits to be accepted.
-    HistoryHeld = "history-held" { commit: GitRevision, in_force: Option<GitRevision>, since: Wall }
+    HistoryHeld = "history-held" { commit: GitRevision, in_force: Option<GitRevision>, since: Timestamp }
     /// A commit removes too much at once.
-    RemovalHeld = "removal-held" { deployments: Vec<DeploymentName>, since: Wall }
-    FileRefused = "file-refused" { path: String, findings: Vec<Finding>, runs: Option<String>, since: Wall }
-    HoldSite = "hold-site" { by: String, note: String, since: Wall }
-    HoldDeployment = "hold-deployment" { by: String, note: String, since: Wall }
-    WindowClosed = "window-closed" { opens: Wall }
+    RemovalHeld = "removal-held" { deployments: Vec<DeploymentName>, since: Timestamp }
+    FileRefused = "file-refused" { path: String, findings: Vec<Finding>, runs: Option<String>, since: Timestamp }
+    HoldSite = "hold-site" { by: String, note: String, since: Timestamp }
+    HoldDeployment = "hold-deployment" { by: String, note: String, since: Timestamp }
+    WindowClosed = "window-closed" { opens: Timestamp }
 }
 
 impl SiteCause {
-    pub(super) fn explain(&self, now: Wall, then: &str) -> Explanation {
+    pub(super) fn explain(&self, now: Timestamp, then: &str) -> Explanation {
         match self {
             SiteCause::CentralUnreachable { since, problem } => Explanation::new(
                 format!(
@@ -118,15 +118,23 @@ fn refused(path: &str, findings: &[Finding], runs: Option<&str>) -> String {
     let first = findings.first().map_or(path.to_owned(), ToString::to_string);
     let more = match findings.len().saturating_sub(1) {
         0 => String::new(),
+        1 => " (and 1 more finding)".to_owned(),
         more => format!(" (and {more} more findings)"),
     };
     let stays = runs.map(|it| format!(" and {it} stays in force")).unwrap_or_default();
     format!("a file in Git cannot be used{stays}: {first}{more}")
 }
 
-fn held(what: &str, by: &str, note: &str, since: Wall, now: Wall, then: &str) -> Explanation {
+fn held(
+    what: &str,
+    by: &str,
+    note: &str,
+    since: Timestamp,
+    now: Timestamp,
+    then: &str,
+) -> Explanation {
     Explanation::new(
-        format!("{by} put the {what} on hold {}{}", ago(since, now), said(note)),
+        format!("{by} put the {what} on hold {}{}", ago(since, now), note_suffix(note)),
         format!("{then} when the hold is released"),
     )
     .act(Owner::SiteEngineer, "release the hold")

@@ -1,28 +1,28 @@
-//! Causes that lie in what was decided about a revision after it failed.
+//! Causes that lie in a decision about a failed revision.
 
 use colony_margo::Digest;
 
 use super::{Explanation, causes};
 use crate::attempt::Failure;
 use crate::id::NodeName;
-use crate::time::Wall;
+use crate::time::Timestamp;
 use crate::transition::Reason;
 use crate::why::Owner;
-use crate::why::words::{ago, told};
+use crate::why::text::words::{ago, failure_text};
 
 causes! {
-    /// Why a revision is not tried any more.
+    /// Why a revision is no longer tried.
     VerdictCause:
-    WaveStopped = "wave-stopped" { version: String, node: NodeName, failure: Failure, since: Wall }
-    /// Without a node an operator rolled it back.
+    RolloutStopped = "rollout-stopped" { version: String, node: NodeName, failure: Failure, since: Timestamp }
+    /// Without a node, an operator rolled it back.
     Quarantined = "quarantined" {
         version: String,
         workload: Digest,
         node: Option<NodeName>,
         failure: Failure,
-        since: Wall,
+        since: Timestamp,
         runs: Option<String>,
-        /// Git still holds it.
+        /// Git still holds the revision.
         #[serde(default)]
         in_git: bool,
     }
@@ -33,15 +33,15 @@ causes! {
         failure: Failure,
         runs: Option<String>,
     }
-    /// A guard of the rollback itself disagrees.
+    /// A guard refuses the rollback itself.
     RollbackRefused = "rollback-refused" { reason: Reason }
 }
 
 impl VerdictCause {
-    pub(super) fn explain(&self, now: Wall) -> Explanation {
+    pub(super) fn explain(&self, now: Timestamp) -> Explanation {
         match self {
-            VerdictCause::WaveStopped { version, node, failure, since } => {
-                let (when, failed) = (ago(*since, now), told(failure));
+            VerdictCause::RolloutStopped { version, node, failure, since } => {
+                let (when, failed) = (ago(*since, now), failure_text(failure));
                 Explanation::new(
                     format!("the rollout of {version} stopped {when} on node {node}: {failed}"),
                     "nothing more is started until it is retried or another version is deployed",
@@ -51,7 +51,7 @@ impl VerdictCause {
                 .gate()
             }
             VerdictCause::Quarantined { version, node, failure, since, runs, in_git, .. } => {
-                let (when, failed) = (ago(*since, now), told(failure));
+                let (when, failed) = (ago(*since, now), failure_text(failure));
                 Explanation::new(
                     match node {
                         Some(node) => format!(
@@ -76,7 +76,7 @@ impl VerdictCause {
                 .since(*since)
             }
             VerdictCause::RejectedHere { version, node, failure, runs, .. } => Explanation::new(
-                format!("{version} was given up on node {node}: {}", told(failure)),
+                format!("{version} was given up on node {node}: {}", failure_text(failure)),
                 stays("nothing runs there", version, runs.as_deref()),
             )
             .act(Owner::Operator, release(version)),
@@ -90,7 +90,7 @@ impl VerdictCause {
 
     pub(super) fn failure(&self) -> Option<&Failure> {
         match self {
-            VerdictCause::WaveStopped { failure, .. }
+            VerdictCause::RolloutStopped { failure, .. }
             | VerdictCause::Quarantined { failure, .. }
             | VerdictCause::RejectedHere { failure, .. } => Some(failure),
             VerdictCause::RollbackRefused { .. } => None,
@@ -98,7 +98,7 @@ impl VerdictCause {
     }
 }
 
-/// Nothing is tried again until an operator says so.
+/// The advice for a failure that is retried by an operator only.
 pub(super) fn retry(failure: &Failure) -> String {
     format!("{}; then retry it, or deploy another version", failure.code.remedy())
 }

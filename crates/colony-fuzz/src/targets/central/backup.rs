@@ -1,4 +1,4 @@
-//! Backups, as somebody hands them to a restore.
+//! Backups, as an operator hands them to a restore.
 
 use std::collections::BTreeSet;
 

@@ -55,7 +55,7 @@ const BODY: &[&str] = &[
     "\u{85}",
     "strategy",
     "type",
-    "a very long text that nobody wants to read again in an answer about it",
+    "a very long text that no user wants to read again in an answer about it",
 ];
 const AUTHORIZATION: &[&str] = &[
     "Bearer ", "bearer ", "Basic ", "BASIC ", "Digest ", "colop_", ":", "eDphYmM=", "=", " ", "\t",
@@ -81,7 +81,7 @@ const VERSION: &[&str] = &[
     "é",
 ];
 
-/// Whoever is refused is told why and where, shortly and on one line.
+/// A refusal states the reason and the place, in one short line.
 fn body(input: &[u8]) -> Outcome {
     let told = [
         read::<SiteJoinRequest>(input),

@@ -1,6 +1,6 @@
 //! What is typed on a command line, or set for a role.
 //!
-//! The binary is no library: its readers are taken in by their files.
+//! The binary is not a library: its readers are included by their files.
 
 #[path = "../../../../colony/src/address.rs"]
 mod address;
@@ -12,7 +12,7 @@ mod value;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use colony_core::document::Unavailable;
+use colony_core::document::CountOrPercent;
 use reference::{NodeRef, Setting, duration, lifetime};
 
 use crate::Shape::Text;
@@ -73,17 +73,17 @@ fn node(text: &str) -> bool {
 fn setting(text: &str) -> bool {
     let Ok(setting) = text.parse::<Setting>() else { return false };
     let Setting { key, value } = &setting;
-    assert!(!key.is_empty() && !key.contains('='), "{key:?} is no key");
+    assert!(!key.is_empty() && !key.contains('='), "{key:?} is not a key");
     hold::same(&format!("{key}={value}").parse(), &Ok(setting.clone()), text);
     true
 }
 
 /// It is printed as a count or a percentage, and read again as the same.
 fn count(text: &str) -> bool {
-    let Ok(count) = text.parse::<Unavailable>() else { return false };
+    let Ok(count) = text.parse::<CountOrPercent>() else { return false };
     hold::same(&count.to_string().parse(), &Ok(count), text);
     let digits = text.strip_suffix('%').unwrap_or(text);
-    assert!(digits.bytes().all(|it| it.is_ascii_digit()), "{text:?} is no count");
+    assert!(digits.bytes().all(|it| it.is_ascii_digit()), "{text:?} is not a count");
     true
 }
 
@@ -117,7 +117,7 @@ fn pairs(text: &str) -> bool {
 
 fn seconds(text: &str) -> bool {
     let Ok(time) = value::seconds(text) else { return false };
-    assert!(text.starts_with(|it: char| it.is_ascii_digit()), "{text:?} is no time");
+    assert!(text.starts_with(|it: char| it.is_ascii_digit()), "{text:?} is not a time");
     if let Ok(millis) = u64::try_from(time.as_millis()) {
         hold::same(&value::seconds(&format!("{millis}ms")).ok(), &Some(time), text);
     }

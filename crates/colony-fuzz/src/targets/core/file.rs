@@ -2,11 +2,11 @@
 
 use colony_core::document::{Document, Target, WirePhase, workload};
 use colony_core::id::{NodeName, SiteName};
+use colony_core::margo::yaml::{self, Limits, Node, Value};
+use colony_core::margo::{ApplicationDeployment, Digest};
 use colony_core::node::Plan;
 use colony_core::site::{Content, File, SiteSettings};
-use colony_core::time::Wall;
-use colony_margo::yaml::{self, Limits, Node, Value};
-use colony_margo::{ApplicationDeployment, Digest};
+use colony_core::time::Timestamp;
 
 use crate::{Outcome, hold};
 
@@ -27,7 +27,7 @@ pub(super) fn document(input: &[u8]) -> Outcome {
             let bare: Vec<_> = found
                 .iter()
                 .cloned()
-                .map(|it| colony_margo::Finding { file: None, ..it })
+                .map(|it| colony_core::margo::Finding { file: None, ..it })
                 .collect();
             hold::refusal(input, &bare);
             Outcome::found(&found)
@@ -79,7 +79,7 @@ pub(super) fn settings(input: &[u8]) -> Outcome {
 
 /// A window that opens does so later, within a week, and is then open.
 fn opens(settings: &SiteSettings, now: u64) {
-    let Some(at) = settings.opens(Wall(now)) else { return };
+    let Some(at) = settings.opens(Timestamp(now)) else { return };
     assert!(at.0 >= now || now > u64::MAX - WEEK, "opens at {at:?}, before {now}");
     assert!(at.0.saturating_sub(now) <= WEEK, "opens at {at:?}, a week after {now}");
     if now < u64::MAX - 2 * WEEK {

@@ -11,7 +11,7 @@ pub(super) fn rows(input: &[u8]) -> Outcome {
         Ok(rows) => rows,
         Err(outcome) => return outcome,
     };
-    let mut kept = Kept::default();
+    let mut kept = StoredRows::default();
     rows.into_iter().for_each(|it| kept.put(key(&it), Some(it)));
     let mut fleet = kept.restored();
     for (key, row) in &kept.rows {
@@ -28,11 +28,11 @@ pub(super) fn rows(input: &[u8]) -> Outcome {
 
 /// The rows of a database: one under each key.
 #[derive(Default)]
-struct Kept {
+struct StoredRows {
     rows: Vec<(RowKey, Row)>,
 }
 
-impl Kept {
+impl StoredRows {
     fn put(&mut self, key: RowKey, row: Option<Row>) {
         self.rows.retain(|it| it.0 != key);
         self.rows.extend(row.map(|it| (key, it)));

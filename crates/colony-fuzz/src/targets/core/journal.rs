@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use colony_core::margo::Digest;
 use colony_core::node::journal::{Entry, line, replay};
-use colony_margo::Digest;
 
 use crate::{Outcome, hold};
 
@@ -23,8 +23,8 @@ fn mended(line: &[u8]) -> Vec<u8> {
     format!("{} {json}\n", Digest::of(json.as_bytes())).into_bytes()
 }
 
-/// What counts is read again as the same, alone, anew in one line, and before
-/// the next step. Answers what there is, and how many bytes count.
+/// What counts is read again as the same: alone, rewritten in one line, and
+/// before the next step. Answers what there is, and how many bytes count.
 fn good(bytes: &[u8]) -> (String, usize) {
     let (rows, whole) = replay(bytes);
     let good = &bytes[..whole];
@@ -32,7 +32,7 @@ fn good(bytes: &[u8]) -> (String, usize) {
     hold::same(&replay(good), &(rows.clone(), whole), "what counts");
     let entries = rows.iter().map(|(key, row)| Entry { key: key.clone(), row: Some(row.clone()) });
     let anew = line(&entries.collect::<Vec<_>>()).expect("rows are JSON");
-    hold::same(&replay(&anew), &(rows.clone(), anew.len()), "written anew");
+    hold::same(&replay(&anew), &(rows.clone(), anew.len()), "rewritten");
     let gone = rows.keys().map(|key| Entry { key: key.clone(), row: None }).collect::<Vec<_>>();
     let next = [good, &line(&gone).expect("JSON")].concat();
     hold::same(&replay(&next), &(BTreeMap::new(), next.len()), "all rows removed");

@@ -3,11 +3,11 @@
 use colony_core::event::{Actor, Event, Log, verify};
 use colony_core::fleet::Fleet;
 use colony_core::id::SiteName;
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 
 use crate::{Outcome, hold};
 
-const NOW: Wall = Wall(1_794_225_600_000);
+const NOW: Timestamp = Timestamp(1_794_225_600_000);
 
 /// A list of events. Unless the input breaks them on purpose, numbers and
 /// links are put right first, so that what the events say is looked at too.

@@ -120,7 +120,7 @@ const ROWS: &[&str] = &[
     "meta",
     "deployment",
     "placement",
-    "member",
+    "site-node",
     "clock",
     "version",
     "18446744073709551615",

@@ -35,7 +35,7 @@ pub(super) fn name(input: &[u8]) -> Outcome {
 fn safe<T: FromStr + Display + PartialEq + Debug>(text: &str) -> bool {
     let Ok(value) = text.parse::<T>() else { return false };
     let plain = |it: u8| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-';
-    assert!(text.bytes().all(plain) && text.len() <= 64, "{text:?} is no safe name");
+    assert!(text.bytes().all(plain) && text.len() <= 64, "{text:?} is not a safe name");
     assert!(!text.starts_with('-') && !text.ends_with('-'), "{text:?} may be an option");
     assert_eq!(value.to_string(), text);
     true

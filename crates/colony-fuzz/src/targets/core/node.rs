@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use colony_core::margo::{ApplicationDeployment, DeploymentId, DeviceId, Digest, StateManifest};
 use colony_core::node::{Input, Node, Plan, Policy};
 use colony_core::time::Now;
-use colony_margo::{ApplicationDeployment, DeploymentId, DeviceId, Digest, StateManifest};
 
 use crate::{Outcome, hold};
 

@@ -1,15 +1,15 @@
 //! Rows brought back from a disk, and the seed of a site.
 
+use colony_core::margo::DeviceId;
 use colony_core::node::{self, Node, Policy};
 use colony_core::site::{self, Input, Seed, Site, Timing};
-use colony_core::time::{Mono, Now, Wall};
-use colony_margo::DeviceId;
+use colony_core::time::{Monotonic, Now, Timestamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Outcome;
 
-pub(super) const WALL: Wall = Wall(1_794_225_600_000);
+pub(super) const WALL: Timestamp = Timestamp(1_794_225_600_000);
 
 pub(super) fn site(input: &[u8]) -> Outcome {
     let rows: Vec<site::Row> = match read(input) {
@@ -31,19 +31,19 @@ fn site_rows(site: &Site) -> Vec<site::Row> {
     let keys = std::iter::once(site::RowKey::Meta)
         .chain(site.deployments().map(|it| site::RowKey::Deployment(it.id.clone())))
         .chain(site.placements().map(|it| site::RowKey::Placement(it.id.clone())))
-        .chain(site.members().map(|it| site::RowKey::Member(it.name.clone())));
+        .chain(site.site_nodes().map(|it| site::RowKey::SiteNode(it.name.clone())));
     keys.filter_map(|it| site.row(&it)).collect()
 }
 
 /// Lets the site live for a while: whatever was restored, it goes on.
 fn live(site: &mut Site) -> String {
-    let nodes: Vec<_> = site.members().map(|it| it.name.clone()).collect();
+    let nodes: Vec<_> = site.site_nodes().map(|it| it.name.clone()).collect();
     let start = site.clock();
     let mut seen = Vec::new();
     for second in [0, 1, 20, 4_000, 700_000] {
         let now = Now {
-            mono: Mono(start.0.saturating_add(second * 1000)),
-            wall: Wall(WALL.0 + second * 1000),
+            mono: Monotonic(start.0.saturating_add(second * 1000)),
+            wall: Timestamp(WALL.0 + second * 1000),
             entropy: second,
         };
         for node in &nodes {
@@ -74,8 +74,11 @@ pub(super) fn node(input: &[u8]) -> Outcome {
     let start = node.clock();
     let mut seen = Vec::new();
     for second in [0, 1, 20, 4_000] {
-        let now =
-            Now { mono: Mono(start.0.saturating_add(second * 1000)), wall: WALL, entropy: second };
+        let now = Now {
+            mono: Monotonic(start.0.saturating_add(second * 1000)),
+            wall: WALL,
+            entropy: second,
+        };
         let observed = node::Input::Observed { taken: now.mono, containers: Vec::new() };
         let step = node.step(observed, now);
         seen.push(step.actions.len().min(3));

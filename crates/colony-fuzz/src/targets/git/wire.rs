@@ -24,7 +24,7 @@ pub(super) fn lines(input: &[u8]) -> Outcome {
 fn counted(mut body: &[u8]) -> usize {
     let mut count = 0;
     while !body.is_empty() {
-        assert!(body[..4].iter().all(u8::is_ascii_hexdigit), "{:?} is no length", &body[..4]);
+        assert!(body[..4].iter().all(u8::is_ascii_hexdigit), "{:?} is not a length", &body[..4]);
         let digits = String::from_utf8_lossy(&body[..4]);
         let length = usize::from_str_radix(&digits, 16).expect("four digits");
         assert!(matches!(length, 0 | 1 | 5..=65_520), "a line of {length} bytes");

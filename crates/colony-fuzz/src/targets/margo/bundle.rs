@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use colony_margo::bundle::{self, Limits};
-use colony_margo::{DeploymentId, Digest};
+use colony_core::margo::bundle::{self, Limits};
+use colony_core::margo::{DeploymentId, Digest};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -27,7 +27,7 @@ pub(super) fn bundle(input: &[u8]) -> Outcome {
 
 /// A name is one file beside the others, wherever it is put.
 fn plain(name: &str) {
-    assert!(!matches!(name, "" | "." | ".."), "{name:?} is no name");
+    assert!(!matches!(name, "" | "." | ".."), "{name:?} is not a name");
     assert!(!name.contains(['/', '\\', '\0']) && name.len() <= 255, "{name:?} leads elsewhere");
 }
 

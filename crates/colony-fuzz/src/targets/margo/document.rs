@@ -1,7 +1,7 @@
 //! What people write: descriptions and deployments.
 
-use colony_margo::description::Order;
-use colony_margo::{
+use colony_core::margo::description::Order;
+use colony_core::margo::{
     ApplicationDeployment, ApplicationDescription, Extensions, Finding, Json, Parsed,
 };
 use serde::Serialize;

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use colony_margo::{
+use colony_core::margo::{
     Capabilities, DeploymentStatus, Finding, Json, Parsed, Problem, StateManifest, canonical,
 };
 use serde::Serialize;

@@ -3,9 +3,9 @@
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
-use colony_margo::extension;
-use colony_margo::yaml;
-use colony_margo::{
+use colony_core::margo::extension;
+use colony_core::margo::yaml;
+use colony_core::margo::{
     ApplicationId, ComponentName, DeploymentId, DeviceId, DeviceTarget, Digest, Quantity,
     Repository, Revision, Timeout,
 };

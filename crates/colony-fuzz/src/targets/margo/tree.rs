@@ -1,7 +1,7 @@
 //! YAML, JSON, and the canonical form.
 
-use colony_margo::yaml::{self, Limits, Node, Value};
-use colony_margo::{Json, canonical as jcs};
+use colony_core::margo::yaml::{self, Limits, Node, Value};
+use colony_core::margo::{Json, canonical as jcs};
 
 use crate::{Outcome, hold};
 

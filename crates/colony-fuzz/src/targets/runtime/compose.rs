@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use colony_margo::Finding;
+use colony_core::margo::Finding;
 use colony_runtime::compose::{Archive, Project};
 use tar::{Builder, EntryType, Header};
 

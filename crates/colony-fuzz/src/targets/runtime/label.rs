@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use colony_margo::DeviceId;
+use colony_core::margo::DeviceId;
 use colony_runtime::fuzz;
 
 use crate::{Outcome, hold};
@@ -16,7 +16,7 @@ pub(super) fn labels(input: &[u8]) -> Outcome {
     let parts: Vec<&str> = labels.values().map(String::as_str).collect();
     let name = fuzz::name(&node, &parts);
     let plain = |it: u8| it.is_ascii_alphanumeric() || b"_.-".contains(&it);
-    assert!(name.bytes().all(plain) && name.len() <= 200, "{name:?} is no name of an engine");
+    assert!(name.bytes().all(plain) && name.len() <= 200, "{name:?} is not a name of an engine");
     match fuzz::labels(&node, &labels) {
         None => Outcome::refused("not ours"),
         Some(written) => {

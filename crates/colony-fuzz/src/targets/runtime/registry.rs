@@ -1,6 +1,6 @@
 //! What registries answer, and how things there are named.
 
-use colony_margo::Digest;
+use colony_core::margo::Digest;
 use colony_runtime::fuzz;
 
 use crate::Outcome;

@@ -42,7 +42,7 @@ fn shorten(text: &str) -> String {
     text.chars().filter(|it| it.is_alphabetic()).take(60).collect()
 }
 
-/// What is signed is for whom we say, whatever the request says.
+/// The certificate has the identity we chose, whatever the request says.
 pub(super) fn request(input: &[u8]) -> Outcome {
     let text = String::from_utf8_lossy(input);
     let authority = authority();
@@ -54,7 +54,7 @@ pub(super) fn request(input: &[u8]) -> Outcome {
     };
     let certificates = fuzz::certificates(&chain).expect("we sign certificates");
     assert_eq!(certificates.len(), 2);
-    assert_eq!(fuzz::id(&certificates[0]).expect("an identity"), id, "signed for somebody else");
+    assert_eq!(fuzz::id(&certificates[0]).expect("an identity"), id, "signed for another id");
     let (from, until) = fuzz::validity(&certificates[0]).expect("a validity");
     assert!(from <= NOW && until == NOW + 3600, "valid from {from} until {until}");
     assert_eq!(fuzz::root_domain(&certificates[1]).expect("a root"), "site-a.1f");

@@ -11,7 +11,7 @@ pub(super) fn asks(input: &[u8]) -> Outcome {
     assert!(asks.logs.iter().all(|it| is_request_id(&it.id)), "{asks:?} has an id that is a path");
     let header = asks.to_header();
     assert!(header.len() <= 16 << 10, "a header of {} bytes", header.len());
-    assert!(HeaderValue::from_str(&header).is_ok(), "{header:?} is no header");
+    assert!(HeaderValue::from_str(&header).is_ok(), "{header:?} is not a header");
     let again = Asks::from_header(header.as_bytes());
     assert_eq!(again.to_header(), header, "asked again it differs");
     Outcome::taken(format!("{} {}", !asks.deployments.is_empty(), !asks.logs.is_empty()))

@@ -8,12 +8,12 @@ use std::sync::OnceLock;
 
 use crate::Outcome;
 
-/// The text as a token; and, as claims that somebody signed with his own key.
+/// The text as a token; and as claims that are signed with a key of our own.
 pub(super) fn token(input: &[u8]) -> Outcome {
     let text = String::from_utf8_lossy(input);
     let signer = signer();
     let verified = token::verify(&text, &signer.public(), 0);
-    assert!(verified.is_err(), "nobody signed this: {text}");
+    assert!(verified.is_err(), "our key did not sign this: {text}");
     let forged = [input, &[0; 64]].concat();
     let forged = format!("col1_{}", URL_SAFE_NO_PAD.encode(&forged));
     assert!(token::verify(&forged, &signer.public(), 0).is_err(), "a signature of zeros counts");

@@ -1,12 +1,12 @@
 //! Keys of Compose that are refused, each with the reason.
 
-use super::{Place, Refused};
+use super::{KeySection, Refused};
 
 macro_rules! refused {
     ($($place:ident $name:literal $reason:literal, $instead:literal;)*) => {
         /// Every key of Compose that is refused, in the order of the published table.
         pub const REFUSED: &[Refused] =
-            &[$(Refused { place: Place::$place, name: $name, reason: $reason, instead: $instead },)*];
+            &[$(Refused { place: KeySection::$place, name: $name, reason: $reason, instead: $instead },)*];
     };
 }
 
@@ -56,7 +56,7 @@ refused! {
     Service "isolation" "it is not set by colony", "the file without it";
     Service "credential_spec" "it is not set by colony", "the file without it";
     Service "annotations" "it is not set by colony", "`labels`";
-    Service "attach" "nobody is attached to a device", "the file without it";
+    Service "attach" "a device has no terminal to attach to", "the file without it";
     Service "develop" "a device develops nothing", "the file without it";
     Service "post_start" "it is not run by colony", "the image's entrypoint";
     Service "pre_stop" "it is not run by colony", "`stop_signal` and the image's own handling of it";

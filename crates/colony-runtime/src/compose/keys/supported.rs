@@ -1,12 +1,12 @@
 //! The keys that are supported.
 
-use super::{Place, Supported};
+use super::{KeySection, Supported};
 
 macro_rules! supported {
     ($($place:ident $name:literal $takes:literal;)*) => {
         /// Every supported key, in the order of the published table.
         pub const SUPPORTED: &[Supported] =
-            &[$(Supported { place: Place::$place, name: $name, takes: $takes },)*];
+            &[$(Supported { place: KeySection::$place, name: $name, takes: $takes },)*];
     };
 }
 

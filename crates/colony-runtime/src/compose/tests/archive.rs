@@ -1,4 +1,4 @@
-//! What an archive must be.
+//! Requirements of archives.
 
 use super::Item::{Fifo, File, Folder, Hardlink, Symlink};
 use super::*;
@@ -64,12 +64,12 @@ fn entries_that_lead_elsewhere_are_refused_together() {
              app/c: links to `../other/x`; expected {below}|\
              app/compose.yaml: is in the archive twice; expected each file once|\
              app/d: links to `other/x`; expected {below}|\
-             app/e: is no file, folder or link; expected plain files"
+             app/e: is not a file, folder or link; expected plain files"
         ),
     );
     refused(
         &[GOOD, File("app/a\\b", "")],
-        "app/a\\\\b: is no usable name; expected a path of UTF-8 text without control characters",
+        "app/a\\\\b: is not a usable name; expected a path of UTF-8 text without control characters",
     );
 }
 

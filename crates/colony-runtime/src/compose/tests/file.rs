@@ -1,4 +1,4 @@
-//! What a compose file becomes.
+//! Compose files and the projects they become.
 
 use serde_json::json;
 

@@ -1,7 +1,7 @@
-//! Variables, as Compose has them.
+//! Variables, as in Compose.
 
 use super::*;
-use crate::compose::interpolate::Variables;
+use crate::compose::syntax::interpolate::Variables;
 
 #[test]
 fn variables_are_replaced() {

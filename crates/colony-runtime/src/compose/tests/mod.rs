@@ -1,4 +1,4 @@
-//! What archives and compose files become, and what is said about bad ones.
+//! Tests of archives and compose files, and of the findings about bad ones.
 
 mod archive;
 mod file;

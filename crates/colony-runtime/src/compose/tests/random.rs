@@ -1,10 +1,10 @@
-//! Bytes of any kind are read or refused, and never more than that.
+//! Arbitrary bytes are read or refused, and never panic.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Fragments that bring random files near to valid ones.
+/// Fragments that make random files nearly valid.
 const FRAGMENTS: &[&str] = &[
     "services:\n",
     "  web:\n",

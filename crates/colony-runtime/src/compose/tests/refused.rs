@@ -1,4 +1,4 @@
-//! What is said about compose files that cannot be used.
+//! The findings about compose files that cannot be used.
 
 use super::*;
 use crate::compose::keys;
@@ -40,7 +40,7 @@ fn unsupported_keys_are_told_from_other_findings() {
 }
 
 #[test]
-fn values_are_refused_where_they_stand() {
+fn ports_are_refused_where_they_stand() {
     let short = "expected `[[address:]host:]container[/protocol]`, such as `127.0.0.1:8080:80/tcp`";
     at("ports: ['80:x']", "ports[0]: `80:x` is a text", short);
     at("ports: [0]", "ports[0]: `0` is a number", short);
@@ -59,9 +59,13 @@ fn values_are_refused_where_they_stand() {
         "ports[0]: is one port too many",
         "expected at most 1000 for each service",
     );
+}
+
+#[test]
+fn mounts_are_refused_where_they_stand() {
     at(
         "volumes: ['./data:/t']",
-        "volumes[0]: `./data` is no absolute path, and the archive is not mounted",
+        "volumes[0]: `./data` is not an absolute path, and the archive is not mounted",
         "expected an absolute path of the host, or a config for a packaged file",
     );
     at(
@@ -70,14 +74,18 @@ fn values_are_refused_where_they_stand() {
         "expected an absolute path without `..` and `:`",
     );
     at(
-        "volumes: ['nope:/t']",
-        "volumes[0]: `nope` is not there",
-        "expected a name under `volumes`",
-    );
-    at(
         "volumes: ['data:/t:z']",
         "volumes[0]: `data:/t:z` is a text",
         "expected `ro` or `rw` as the mode of a mount",
+    );
+}
+
+#[test]
+fn unknown_names_are_refused_where_they_stand() {
+    at(
+        "volumes: ['nope:/t']",
+        "volumes[0]: `nope` is not there",
+        "expected a name under `volumes`",
     );
     at("networks: [nope]", "networks[0]: `nope` is not there", "expected a name under `networks`");
     at("configs: [nope]", "configs[0]: `nope` is not there", "expected a name under `configs`");
@@ -86,11 +94,10 @@ fn values_are_refused_where_they_stand() {
         "depends_on[0]: `nope` is not there",
         "expected a name under `services`",
     );
-    at(
-        "network_mode: service:db",
-        "network_mode: `service:db` is not known",
-        "expected `host` or `none`",
-    );
+}
+
+#[test]
+fn paths_of_environment_files_are_refused_where_they_stand() {
     at(
         "env_file: no.env",
         "env_file: `no.env` is not in the archive",
@@ -105,6 +112,15 @@ fn values_are_refused_where_they_stand() {
         "env_file: /etc/x",
         "env_file: `/etc/x` is an absolute path",
         "expected a relative path of a packaged file",
+    );
+}
+
+#[test]
+fn values_are_refused_where_they_stand() {
+    at(
+        "network_mode: service:db",
+        "network_mode: `service:db` is not known",
+        "expected `host` or `none`",
     );
     at(
         "command: a && b",
@@ -157,7 +173,7 @@ fn services_are_compared_with_each_other() {
     );
     check(
         "services:\n  a: {image: x, restart: no}\n",
-        "compose.yaml:2:26: services.a.restart: the node keeps services running, and nobody waits for the end of this one; expected `always` or `unless-stopped`, or a service that waits with `service_completed_successfully`\n",
+        "compose.yaml:2:26: services.a.restart: the node keeps services running and waits for none to end; expected `always` or `unless-stopped`, or a service that waits with `service_completed_successfully`\n",
     );
     check(
         "services:\n  a: {image: x, depends_on: {b: {condition: service_healthy}}}\n  b: {image: x, healthcheck: {disable: true}}\n",
@@ -184,7 +200,7 @@ fn everything_wrong_is_said_at_once() {
          compose.yaml:2:8: services.web.image: is missing; expected `image`, which is required\n\
          compose.yaml:2:9: services.web.build: key is not supported: a device builds no images; expected `image` with an image that was pushed to a registry\n\
          compose.yaml:2:25: services.web.cpus: `x` is a text; expected a number above zero\n\
-         compose.yaml:3:3: services[\" \"]: is no usable name; expected 1 to 63 letters, digits, `.`, `_` and `-`\n\
+         compose.yaml:3:3: services[\" \"]: is not a usable name; expected 1 to 63 letters, digits, `.`, `_` and `-`\n\
          compose.yaml:4:15: services.db.image: `a b` is a text; expected an image reference such as `nginx:1.27`\n\
          compose.yaml:5:21: volumes.v.name: names something that several nodes may have; expected `name` only if external\n",
     );

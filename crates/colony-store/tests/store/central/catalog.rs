@@ -1,6 +1,6 @@
 //! Registries, packages, tokens.
 
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use colony_store::{Error, OperatorToken, PackageHead, Registry, Write};
 
 use crate::database::Database;
@@ -12,7 +12,7 @@ pub(crate) async fn registries_are_kept_by_name(it: &Database) {
     store.registry_put(&main).await.expect("it is stored");
     store.registry_put(&registry("Extra")).await.expect("it is stored");
     main.last_error = Some("no such host\0".to_owned());
-    main.last_sync = Some(Wall(9));
+    main.last_sync = Some(Timestamp(9));
     store.registry_put(&main).await.expect("it is stored");
 
     assert_eq!(store.registry_list().await.expect("a list"), [registry("Extra"), main]);
@@ -37,7 +37,7 @@ pub(crate) async fn a_registry_that_is_gone_does_not_come_back(it: &Database) {
     other.url = "https://git.test/others.git".to_owned();
     store.commit(add(&other)).await.expect("it is added");
     assert!(!store.registry_synced(&old).await.expect("an answer"), "it is another one");
-    other.last_sync = Some(Wall(9));
+    other.last_sync = Some(Timestamp(9));
     assert!(store.registry_synced(&other).await.expect("an answer"));
     assert_eq!(store.registry_list().await.expect("a list"), [other]);
 }
@@ -51,7 +51,7 @@ pub(super) fn registry(name: &str) -> Registry {
     Registry {
         name: name.to_owned(),
         url: "https://git.test/apps.git".to_owned(),
-        at: Wall(1),
+        at: Timestamp(1),
         last_sync: None,
         last_error: None,
         revision: Some("3f2a1c".to_owned()),
@@ -62,7 +62,7 @@ pub(crate) async fn packages_are_kept_by_version(it: &Database) {
     let store = it.open().await;
     let mut package = sample::package("hello", "1.0");
     assert!(store.package_put(&package).await.expect("an answer"), "it is new");
-    package.at = Wall(2);
+    package.at = Timestamp(2);
     assert!(!store.package_put(&package).await.expect("an answer"), "it is the same");
     let (mut named, mut moved) = (package.clone(), package.clone());
     named.name = "Hello!".to_owned();
@@ -122,6 +122,6 @@ pub(super) fn token(name: &str, hash: &str) -> OperatorToken {
         role: "operator".to_owned(),
         sites: vec!["home".to_owned()],
         expires: None,
-        created: Wall(1),
+        created: Timestamp(1),
     }
 }

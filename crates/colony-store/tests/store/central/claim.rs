@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use colony_store::{CentralStore, Error, Write};
 use futures_util::FutureExt;
 use serde_json::json;
@@ -36,7 +36,7 @@ pub(crate) async fn one_process_at_a_time_writes(it: &Database) {
     fenced(first.commit(event(4)).await);
     fenced(first.settle().await);
     fenced(first.note_put("a", &json!(1)).await);
-    fenced(first.once("join", "t", Wall(1)).await);
+    fenced(first.once("join", "t", Timestamp(1)).await);
     fenced(first.package_put(&package).await);
     fenced(first.package_remove(&package.registry, "hello", "1.0").await);
     fenced(first.clone().epoch_renew().await);

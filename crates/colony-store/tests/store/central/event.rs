@@ -1,6 +1,6 @@
 //! Events: what is asked for is what was stored.
 
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use colony_store::{CentralStore, EventFilter, NewEvent, StoredEvent, Write};
 
 use crate::database::Database;
@@ -62,7 +62,7 @@ pub(crate) async fn whatever_a_site_says_is_stored(it: &Database) {
     let store = it.open().await;
     let long = "x".repeat(100_000);
     let odd = NewEvent {
-        at: Wall(u64::MAX),
+        at: Timestamp(u64::MAX),
         kind: long.clone(),
         deployment: Some(long.clone()),
         node: Some("\0".to_owned()),
@@ -77,7 +77,7 @@ pub(crate) async fn whatever_a_site_says_is_stored(it: &Database) {
     let found = store.events(&EventFilter::default(), 0, 9).await.expect("events");
 
     assert_eq!(found[0].body.to_string(), odd.body.to_string());
-    assert_eq!((found[0].hash, found[0].at), (odd.hash, Wall(i64::MAX as u64)));
+    assert_eq!((found[0].hash, found[0].at), (odd.hash, Timestamp(i64::MAX as u64)));
     let expected = StoredEvent {
         position: 2,
         site: plain.site,

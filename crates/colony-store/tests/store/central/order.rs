@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use colony_store::{CentralStore, Error, EventFilter, StoredEvent, Write};
 
 use crate::database::Database;
@@ -17,7 +17,7 @@ const COMMITS: u64 = 20;
 pub(crate) async fn a_tail_misses_nothing(it: &Database) {
     let reader = it.open().await;
     it.slow_commits().await;
-    reader.once("writer", "used", Wall(0)).await.expect("an answer");
+    reader.once("writer", "used", Timestamp(0)).await.expect("an answer");
     let mut stores = Vec::new();
     for _ in 0..WRITERS {
         stores.push(it.open().await);
@@ -55,7 +55,7 @@ async fn write(store: CentralStore, writer: usize) {
             events.push(sample::event(&format!("w{writer}"), Some(seq + events.len() as u64 + 1)));
         }
         seq += events_of(commit) as u64;
-        let once = refused.then(|| ("writer".to_owned(), "used".to_owned(), Wall(1)));
+        let once = refused.then(|| ("writer".to_owned(), "used".to_owned(), Timestamp(1)));
         let written = store.commit(Write { events, once, ..Write::default() }).await;
         match written {
             Ok(_) => assert!(!refused),

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use colony_core::time::Wall;
+use colony_core::time::Timestamp;
 use colony_store::{CentralStore, Error, Write};
 use serde_json::json;
 use sqlx::{Connection, PgConnection, SqliteConnection};
@@ -27,7 +27,7 @@ fn full(once: &str, seq: u64) -> Write {
         tokens_remove: vec!["ana".to_owned()],
         registries_add: vec![catalog::registry("extra")],
         registries_remove: vec!["main".to_owned()],
-        once: Some(("join".to_owned(), once.to_owned(), Wall(1))),
+        once: Some(("join".to_owned(), once.to_owned(), Timestamp(1))),
     }
 }
 
@@ -93,7 +93,7 @@ async fn begun(it: &Database) -> CentralStore {
         notes: vec![("a".to_owned(), json!(1))],
         tokens_add: vec![catalog::token("ana", "h1")],
         registries_add: vec![catalog::registry("main")],
-        once: Some(("join".to_owned(), "used".to_owned(), Wall(1))),
+        once: Some(("join".to_owned(), "used".to_owned(), Timestamp(1))),
         ..Write::default()
     };
     assert_eq!(store.commit(first).await.expect("it is stored"), 1);
@@ -133,7 +133,9 @@ pub(crate) async fn something_is_used_once(it: &Database) {
     let store = it.open().await;
     let tries = (0..16).map(|_| {
         let store = store.clone();
-        tokio::spawn(async move { store.once("join", "t1", Wall(5)).await.expect("an answer") })
+        tokio::spawn(
+            async move { store.once("join", "t1", Timestamp(5)).await.expect("an answer") },
+        )
     });
     let mut first = 0;
     for it in tries.collect::<Vec<_>>() {
@@ -141,9 +143,9 @@ pub(crate) async fn something_is_used_once(it: &Database) {
     }
 
     assert_eq!(first, 1);
-    assert!(!store.once("join", "t1", Wall(9)).await.expect("an answer"));
-    assert!(store.once("join", "t2", Wall(9)).await.expect("an answer"));
-    assert!(store.once("other", "t1", Wall(9)).await.expect("an answer"));
+    assert!(!store.once("join", "t1", Timestamp(9)).await.expect("an answer"));
+    assert!(store.once("join", "t2", Timestamp(9)).await.expect("an answer"));
+    assert!(store.once("other", "t1", Timestamp(9)).await.expect("an answer"));
 }
 
 pub(crate) async fn changes_wait_in_order(it: &Database) {

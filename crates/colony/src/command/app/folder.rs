@@ -1,4 +1,4 @@
-//! A package on disk: `margo.yaml`, and beside it a folder per compose component.
+//! A package on disk: `margo.yaml` and a folder per compose component.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
 
-use colony_margo::component::Component;
-use colony_margo::{ApplicationDescription, Finding, Severity};
+use colony_core::margo::component::Component;
+use colony_core::margo::{ApplicationDescription, Finding, Severity};
 use colony_runtime::compose::{Archive, Limits};
 
-/// What a package's description may hold, here as in the catalog.
+/// Size limit of a package's description, the same as in the catalog.
 const FILE_LIMIT: u64 = 1 << 20;
 pub(super) const DESCRIPTION: &str = "margo.yaml";
 pub(super) const COMPOSE: &str = "compose.yaml";
-/// How deep the files of a component may lie.
+/// How deep the files of a component may be nested.
 const DEPTH: usize = 16;
 
 /// A package that can be read.
@@ -31,7 +31,7 @@ pub(super) struct ComposeComponent<'a> {
 }
 
 impl Package {
-    /// Reads the package in `folder`; what is wrong with it is the error.
+    /// Reads the package in `folder`; its findings are the error.
     pub(super) fn open(folder: &Path) -> anyhow::Result<Package> {
         let path = folder.join(DESCRIPTION);
         let bytes = read(&path, FILE_LIMIT)?;
@@ -75,7 +75,7 @@ impl Package {
 }
 
 impl ComposeComponent<'_> {
-    /// The archive of its files, if nodes could use it.
+    /// The archive of its files, if nodes can use it.
     pub(super) fn archive(&self, parameters: &BTreeMap<String, String>) -> anyhow::Result<Vec<u8>> {
         let name = self.component.name.as_str();
         ensure!(
@@ -93,7 +93,7 @@ impl ComposeComponent<'_> {
     }
 }
 
-/// Everything that is wrong with an archive, and with its compose file.
+/// The findings about an archive and its compose file.
 pub(super) fn check(bytes: &[u8], parameters: &BTreeMap<String, String>) -> Vec<Finding> {
     let archive = match Archive::unpack(bytes) {
         Ok(archive) => archive,
@@ -177,7 +177,7 @@ pub(super) fn in_file(findings: Vec<Finding>, path: &Path) -> Vec<Finding> {
     findings.into_iter().map(|it| it.in_file(&name)).collect()
 }
 
-/// Findings about files of an archive, named by where these lie.
+/// Findings about files of an archive, with their paths on this machine.
 pub(super) fn in_folder(findings: Vec<Finding>, folder: &Path) -> Vec<Finding> {
     let place = |it: Finding| {
         let path = match &it.file {

@@ -1,4 +1,4 @@
-//! `colony app lint`: descriptions, compose files and archives, without a server.
+//! `colony app lint`: checks descriptions, compose files and archives locally.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use colony_api::view::LintView;
-use colony_margo::finding::Severity;
-use colony_margo::{ApplicationDescription, Finding};
+use colony_core::margo::finding::Severity;
+use colony_core::margo::{ApplicationDescription, Finding};
 
 use super::folder::{
     COMPOSE, DESCRIPTION, Package, check, in_file, in_folder, pack, read, read_text,
 };
-use crate::output::{Look, Out};
+use crate::output::{Out, RenderOptions};
 
-/// How deep packages may lie in a registry.
+/// How deep packages may be nested in a registry.
 const FOLDERS: usize = 8;
-/// The largest archive that is looked at; a smaller limit applies to what it holds.
+/// The largest archive that is read; a smaller limit applies to its content.
 const ARCHIVE_LIMIT: u64 = 64 << 20;
 
 pub(super) fn run(files: &[PathBuf], out: &mut Out) -> anyhow::Result<u8> {
@@ -33,11 +33,11 @@ pub(super) fn run(files: &[PathBuf], out: &mut Out) -> anyhow::Result<u8> {
     Ok(if usable { 0 } else { 1 })
 }
 
-fn lines(view: &LintView, _: &Look) -> String {
+fn lines(view: &LintView, _: &RenderOptions) -> String {
     view.findings.iter().map(|it| format!("{it}\n")).collect()
 }
 
-/// By its name: an archive, a compose file, or a description.
+/// Checks a file by its name: an archive, a compose file, or a description.
 fn lint(path: &Path) -> anyhow::Result<Vec<Finding>> {
     let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default();
     match name {
@@ -50,7 +50,7 @@ fn lint(path: &Path) -> anyhow::Result<Vec<Finding>> {
     }
 }
 
-/// A description, and the components that lie beside it.
+/// Checks a description, and the components beside it.
 fn lint_description(path: &Path) -> anyhow::Result<Vec<Finding>> {
     let mut found = match ApplicationDescription::parse(&read_text(path)?) {
         Ok(parsed) => in_file(parsed.warnings, path),
@@ -70,7 +70,8 @@ fn lint_description(path: &Path) -> anyhow::Result<Vec<Finding>> {
     Ok(found)
 }
 
-/// A compose file with the files beside it, as an archive would hold them.
+/// Checks a compose file with the files beside it, as an archive would hold
+/// them.
 fn lint_compose(
     path: &Path,
     parameters: &BTreeMap<String, String>,
@@ -79,7 +80,8 @@ fn lint_compose(
     Ok(in_folder(check(&pack(folder, "component")?, parameters), folder))
 }
 
-/// The files to check: folders stand for their package, or for all below.
+/// The files to check. A folder stands for its package, or for all packages
+/// below it.
 fn packages(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in named {
@@ -97,7 +99,7 @@ fn packages(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Every `margo.yaml` in folders of `folder`, in the order of their names.
+/// Every `margo.yaml` in the folders below `folder`, ordered by name.
 fn below(folder: &Path, depth: usize) -> anyhow::Result<Vec<PathBuf>> {
     let doing = || format!("could not read the folder {}", folder.display());
     let entries = std::fs::read_dir(folder).with_context(doing)?;

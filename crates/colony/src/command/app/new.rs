@@ -1,11 +1,11 @@
-//! `colony app new`: a package that works, to start from.
+//! `colony app new`: makes a working package to start from.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
 
-use colony_margo::{ApplicationDescription, ApplicationId};
+use colony_core::margo::{ApplicationDescription, ApplicationId};
 
 use super::folder::{COMPOSE, DESCRIPTION};
 use crate::cli::AppNew;

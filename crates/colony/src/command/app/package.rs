@@ -1,4 +1,5 @@
-//! `colony app package` and `push`: from a package's folder to an OCI registry.
+//! `colony app package` and `push`: from the folder of a package to an OCI
+//! registry.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -6,25 +7,25 @@ use std::path::Path;
 use anyhow::{Context as _, ensure};
 use serde::{Deserialize, Serialize};
 
-use colony_margo::Digest;
+use colony_core::margo::Digest;
 use colony_runtime::{Credential, Registries, push_component};
 
 use super::folder::{Package, read};
 use crate::cli::{AppPackage, AppPush};
-use crate::output::{Look, Out};
+use crate::output::{Out, RenderOptions};
 
 /// How long a password may be.
 const PASSWORD_LIMIT: u64 = 4096;
 
 /// An archive that was written or pushed.
 #[derive(Debug, Serialize, Deserialize)]
-struct Made {
+struct PackedFile {
     component: String,
     /// A file, or a repository with its tag.
     place: String,
-    /// Of the file, or of the manifest.
+    /// The digest of the file, or of the manifest.
     digest: String,
-    /// The registry had it already.
+    /// The registry already had it.
     existed: bool,
 }
 
@@ -35,7 +36,7 @@ pub(super) fn package(args: &AppPackage, out: &mut Out) -> anyhow::Result<()> {
         let doing = || format!("could not write {}", path.display());
         std::fs::write(&path, &archive).with_context(doing)?;
         let (place, digest) = (path.display().to_string(), Digest::of(&archive).to_string());
-        made.push(Made { component: name, place, digest, existed: false });
+        made.push(PackedFile { component: name, place, digest, existed: false });
     }
     out.show(&made, |it, look| lines(it, look))
 }
@@ -46,7 +47,7 @@ pub(super) async fn push(args: &AppPush, out: &mut Out) -> anyhow::Result<()> {
     let registries = registries(args, &packed)?;
     for it in &packed {
         let pushed = push_component(&registries, &it.repository, &it.revision, &it.archive).await?;
-        made.push(Made {
+        made.push(PackedFile {
             component: it.name.clone(),
             place: format!("{}:{}", it.repository.reference(), it.revision),
             digest: pushed.digest.to_string(),
@@ -61,19 +62,19 @@ pub(super) async fn push(args: &AppPush, out: &mut Out) -> anyhow::Result<()> {
 }
 
 /// `web: localhost:5000/camera:1.0.0, sha256:…`
-fn lines(made: &[Made], _: &Look) -> String {
-    let line = |it: &Made| {
+fn lines(made: &[PackedFile], _: &RenderOptions) -> String {
+    let line = |it: &PackedFile| {
         let existed = if it.existed { ", was there already" } else { "" };
         format!("{}: {}, {}{existed}\n", it.component, it.place, it.digest)
     };
     made.iter().map(line).collect()
 }
 
-/// A component that is ready to be fetched by nodes.
+/// A component that nodes can fetch.
 struct Packed {
     name: String,
-    repository: colony_margo::Repository,
-    revision: colony_margo::Revision,
+    repository: colony_core::margo::Repository,
+    revision: colony_core::margo::Revision,
     archive: Vec<u8>,
 }
 

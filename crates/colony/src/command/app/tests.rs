@@ -1,4 +1,5 @@
-//! From an empty folder to an archive, and what is found on the way.
+//! Tests of `colony app`: from an empty folder to an archive, with the
+//! findings.
 
 use std::path::{Path, PathBuf};
 
@@ -110,7 +111,7 @@ fn check(path: &Path, expected: &str) {
     }
 }
 
-/// The exit code, and what is printed as data.
+/// The exit code and the data that is printed.
 fn printed(run: impl FnOnce(&mut Out) -> anyhow::Result<u8>) -> anyhow::Result<String> {
     let shown = Buffer::default();
     let mut out = Out::buffers(Format::Table, shown.clone(), std::io::sink());

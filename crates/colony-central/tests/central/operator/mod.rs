@@ -1,0 +1,9 @@
+//! What operators ask for: plans, orders, the catalog, events and tokens.
+
+mod bad_input;
+mod catalog;
+mod order;
+mod plan;
+mod scope;
+mod stream;
+mod token;

@@ -1,0 +1,289 @@
+//! Keeps installed components running: drift is repaired forever.
+//!
+//! A component that is missing or has ended is started again after a wait that
+//! doubles. A component that needs this too often, or whose health check fails,
+//! is reported as failed. The repairs continue all the same, and a recovery is
+//! reported, too.
+
+use colony_margo::ComponentName;
+
+use crate::attempt::Failure;
+use crate::code::Class;
+use crate::node::decision::observation::ComponentObservation;
+use crate::node::decision::plan::{Plan, Side};
+use crate::node::deployment_entry::{
+    DecisionInput, DeploymentEntry, Next, component_not_in_plan, sooner,
+};
+use crate::node::engine::Action;
+use crate::node::row::{Phase, Restarts, Retry};
+use crate::time::Monotonic;
+
+pub(in crate::node) fn next(entry: &mut DeploymentEntry, input: &DecisionInput<'_>) -> Next {
+    let Ok(plan) = entry.plan.clone() else { return Next::Wait(None) };
+    let drop_at = drop_previous(entry, input);
+    let recovery = update_lost(entry, &plan, input);
+    let beside = match plan.is_staged() {
+        true => repair_active(entry, input),
+        false => unstage(entry, input),
+    };
+    match (beside, first_due_repair(entry, &plan, input)) {
+        (Next::Act(action), _) | (_, Next::Act(action)) => Next::Act(action),
+        (Next::Wait(old), Next::Wait(own)) => {
+            Next::Wait(sooner(sooner(old, own), sooner(recovery, drop_at)))
+        }
+    }
+}
+
+/// Repairs the active version while another one is staged.
+pub(in crate::node) fn repair_active(
+    entry: &mut DeploymentEntry,
+    input: &DecisionInput<'_>,
+) -> Next {
+    let old = entry.previous.clone().filter(|_| entry.is_staging());
+    let Some(plan) = old else { return Next::Wait(None) };
+    let recovery = update_active_lost(entry, &plan, input);
+    match first_due_repair(entry, &plan, input) {
+        Next::Act(action) => Next::Act(action),
+        Next::Wait(until) => Next::Wait(sooner(until, recovery)),
+    }
+}
+
+/// Removes staged containers after the takeover, or when they are no longer
+/// wanted.
+fn unstage(entry: &mut DeploymentEntry, input: &DecisionInput<'_>) -> Next {
+    let staged = Side::Stage.of(input.containers).map(|it| &it.component);
+    let wanted = staged.map(|it| entry.clear(Side::Stage, it, None)).collect();
+    first_due(entry, Side::Stage, wanted, input)
+}
+
+/// The first repair of `plan` that is due.
+pub(in crate::node) fn first_due_repair(
+    entry: &mut DeploymentEntry,
+    plan: &Plan,
+    input: &DecisionInput<'_>,
+) -> Next {
+    let wanted = repairs(entry, plan, input);
+    first_due(entry, plan.phase, wanted, input)
+}
+
+fn first_due(
+    entry: &mut DeploymentEntry,
+    side: Side,
+    wanted: Vec<Action>,
+    input: &DecisionInput<'_>,
+) -> Next {
+    let all = entry.record.restarts_on(side);
+    all.retain(|name, it| {
+        let needed = wanted.iter().any(|action| action.component() == Some(name));
+        it.settle(needed, input)
+    });
+    let mut wake = None;
+    for action in wanted {
+        let Some(component) = action.component() else { continue };
+        let due = all.entry(component.clone()).or_default().due(input);
+        if due <= input.now.mono {
+            return Next::Act(action);
+        }
+        wake = sooner(wake, Some(due));
+    }
+    Next::Wait(wake)
+}
+
+/// The next action for each component that needs one.
+fn repairs(entry: &DeploymentEntry, plan: &Plan, input: &DecisionInput<'_>) -> Vec<Action> {
+    let gone = component_not_in_plan(plan, input).map(|it| entry.clear(plan.phase, it, None));
+    let observations = entry.observations(plan, input);
+    gone.into_iter()
+        .chain(observations.iter().filter_map(|it| repair(entry, plan.phase, it)))
+        .collect()
+}
+
+fn repair(
+    entry: &DeploymentEntry,
+    side: Side,
+    observation: &ComponentObservation<'_>,
+) -> Option<Action> {
+    let part = observation.part;
+    if observation.has_other_fingerprints() {
+        return Some(entry.clear(side, &part.component, Some(part.fingerprint)));
+    }
+    // An unhealthy container is replaced by the next attempt of the local
+    // orchestrator. The active version beside a staged one gets no attempt, so
+    // the node replaces its containers itself.
+    let on_its_own = entry.is_staging() && side == Side::Active;
+    if on_its_own && observation.unhealthy().is_some() {
+        return Some(entry.clear(side, &part.component, None));
+    }
+    if observation.is_complete() {
+        return None;
+    }
+    let prepared = entry.memory.prepared.contains(&part.fingerprint);
+    Some(if prepared { entry.start(side, part) } else { entry.prepare(part) })
+}
+
+/// Decides whether the deployment counts as lost, and returns when it would
+/// count as recovered.
+fn update_lost(
+    entry: &mut DeploymentEntry,
+    plan: &Plan,
+    input: &DecisionInput<'_>,
+) -> Option<Monotonic> {
+    let failure = first_failure(entry, plan, input);
+    let healthy_at = entry.settled_at(plan, input);
+    entry.memory.watched |= healthy_at.is_some();
+    let Phase::Installed { lost, .. } = &mut entry.record.phase else { return None };
+    set_or_clear(lost, failure, healthy_at, input)
+}
+
+/// Like `update_lost`, for the active version while another one is staged.
+fn update_active_lost(
+    entry: &mut DeploymentEntry,
+    plan: &Plan,
+    input: &DecisionInput<'_>,
+) -> Option<Monotonic> {
+    let failure = first_failure(entry, plan, input);
+    let healthy_at = entry.settled_at(plan, input);
+    set_or_clear(&mut entry.record.old_lost, failure, healthy_at, input)
+}
+
+fn first_failure(
+    entry: &DeploymentEntry,
+    plan: &Plan,
+    input: &DecisionInput<'_>,
+) -> Option<Failure> {
+    entry
+        .observations(plan, input)
+        .iter()
+        .find_map(|it| failure_to_report(entry, plan.phase, it, input))
+}
+
+/// Records a failure, or clears it once the components have settled. Returns
+/// when that would be.
+fn set_or_clear(
+    lost: &mut Option<Failure>,
+    failure: Option<Failure>,
+    healthy_at: Option<Monotonic>,
+    input: &DecisionInput<'_>,
+) -> Option<Monotonic> {
+    if lost.is_none() {
+        *lost = failure;
+        return None;
+    }
+    if healthy_at.is_some_and(|it| it <= input.observed_at) {
+        *lost = None;
+        return None;
+    }
+    healthy_at
+}
+
+/// The failure to report for a component, if restarting it is not enough.
+fn failure_to_report(
+    entry: &DeploymentEntry,
+    side: Side,
+    observation: &ComponentObservation<'_>,
+    input: &DecisionInput<'_>,
+) -> Option<Failure> {
+    let restarts = match side {
+        Side::Stage => &entry.record.staged_restarts,
+        Side::Active => &entry.record.restarts,
+    };
+    let restarts = restarts.get(&observation.part.component);
+    let limit_reached = restarts.is_some_and(|it| it.recent(input) >= input.policy.restart_limit);
+    let is_current = entry.plan.as_ref().is_ok_and(|it| it.phase == side);
+    let on_probation = is_current && is_on_probation(entry, input);
+    let ended = observation.ended().filter(|_| on_probation);
+    observation.unhealthy().or(ended).or_else(|| observation.broken().filter(|_| limit_reached))
+}
+
+/// True shortly after the installation, when an exit is reported at once.
+/// Requires that this process has seen the container healthy: after a power cut
+/// every container has ended, which proves nothing.
+fn is_on_probation(entry: &DeploymentEntry, input: &DecisionInput<'_>) -> bool {
+    let Phase::Installed { since, .. } = entry.record.phase else { return false };
+    entry.memory.watched && input.now.mono.since(since) < input.policy.probation
+}
+
+/// Drops the previous document once the current one has been installed long
+/// enough and is not lost.
+fn drop_previous(entry: &mut DeploymentEntry, input: &DecisionInput<'_>) -> Option<Monotonic> {
+    let Phase::Installed { since, lost: None } = entry.record.phase else { return None };
+    entry.previous.as_ref().filter(|_| !entry.is_staging())?;
+    let due = since.after(input.policy.keep_previous);
+    if input.now.mono < due {
+        return Some(due);
+    }
+    entry.previous = None;
+    entry.record.previous = None;
+    entry.forget_services();
+    None
+}
+
+pub(in crate::node) fn repair_started(
+    entry: &mut DeploymentEntry,
+    side: Side,
+    component: &ComponentName,
+    input: &DecisionInput<'_>,
+) {
+    let restarts = entry.record.restarts_on(side).entry(component.clone()).or_default();
+    restarts.count(input);
+}
+
+/// A repair failed, so its fingerprint has to be prepared again. Only a revision
+/// error counts as a restart.
+pub(in crate::node) fn repair_failed(
+    entry: &mut DeploymentEntry,
+    side: Side,
+    action: &Action,
+    failure: &Failure,
+    input: &DecisionInput<'_>,
+) {
+    let Some(component) = action.component() else { return };
+    if let Some(fingerprint) = action.fingerprint() {
+        entry.memory.prepared.remove(&fingerprint);
+    }
+    let restarts = entry.record.restarts_on(side).entry(component.clone()).or_default();
+    match failure.code.class() {
+        Class::Revision => restarts.count(input),
+        Class::Environment | Class::Device => restarts.retry.again(input),
+    }
+}
+
+impl Restarts {
+    /// Restarts within the window.
+    fn recent(&self, input: &DecisionInput<'_>) -> usize {
+        let window = input.policy.restart_window;
+        self.times.iter().filter(|it| input.now.mono.since(**it) < window).count()
+    }
+
+    fn count(&mut self, input: &DecisionInput<'_>) {
+        let window = input.policy.restart_window;
+        self.times.retain(|it| input.now.mono.since(*it) < window);
+        self.times.push(input.now.mono);
+        // Higher counts make no difference.
+        let surplus = self.times.len().saturating_sub(input.policy.restart_limit + 1);
+        self.times.drain(..surplus);
+        self.retry = Retry { tries: self.retry.tries + 1, due: None };
+    }
+
+    /// When the repair is due; set when the need is first seen.
+    fn due(&mut self, input: &DecisionInput<'_>) -> Monotonic {
+        let tries = self.recent(input).max(self.retry.tries);
+        let wait = input.policy.backoff.wait(tries, input.now.entropy);
+        *self.retry.due.get_or_insert(input.now.mono.after(wait))
+    }
+
+    /// Resets a repair that is over. Returns whether the entry is still needed.
+    fn settle(&mut self, needed: bool, input: &DecisionInput<'_>) -> bool {
+        if !needed {
+            self.retry.due = None;
+            let calm = self
+                .times
+                .last()
+                .is_none_or(|it| input.now.mono.since(*it) >= input.policy.backoff.longest);
+            if calm {
+                self.retry.tries = 0;
+            }
+        }
+        needed || self.recent(input) > 0 || self.retry.tries > 0
+    }
+}

@@ -1,0 +1,69 @@
+//! The state of a site that the rules of `orders` read.
+
+use crate::event::HoldScope;
+use crate::id::{DeploymentId, GitRevision, NodeName, PlacementId, SiteName};
+use crate::orders::{DeploymentState, OrderState, StepState, rollback_target};
+use crate::site::{Deployment, Placement, Site};
+
+impl OrderState for Site {
+    fn site(&self) -> &SiteName {
+        self.name()
+    }
+
+    fn deployment(&self, id: &DeploymentId) -> Option<DeploymentState> {
+        let deployment = self.deployments.get(id)?;
+        let good = deployment.good.as_ref().map(|it| it.workload);
+        let placements: Vec<&Placement> = self.placements_of(deployment).collect();
+        let back = rollback_target(
+            deployment.wanted.workload,
+            deployment.good.as_ref(),
+            &deployment.quarantine,
+            placements.iter().map(|it| &it.revisions),
+        );
+        Some(DeploymentState {
+            name: deployment.name.clone(),
+            withdrawn: deployment.withdrawn,
+            quarantined: deployment.is_quarantined(),
+            converged: good == Some(deployment.wanted.workload),
+            releasable: !deployment.quarantine.is_empty()
+                || !deployment.rejected.is_empty()
+                || deployment.is_stopped(),
+            has_rollback_target: back.is_some(),
+            paused_by: deployment.rollout.paused.as_ref().map(|it| it.by.clone()),
+            step: StepState {
+                is_last: deployment.is_open(),
+                is_done: deployment.rollout.soaking.is_some(),
+                progress: Some(self.progress(deployment)),
+            },
+            placements: placements.iter().map(|it| (it.id.node.clone(), it.state())).collect(),
+        })
+    }
+
+    fn has_node(&self, node: &NodeName) -> bool {
+        self.site_nodes.contains_key(node)
+    }
+
+    fn is_held(&self, scope: &HoldScope) -> bool {
+        self.holds.contains_key(scope)
+    }
+
+    fn holds_removal(&self) -> bool {
+        self.git.removal.is_some()
+    }
+
+    fn held_history(&self) -> Option<&GitRevision> {
+        self.git.rewritten.as_ref().map(|it| &it.commit)
+    }
+}
+
+impl Site {
+    pub(in crate::site) fn placements_of(
+        &self,
+        deployment: &Deployment,
+    ) -> impl Iterator<Item = &Placement> {
+        self.nodes_of(&deployment.id).filter_map(|node| {
+            let id = PlacementId { deployment: deployment.id.clone(), node: node.clone() };
+            self.placements.get(&id)
+        })
+    }
+}

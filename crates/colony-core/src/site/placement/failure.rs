@@ -1,0 +1,246 @@
+//! What follows a failure: a retry, a stopped rollout or a rollback.
+
+use std::time::Duration;
+
+use colony_margo::Digest;
+
+use crate::attempt::{Failure, Retry, Revision};
+use crate::code::{Class, Code};
+use crate::document::OnFailure;
+use crate::event::{Actor, Body};
+use crate::id::{DeploymentId, NodeName, PlacementId};
+use crate::orders::rollback_target;
+use crate::site::deployment::{Rejected, Stopped};
+use crate::site::placement::facts::budget;
+use crate::site::rollout::Rollout;
+use crate::site::step_context::StepContext;
+use crate::site::timer::Timer;
+use crate::site::{Placement, Quarantine, Site};
+use crate::state::{Op, State};
+use crate::time::Now;
+
+/// How many quarantined revisions of one deployment are remembered.
+const QUARANTINE_LIMIT: usize = 32;
+
+/// A revision that used up its tries on a node.
+pub(in crate::site) struct SpentTries {
+    target: Revision,
+    failure: Failure,
+}
+
+impl StepContext<'_> {
+    /// Counts the failure of a placement that has just become FAILED. Returns
+    /// the target if its tries are spent and it is to blame. Otherwise schedules
+    /// a retry, unless the device would refuse the target again.
+    pub(in crate::site) fn count_failure(
+        &mut self,
+        id: &PlacementId,
+        op: Op,
+        failure: Option<Failure>,
+    ) -> Option<SpentTries> {
+        let failure = failure.unwrap_or_else(|| Failure::new(Code::ProgressDeadline, ""));
+        let budget = self.site.budget(id, op)?;
+        let placement = self.site.placements.get_mut(id)?;
+        placement.failure = Some(failure.clone());
+        placement.failures += 1;
+        if spends_try(placement, op) {
+            placement.tries += 1;
+            if placement.tries >= budget && self.is_to_blame(id, op) {
+                let target = self.site.placements.get(id)?.revisions.target.clone()?;
+                return Some(SpentTries { target, failure });
+            }
+        }
+        if !self.site.is_beyond_retry(id) {
+            self.schedule_retry(id);
+        }
+        None
+    }
+
+    fn schedule_retry(&mut self, id: &PlacementId) {
+        let Some(placement) = self.site.placements.get_mut(id) else { return };
+        let timing = self.site.timing;
+        let wait = backoff(timing.backoff_first, timing.backoff_cap, placement, self.now.entropy);
+        let at = self.now.mono.after(wait);
+        placement.retry_at = Some(at);
+        self.site.index.timers.set(at, Timer::Retry(id.clone()));
+    }
+
+    /// Whether spent tries may quarantine, reject or stop the target. Not in a
+    /// rollback, and not if the target is no longer wanted or is proven.
+    fn is_to_blame(&self, id: &PlacementId, op: Op) -> bool {
+        let wanted = self.site.deployments.get(&id.deployment).and_then(|it| it.effective());
+        let target = self.site.placements.get(id).and_then(Placement::target_workload);
+        let Some(target) = target.filter(|it| wanted.map(|it| it.workload) == Some(*it)) else {
+            return false;
+        };
+        op != Op::Rollback && !self.is_proven(&id.deployment, target)
+    }
+
+    /// Applies the failure policy (`onFailure`) to a revision that used up its
+    /// tries.
+    pub(in crate::site) fn apply_failure_policy(&mut self, id: &PlacementId, spent: SpentTries) {
+        let SpentTries { target, failure } = spent;
+        let Some(deployment) = self.site.deployments.get(&id.deployment) else { return };
+        let beside = self.site.placements.get(id).is_some_and(|it| it.staging.is_beside());
+        match deployment.policy().map(|it| it.settings.on_failure) {
+            // All nodes take a staged revision over or none does, so a single
+            // node cannot roll back alone.
+            Some(OnFailure::RollbackNode) if beside => {
+                self.quarantine(id, target, failure);
+            }
+            Some(OnFailure::RollbackSite) => self.quarantine(id, target, failure),
+            Some(OnFailure::RollbackNode) => self.reject(id, target, failure),
+            Some(OnFailure::Stop) | None => self.stop_rollout(id, target, failure),
+        }
+    }
+
+    /// Some node has run this workload for longer than its soak, or had done so
+    /// before the deployment moved to another workload.
+    fn is_proven(&self, id: &DeploymentId, workload: Digest) -> bool {
+        let deployment = self.site.deployments.get(id);
+        if deployment.is_some_and(|it| it.proven.contains(&workload)) {
+            return true;
+        }
+        self.nodes_of(id).into_iter().any(|node| {
+            let id = PlacementId { deployment: id.clone(), node };
+            self.site.placements.get(&id).is_some_and(|it| {
+                it.state() == State::Installed
+                    && it.target_workload() == Some(workload)
+                    && self.has_soaked(it)
+            })
+        })
+    }
+
+    /// Quarantines a revision that failed on a node, until an operator releases
+    /// it.
+    pub(in crate::site) fn quarantine(
+        &mut self,
+        id: &PlacementId,
+        bad: Revision,
+        failure: Failure,
+    ) {
+        self.quarantine_by(Actor::Local, &id.deployment, bad, Some(id.node.clone()), failure);
+    }
+
+    pub(in crate::site) fn quarantine_by(
+        &mut self,
+        actor: Actor,
+        id: &DeploymentId,
+        bad: Revision,
+        node: Option<NodeName>,
+        failure: Failure,
+    ) {
+        let since = self.now.wall;
+        let earlier = self.earlier(id, &bad);
+        let Some(deployment) = self.site.deployments.get_mut(id) else { return };
+        let entry = Quarantine {
+            revision: bad.clone(),
+            node: node.clone(),
+            failure: failure.clone(),
+            since,
+        };
+        if deployment.good.as_ref().is_some_and(|it| it.workload == bad.workload) {
+            let quarantined = &deployment.quarantine;
+            let before = deployment.good_before.take();
+            let usable = before.filter(|it| !quarantined.contains_key(&it.workload));
+            deployment.good = usable.or(earlier);
+        }
+        deployment.unprove(bad.workload);
+        deployment.quarantine.insert(bad.workload, entry);
+        deployment.forget_oldest_quarantine(QUARANTINE_LIMIT);
+        deployment.rolled_back = None;
+        // The rollback that follows ends the stop.
+        deployment.stopped = None;
+        deployment.rollout = Rollout::default();
+        let good = deployment.effective().cloned();
+        let deployment = id.clone();
+        self.emit(actor, Body::Quarantined { deployment, bad, good, node, failure });
+        self.touch(id);
+        self.reclassify_all(id);
+    }
+
+    /// The revision that a node ran before `bad`: the fallback of an
+    /// orchestrator that was seeded, because `good_before` is not part of the
+    /// seed.
+    pub(in crate::site) fn earlier(&self, id: &DeploymentId, bad: &Revision) -> Option<Revision> {
+        let deployment = self.site.deployments.get(id)?;
+        let revisions = self.site.placements_of(deployment).map(|it| &it.revisions);
+        rollback_target(bad.workload, None, &deployment.quarantine, revisions).cloned()
+    }
+
+    fn reject(&mut self, id: &PlacementId, bad: Revision, failure: Failure) {
+        let Some(deployment) = self.site.deployments.get_mut(&id.deployment) else { return };
+        let workload = bad.workload;
+        let rejected = Rejected { workload, failure: failure.clone() };
+        deployment.rejected.insert(id.node.clone(), rejected);
+        let (deployment, node) = (id.deployment.clone(), id.node.clone());
+        self.emit(Actor::Local, Body::RevisionRejected { deployment, node, workload, failure });
+        self.touch(&id.deployment);
+    }
+
+    fn stop_rollout(&mut self, id: &PlacementId, revision: Revision, failure: Failure) {
+        let since = self.now.wall;
+        let Some(deployment) = self.site.deployments.get_mut(&id.deployment) else { return };
+        if deployment.stopped.is_some() {
+            return;
+        }
+        let (node, workload) = (id.node.clone(), revision.workload);
+        deployment.stopped =
+            Some(Stopped { workload, node: node.clone(), failure: failure.clone(), since });
+        let deployment = id.deployment.clone();
+        self.emit(Actor::Local, Body::RolloutStopped { deployment, revision, node, failure });
+        self.touch(&id.deployment);
+    }
+}
+
+impl Site {
+    /// The tries of a placement for its target, and when the next automatic one
+    /// is due. Spent tries are counted against their limit; where retries go on
+    /// without one, all failures are counted.
+    pub fn retry(&self, id: &PlacementId, now: Now) -> Option<Retry> {
+        let placement = self.placements.get(id)?;
+        let op = placement.state.op()?;
+        let limited = self.budget(id, op).filter(|_| spends_try(placement, op));
+        let of = limited.filter(|it| placement.tries < *it || placement.retry_at.is_none());
+        let tried = if of.is_some() { placement.tries } else { placement.failures };
+        Some(Retry { tried, of, at: placement.retry_at.map(|it| now.wall_at(it)) })
+    }
+
+    fn budget(&self, id: &PlacementId, op: Op) -> Option<u32> {
+        let deployment = self.deployments.get(&id.deployment)?;
+        Some(budget(deployment, op, self.placements.get(id)?))
+    }
+}
+
+impl crate::site::Deployment {
+    fn forget_oldest_quarantine(&mut self, limit: usize) {
+        while self.quarantine.len() > limit {
+            let oldest = self.quarantine.iter().min_by_key(|it| it.1.since).map(|it| *it.0);
+            oldest.map(|it| self.quarantine.remove(&it));
+        }
+    }
+}
+
+/// Whether the last failure spends a try: a revision error, except in a removal
+/// or after the soak.
+fn spends_try(placement: &Placement, op: Op) -> bool {
+    let class = placement.failure.as_ref().map(|it| it.code.class());
+    class == Some(Class::Revision) && !placement.health_lost_after_soak && op != Op::Delete
+}
+
+/// Doubles with each failure up to the cap, with a jitter of ±20 %.
+fn backoff(first: Duration, cap: Duration, placement: &Placement, entropy: u64) -> Duration {
+    let doublings = placement.failures.saturating_sub(1).min(20);
+    let wait = first.saturating_mul(1 << doublings).min(cap);
+    let spread = mix(entropy, &placement.id) % 401;
+    wait * u32::try_from(800 + spread).unwrap_or(1_000) / 1_000
+}
+
+/// Varies the random number by placement, so that placements that fail in one
+/// step are not retried in one step.
+fn mix(entropy: u64, id: &PlacementId) -> u64 {
+    let bytes = id.node.as_str().bytes().chain(id.deployment.to_string().into_bytes());
+    bytes.fold(entropy ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}

@@ -1,0 +1,345 @@
+//! All transitions of placements happen here; only restoring a seed sets a
+//! state as well.
+//!
+//! Every change is checked against the transition table, ends or starts the
+//! attempt it belongs to, updates the offer to the node, arms the timers of the
+//! state, and emits one event.
+
+use crate::attempt::{Attempt, End, Failure, Outcome, Revision};
+use crate::event::{Actor, Body, Removal, Transition};
+use crate::id::{DeploymentId, NodeName, PlacementId};
+use crate::site::placement::facts::PlacementFacts;
+use crate::site::rollout::wanted_revision::WantedRevision;
+use crate::site::step_context::StepContext;
+use crate::site::{Placement, Site, Staging};
+use crate::state::{Op, State};
+use crate::time::Monotonic;
+use crate::transition::{Change, NoFacts, Reason, Refusal, Trigger, transition};
+
+/// The actor that moves a placement, and the failure that causes the move.
+#[derive(Debug, Clone)]
+pub(in crate::site) struct Initiator {
+    pub(in crate::site) actor: Actor,
+    pub(in crate::site) failure: Option<Failure>,
+    /// Waits and holds are overridden.
+    pub(in crate::site) forced: bool,
+}
+
+impl Initiator {
+    pub(in crate::site) fn node(node: &NodeName) -> Initiator {
+        Initiator { actor: Actor::Node(node.clone()), failure: None, forced: false }
+    }
+
+    pub(in crate::site) fn operator(name: &str) -> Initiator {
+        Initiator { actor: Actor::Operator(name.to_owned()), failure: None, forced: false }
+    }
+
+    pub(in crate::site) fn because(self, failure: Failure) -> Initiator {
+        Initiator { failure: Some(failure), ..self }
+    }
+
+    pub(in crate::site) fn forced(self) -> Initiator {
+        Initiator { forced: true, ..self }
+    }
+}
+
+impl Site {
+    /// Checks the table and the guards for a transition, without performing it.
+    pub(in crate::site) fn check_transition(
+        &self,
+        id: &PlacementId,
+        trigger: Trigger,
+        by: &Initiator,
+        now: crate::time::Now,
+    ) -> Result<(Change, Option<WantedRevision>), Refusal> {
+        let (Some(placement), Some(deployment)) =
+            (self.placements.get(id), self.deployments.get(&id.deployment))
+        else {
+            return Err(transition_of_nothing(trigger));
+        };
+        let want = self.want(placement);
+        let facts = PlacementFacts { site: self, deployment, placement, want, trigger, by, now };
+        let change = transition(Some(placement.state()), trigger, &facts)?;
+        Ok((change, facts.want))
+    }
+
+    /// The refusal of a transition, with the reasons of all guards that fail.
+    pub(crate) fn refusal(
+        &self,
+        id: &PlacementId,
+        trigger: Trigger,
+        now: crate::time::Now,
+    ) -> Option<Refusal> {
+        self.check_transition(id, trigger, &Initiator::local(), now).err()
+    }
+}
+
+impl StepContext<'_> {
+    /// Creates the placement of a deployment on a node.
+    pub(in crate::site) fn place(&mut self, deployment: &DeploymentId, node: &NodeName) {
+        let id = PlacementId { deployment: deployment.clone(), node: node.clone() };
+        let Ok(change) = transition(None, Trigger::Placed, &NoFacts) else { return };
+        let placement = Placement::new(id.clone(), self.now.wall);
+        self.store_placement(placement);
+        self.record(&id, change, Trigger::Placed, Initiator::local(), None);
+    }
+
+    /// Performs a transition of a placement, or returns why it is refused.
+    pub(in crate::site) fn advance(
+        &mut self,
+        id: &PlacementId,
+        trigger: Trigger,
+        by: Initiator,
+    ) -> Result<(), Refusal> {
+        let (change, want) = self.site.check_transition(id, trigger, &by, self.now)?;
+        let Some(mut placement) = self.site.placements.remove(id) else { return Ok(()) };
+        self.disarm(&placement);
+        let outcome = self.end_attempt(&mut placement, &change, trigger, &by);
+        self.keep_last_good(&mut placement, &change, trigger);
+        self.enter(&mut placement, &change, trigger, want);
+        placement.state = change.to;
+        placement.since = self.now.wall;
+        self.arm(&placement);
+        self.store_placement(placement);
+        self.record(id, change, trigger, by, outcome);
+        Ok(())
+    }
+
+    /// Counts a failure, emits the event and updates the deployment.
+    fn record(
+        &mut self,
+        id: &PlacementId,
+        change: Change,
+        trigger: Trigger,
+        by: Initiator,
+        outcome: Option<Outcome>,
+    ) {
+        let op = failed_op(change.to);
+        let spent = op.and_then(|op| self.count_failure(id, op, by.failure.clone()));
+        let retry = op.and_then(|_| self.site.retry(id, self.now));
+        let Some(placement) = self.site.placements.get_mut(id) else { return };
+        placement.retry = retry;
+        if op.is_some() || change.to == State::Installed {
+            placement.failure_reported.clone_from(&placement.failure);
+        }
+        let body = Transition {
+            deployment: id.deployment.clone(),
+            node: id.node.clone(),
+            attempt: placement.attempt_number(),
+            from: change.from,
+            to: change.to,
+            trigger,
+            revisions: placement.revisions.clone(),
+            outcome,
+            failure: by.failure.clone(),
+            retry,
+            removal: removal(&change, trigger, placement.delivered),
+            beside: placement.staging.is_beside(),
+            more: Default::default(),
+        };
+        self.emit(by.actor, Body::StateTransition(body));
+        if change.to == State::Deleted {
+            self.forget(id);
+        }
+        if let Some(spent) = spent {
+            self.apply_failure_policy(id, spent);
+        }
+        self.reclassify(id);
+        self.dirty.insert(id.deployment.clone());
+    }
+
+    /// Ends or reopens the attempt as the trigger requires; returns the outcome
+    /// if it ended.
+    fn end_attempt(
+        &self,
+        placement: &mut Placement,
+        change: &Change,
+        trigger: Trigger,
+        by: &Initiator,
+    ) -> Option<Outcome> {
+        let at = self.now.wall;
+        let attempt = placement.attempt.as_mut()?;
+        if trigger == Trigger::Progress {
+            attempt.end = None;
+            return None;
+        }
+        if trigger == Trigger::Promoted {
+            return None;
+        }
+        let outcome = match change.to {
+            State::Installed | State::Deleted => Outcome::Ok,
+            State::Failed(_) => Outcome::Failed,
+            State::Unknown(_) => Outcome::Abandoned,
+            State::Pending
+            | State::Installing
+            | State::Updating
+            | State::RollingBack
+            | State::Deleting => Outcome::Superseded,
+        };
+        if outcome == Outcome::Superseded && attempt.end.is_some() {
+            return None;
+        }
+        attempt.end = Some(End { at, outcome, failure: by.failure.clone() });
+        Some(outcome)
+    }
+
+    /// Remembers the revision to roll back to. A healthy revision qualifies
+    /// when another one replaces it; a revision that lost its health before the
+    /// end of its soak does not.
+    fn keep_last_good(&mut self, placement: &mut Placement, change: &Change, trigger: Trigger) {
+        if change.from != Some(State::Installed) {
+            return;
+        }
+        let soaked = self.has_soaked(placement);
+        if soaked {
+            self.remember_proven(placement);
+        }
+        placement.health_lost_after_soak = trigger == Trigger::HealthLost && soaked;
+        if placement.health_lost_after_soak {
+            (placement.tries, placement.failures) = (0, 0);
+        }
+        if trigger == Trigger::Revised || placement.health_lost_after_soak {
+            placement.revisions.last_good.clone_from(&placement.revisions.target);
+        }
+    }
+
+    /// Records the workload as proven, so that it stays so when the placement
+    /// moves to another one.
+    fn remember_proven(&mut self, placement: &Placement) {
+        let id = &placement.id.deployment;
+        let Some(workload) = placement.target_workload() else { return };
+        let Some(deployment) = self.site.deployments.get_mut(id) else { return };
+        deployment.prove(workload);
+        self.touch(id);
+    }
+
+    /// Whether the placement stayed well for its soak. For a node that is not
+    /// online, time counts up to the last contact.
+    pub(in crate::site) fn has_soaked(&self, placement: &Placement) -> bool {
+        let deployment = self.site.deployments.get(&placement.id.deployment);
+        let soak = deployment.and_then(|it| it.policy()).map(|it| it.settings.soak);
+        let site_node = self.site.site_nodes.get(&placement.id.node);
+        let away = site_node.filter(|it| !it.is_online()).map(|it| it.last_heard);
+        placement.has_soaked(away.unwrap_or(self.now.mono), soak.unwrap_or_default())
+    }
+
+    /// Sets the fields that belong to the state being entered.
+    fn enter(
+        &mut self,
+        placement: &mut Placement,
+        change: &Change,
+        trigger: Trigger,
+        want: Option<WantedRevision>,
+    ) {
+        placement.retry_at = None;
+        placement.silent_at = None;
+        match change.to {
+            // A report resumes the attempt that was lost.
+            State::Installing | State::Updating | State::RollingBack
+                if trigger == Trigger::Progress => {}
+            State::Updating if trigger == Trigger::Promoted => self.take_over(placement),
+            State::Installing | State::Updating | State::RollingBack => {
+                self.begin(placement, change.to, trigger, want);
+            }
+            State::Deleting => self.begin_deletion(placement),
+            State::Installed => {
+                placement.staging = Staging::No;
+                placement.installed_at = Some(self.now.mono);
+                placement.failure = None;
+                placement.health_lost_after_soak = false;
+            }
+            State::Unknown(_) => self.mark_unknown(placement),
+            State::Failed(_) => placement.staging = placement.staging.interrupted(),
+            State::Pending | State::Deleted => {}
+        }
+    }
+
+    /// Starts an attempt and offers it to the node.
+    fn begin(
+        &mut self,
+        placement: &mut Placement,
+        to: State,
+        trigger: Trigger,
+        want: Option<WantedRevision>,
+    ) {
+        let again = matches!(trigger, Trigger::Retry | Trigger::Silent);
+        let target = placement.revisions.target.clone();
+        let revision = target.filter(|_| again).or(want.map(|it| it.revision));
+        let Some(revision) = revision else { return };
+        if placement.target_workload() != Some(revision.workload) {
+            (placement.tries, placement.failures, placement.health_lost_after_soak) = (0, 0, false);
+        }
+        self.set_staging(placement, to, trigger, &revision);
+        placement.revisions.target = Some(revision.clone());
+        let deadline = self.now.mono.after(self.progress_deadline(placement));
+        self.open_attempt(placement, to.op().unwrap_or(Op::Install), revision, deadline);
+        placement.delivered = true;
+        self.offer(placement);
+    }
+
+    /// The staged revision takes over: the same attempt, with another deadline.
+    fn take_over(&mut self, placement: &mut Placement) {
+        let deadline = self.now.mono.after(self.progress_deadline(placement));
+        if let Some(attempt) = placement.attempt.as_mut() {
+            attempt.deadline = deadline;
+        }
+        (placement.staging, placement.running_lost) = (Staging::No, None);
+        self.offer(placement);
+    }
+
+    /// A staged revision has no deadline while it is ready; now it has one again.
+    fn mark_unknown(&mut self, placement: &mut Placement) {
+        let deadline = self.now.mono.after(self.progress_deadline(placement));
+        let staged = placement.is_staged();
+        if let Some(attempt) = placement.attempt.as_mut().filter(|_| staged) {
+            attempt.deadline = deadline;
+        }
+        placement.staging = placement.staging.interrupted();
+        self.await_report(placement);
+    }
+
+    fn begin_deletion(&mut self, placement: &mut Placement) {
+        (placement.staging, placement.running_lost) = (Staging::No, None);
+        if let Some(revision) = placement.revisions.target.clone() {
+            self.open_attempt(placement, Op::Delete, revision, Monotonic(u64::MAX));
+        }
+        self.withdraw(placement);
+    }
+
+    fn open_attempt(
+        &self,
+        placement: &mut Placement,
+        op: Op,
+        revision: Revision,
+        deadline: Monotonic,
+    ) {
+        let number = placement.attempt_number().saturating_add(1);
+        let started = self.now.wall;
+        placement.attempt = Some(Attempt { number, op, revision, started, deadline, end: None });
+    }
+
+    pub(in crate::site) fn progress_deadline(&self, placement: &Placement) -> std::time::Duration {
+        let deployment = self.site.deployments.get(&placement.id.deployment);
+        let set = deployment.and_then(|it| it.policy()).map(|it| it.settings.progress_deadline);
+        let target = placement.revisions.target.as_ref();
+        let document = deployment.zip(target).and_then(|(it, target)| it.document(target));
+        set.max(document.map(|it| it.patience())).unwrap_or_default()
+    }
+}
+
+fn failed_op(state: State) -> Option<Op> {
+    if let State::Failed(op) = state { Some(op) } else { None }
+}
+
+fn removal(change: &Change, trigger: Trigger, delivered: bool) -> Option<Removal> {
+    if change.to != State::Deleted {
+        return None;
+    }
+    let unconfirmed = trigger == Trigger::Forced && delivered;
+    Some(Removal { deleted: !unconfirmed, exit_code: (!unconfirmed).then_some(0), unconfirmed })
+}
+
+fn transition_of_nothing(trigger: Trigger) -> Refusal {
+    let reasons = vec![Reason::NoSuchRow { from: None, trigger }];
+    Refusal { from: None, trigger, reasons }
+}

@@ -1,0 +1,331 @@
+//! Slots: how many nodes of a deployment may be down at once because of colony
+//! (`maxUnavailable`).
+//!
+//! Two tables decide. [`OCCUPANCY`] says what a placement takes of the limit,
+//! [`SLOTS`] what a transition needs of it. In both the first row
+//! whose conditions all hold applies. `docs/state-machine.md` publishes them,
+//! and a test compares it with this file.
+//!
+//! Not covered: workloads that are down for reasons of their own.
+
+use crate::document::{CountOrPercent, Strategy};
+use crate::site::placement::facts::{Check, PlacementFacts};
+use crate::site::placement::transition::Initiator;
+use crate::site::{Deployment, Placement, Site};
+use crate::state::{Op, State};
+use crate::time::Now;
+use crate::transition::{Reason, Trigger};
+
+/// What a placement does to the availability of its deployment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Occupancy {
+    /// Nothing of the limit.
+    #[default]
+    Nothing,
+    /// An attempt is in progress or lost, and the active version keeps running.
+    Staging,
+    /// An attempt is in progress or lost, and the workload is down because of it.
+    InFlight,
+    /// Failed on a node that can be reached: the workload is down.
+    Down,
+}
+
+/// A condition of a row of [`OCCUPANCY`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlacementCondition {
+    /// The state is in flight or UNKNOWN.
+    UnderWay,
+    /// The active version keeps running beside the target.
+    ActiveRuns,
+    /// FAILED, but not in a removal, on an online node that did not refuse the
+    /// revision.
+    FailedOnUsableNode,
+}
+
+/// A row of the table of what a placement occupies.
+#[derive(Debug)]
+pub struct OccupancyRow {
+    pub id: &'static str,
+    pub conditions: &'static [PlacementCondition],
+    pub occupies: Occupancy,
+}
+
+/// A condition of a row of [`SLOTS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransitionCondition {
+    /// The attempt discards a staged version; the active one was never stopped.
+    DiscardsStaged,
+    /// The attempt starts a version beside the active one.
+    StartsBeside,
+    /// An attempt of the node is in flight.
+    HoldsSlot,
+    /// The placement is FAILED and no version runs.
+    IsDown,
+    /// A rollback or a removal is tried again.
+    EndsOutage,
+    /// The previous version keeps running: the device refused the new one, or
+    /// that one failed beside it.
+    PreviousRuns,
+}
+
+/// What a transition needs of the limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SlotNeed {
+    Nothing,
+    /// A free slot; only attempts in flight are counted.
+    FreeOfInFlight,
+    /// A free slot; attempts in flight and failed nodes are counted.
+    FreeOfInFlightAndDown,
+}
+
+/// A row of the table of what a transition needs.
+#[derive(Debug)]
+pub struct SlotRow {
+    pub id: &'static str,
+    pub conditions: &'static [TransitionCondition],
+    pub needs: SlotNeed,
+    /// If this row refuses, the rest of the queue is skipped. Not so while the
+    /// rollout is staging: a node behind may need no slot.
+    pub blocks_queue: bool,
+}
+
+use PlacementCondition::*;
+use TransitionCondition::*;
+
+/// What a placement occupies.
+#[rustfmt::skip]
+pub static OCCUPANCY: &[OccupancyRow] = &[
+    OccupancyRow { id: "O1", conditions: &[UnderWay, ActiveRuns],      occupies: Occupancy::Staging },
+    OccupancyRow { id: "O2", conditions: &[UnderWay],                  occupies: Occupancy::InFlight },
+    OccupancyRow { id: "O3", conditions: &[FailedOnUsableNode, ActiveRuns], occupies: Occupancy::Nothing },
+    OccupancyRow { id: "O4", conditions: &[FailedOnUsableNode],             occupies: Occupancy::Down },
+    OccupancyRow { id: "O5", conditions: &[],                          occupies: Occupancy::Nothing },
+];
+
+/// What a transition needs.
+///
+/// S3: an attempt that replaces one in flight inherits its slot. S4 needs none,
+/// since it ends an outage. S5 competes with attempts in flight only, or failed
+/// nodes would block each other forever. S6 and S7 take a running workload
+/// down, or install one, and count everything that is down. S6 counts
+/// differently from its neighbours in the queue of retries (S5), so it does not
+/// block them.
+#[rustfmt::skip]
+pub static SLOTS: &[SlotRow] = &[
+    SlotRow { id: "S1", conditions: &[DiscardsStaged],     needs: SlotNeed::Nothing,           blocks_queue: false },
+    SlotRow { id: "S2", conditions: &[StartsBeside],       needs: SlotNeed::Nothing,           blocks_queue: false },
+    SlotRow { id: "S3", conditions: &[HoldsSlot],          needs: SlotNeed::Nothing,           blocks_queue: false },
+    SlotRow { id: "S4", conditions: &[IsDown, EndsOutage], needs: SlotNeed::Nothing,           blocks_queue: false },
+    SlotRow { id: "S5", conditions: &[IsDown],             needs: SlotNeed::FreeOfInFlight,       blocks_queue: true },
+    SlotRow { id: "S6", conditions: &[PreviousRuns],             needs: SlotNeed::FreeOfInFlightAndDown, blocks_queue: false },
+    SlotRow { id: "S7", conditions: &[],                   needs: SlotNeed::FreeOfInFlightAndDown, blocks_queue: true },
+];
+
+impl Site {
+    /// What a placement occupies, by the table.
+    pub(in crate::site) fn occupancy(&self, placement: &Placement) -> Occupancy {
+        let holds = |it: &PlacementCondition| self.placement_condition(placement, *it);
+        let row = OCCUPANCY.iter().find(|it| it.conditions.iter().all(holds));
+        row.map_or(Occupancy::Nothing, |it| it.occupies)
+    }
+
+    fn placement_condition(&self, placement: &Placement, condition: PlacementCondition) -> bool {
+        let state = placement.state();
+        match condition {
+            UnderWay => state.is_in_flight() || matches!(state, State::Unknown(_)),
+            ActiveRuns => placement.staging.active_runs(),
+            FailedOnUsableNode => {
+                matches!(state, State::Failed(op) if op != Op::Delete)
+                    && self.can_run_target(placement)
+            }
+        }
+    }
+
+    /// The node is online and did not refuse the revision.
+    pub(in crate::site) fn can_run_target(&self, placement: &Placement) -> bool {
+        let site_node = self.site_nodes.get(&placement.id.node);
+        site_node.is_some_and(|it| it.is_online()) && !placement.is_refused()
+    }
+
+    /// Whether full slots refuse every node behind this one in its queue.
+    pub(in crate::site) fn full_slots_block_queue(
+        &self,
+        placement: &Placement,
+        trigger: Trigger,
+        now: Now,
+    ) -> bool {
+        let Some(deployment) = self.deployments.get(&placement.id.deployment) else { return false };
+        let by = Initiator::local();
+        let want = self.want(placement);
+        let facts =
+            PlacementFacts { site: self, deployment, placement, want, trigger, by: &by, now };
+        !deployment.is_staging() && facts.slot_row().is_some_and(|it| it.blocks_queue)
+    }
+}
+
+impl PlacementFacts<'_> {
+    /// The limit of nodes that are down leaves room for the step.
+    pub(in crate::site) fn has_slot(&self) -> Check {
+        let (Some(limit), Some(row)) = (limit(self.deployment), self.slot_row()) else {
+            return Ok(());
+        };
+        let index = &self.deployment.rollout_index;
+        let taken = match row.needs {
+            SlotNeed::Nothing => return Ok(()),
+            SlotNeed::FreeOfInFlight => index.in_flight.len(),
+            SlotNeed::FreeOfInFlightAndDown => index.in_flight.len() + self.others_down(),
+        };
+        if taken < limit as usize {
+            return Ok(());
+        }
+        let busy = index.in_flight.iter().chain(&index.down).take(3).cloned().collect();
+        Err(Reason::SlotsFull { busy, taken, limit })
+    }
+
+    fn slot_row(&self) -> Option<&'static SlotRow> {
+        SLOTS.iter().find(|it| it.conditions.iter().all(|it| self.transition_condition(*it)))
+    }
+
+    fn transition_condition(&self, condition: TransitionCondition) -> bool {
+        let placement = self.placement;
+        let previous_runs = placement.is_refused() || placement.staging.active_runs();
+        match condition {
+            DiscardsStaged => placement.staging.active_runs() && self.returns_to_active(),
+            StartsBeside => self.starts_beside(),
+            HoldsSlot => self.deployment.rollout_index.in_flight.contains(&placement.id.node),
+            IsDown => matches!(placement.state(), State::Failed(_)) && !previous_runs,
+            EndsOutage => self.ends_outage(),
+            PreviousRuns => previous_runs,
+        }
+    }
+
+    /// The attempt returns to the version that kept running beside it.
+    fn returns_to_active(&self) -> bool {
+        let runs = self.placement.revisions.last_good.as_ref().map(|it| it.workload);
+        let wanted = self.want.as_ref().map(|it| it.revision.workload);
+        let replaced = self.trigger == Trigger::Superseded && runs.is_some() && runs == wanted;
+        self.trigger == Trigger::Rollback || replaced
+    }
+
+    fn starts_beside(&self) -> bool {
+        let forward = !matches!(self.trigger, Trigger::Promoted | Trigger::Rollback);
+        forward
+            && self.placement.can_stage()
+            && !self.moves_backward()
+            && self.deployment.is_staging()
+    }
+
+    fn ends_outage(&self) -> bool {
+        let leaves = matches!(self.placement.state(), State::Failed(Op::Rollback | Op::Delete));
+        leaves && (self.trigger == Trigger::Retry || self.moves_backward())
+    }
+
+    /// Failed placements, without those of nodes outside the current step: they
+    /// cannot recover before it ends, so they must not block it.
+    fn others_down(&self) -> usize {
+        let down = &self.deployment.rollout_index.down;
+        match self.deployment.is_open() {
+            true => down.len(),
+            false => {
+                down.iter().filter(|it| self.site.in_current_step(self.deployment, it)).count()
+            }
+        }
+    }
+}
+
+/// How many nodes may be down at once; `None` if any number may.
+pub(in crate::site) fn limit(deployment: &Deployment) -> Option<u32> {
+    let limit = match deployment.policy().map(|it| &it.settings.strategy) {
+        Some(Strategy::AllAtOnce) => None,
+        Some(Strategy::Rolling { max_unavailable }) => Some(*max_unavailable),
+        Some(Strategy::Canary(it)) => Some(it.max_unavailable),
+        Some(Strategy::BlueGreen(it)) => it.max_unavailable,
+        None => Some(CountOrPercent::Count(1)),
+    };
+    limit.map(|it| it.of(deployment.nodes.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn document_prints_both_tables() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/state-machine.md");
+        let document = std::fs::read_to_string(path).expect("docs/state-machine.md is readable");
+        for table in [occupancy_markdown(), slots_markdown()] {
+            assert!(document.contains(&table), "docs/state-machine.md should contain:\n\n{table}");
+        }
+    }
+
+    /// A row behind one with fewer conditions of its own would never apply.
+    #[test]
+    fn no_row_hides_a_later_one() {
+        for (at, row) in SLOTS.iter().enumerate() {
+            let hides = |it: &&SlotRow| row.conditions.iter().all(|of| it.conditions.contains(of));
+            let hidden = SLOTS[at + 1..].iter().find(hides);
+            assert!(hidden.is_none(), "{} hides {hidden:?}", row.id);
+        }
+        for (at, row) in OCCUPANCY.iter().enumerate() {
+            let hides =
+                |it: &&OccupancyRow| row.conditions.iter().all(|of| it.conditions.contains(of));
+            let hidden = OCCUPANCY[at + 1..].iter().find(hides);
+            assert!(hidden.is_none(), "{} hides {hidden:?}", row.id);
+        }
+    }
+
+    fn occupancy_markdown() -> String {
+        let head = "| row | placement | occupies |\n| --- | --- | --- |\n".to_owned();
+        OCCUPANCY.iter().fold(head, |text, row| {
+            let conditions: Vec<&str> =
+                row.conditions.iter().map(|it| placement_text(*it)).collect();
+            let occupies = match row.occupies {
+                Occupancy::Nothing => "nothing",
+                Occupancy::Staging => "nothing: it is staging",
+                Occupancy::InFlight => "a slot: it is in flight",
+                Occupancy::Down => "a slot: it is down",
+            };
+            text + &format!("| {} | {} | {occupies} |\n", row.id, or_else(&conditions))
+        })
+    }
+
+    fn slots_markdown() -> String {
+        let head = "| row | transition | needs | a refusal skips the rest of the queue |\n| --- | --- | --- | --- |\n";
+        SLOTS.iter().fold(head.to_owned(), |text, row| {
+            let conditions: Vec<&str> =
+                row.conditions.iter().map(|it| transition_text(*it)).collect();
+            let needs = match row.needs {
+                SlotNeed::Nothing => "nothing",
+                SlotNeed::FreeOfInFlight => "a slot, counting nodes in flight",
+                SlotNeed::FreeOfInFlightAndDown => "a slot, counting nodes in flight and down",
+            };
+            let ends = if row.blocks_queue { "yes, unless the rollout is staging" } else { "no" };
+            text + &format!("| {} | {} | {needs} | {ends} |\n", row.id, or_else(&conditions))
+        })
+    }
+
+    fn or_else(conditions: &[&str]) -> String {
+        if conditions.is_empty() { "otherwise".to_owned() } else { conditions.join(", ") }
+    }
+
+    fn placement_text(condition: PlacementCondition) -> &'static str {
+        match condition {
+            UnderWay => "in flight or UNKNOWN",
+            ActiveRuns => "the active version keeps running",
+            FailedOnUsableNode => "FAILED (not delete), node online, not refused by the device",
+        }
+    }
+
+    fn transition_text(condition: TransitionCondition) -> &'static str {
+        match condition {
+            DiscardsStaged => "discards a staged version and returns to the active one",
+            StartsBeside => "starts a version beside the active one",
+            HoldsSlot => "replaces an attempt in flight",
+            IsDown => "FAILED and no version runs",
+            EndsOutage => "rollback or removal tried again",
+            PreviousRuns => {
+                "the previous version keeps running (the device refused the new one, or it failed beside)"
+            }
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The log of a site at the central orchestrator: what is accepted, and the view it makes.
+
+mod answers;
+mod change;
+mod memory;
+mod names;
+mod order;
+mod projection;
+pub(crate) mod told;
+mod untrusted;

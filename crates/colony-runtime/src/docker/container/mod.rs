@@ -1,0 +1,13 @@
+//! Containers of a component, from the service in its compose file to their
+//! removal.
+
+mod body;
+mod configs;
+mod make;
+mod order;
+mod remove;
+mod stage;
+mod start;
+mod twice;
+mod wait;
+pub(crate) mod work;

@@ -1,0 +1,323 @@
+//! Images: already present, pulled by the engine, or loaded through the node's
+//! manager.
+
+pub(crate) mod load;
+mod outdated;
+mod plain_pull;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use bollard::auth::DockerCredentials;
+use bollard::query_parameters::{CreateImageOptions, ImportImageOptions};
+use bytes::Bytes;
+use colony_core::attempt::Failure;
+use colony_core::code::Code;
+use colony_core::margo::{DeploymentId, Digest};
+use futures_util::StreamExt;
+use futures_util::stream::iter;
+use tracing::debug;
+
+use crate::compose::{Project, PullPolicy, Service};
+use crate::docker::engine::Image;
+use crate::docker::engine_error::EngineError;
+use crate::docker::image::plain_pull::PlainPull;
+use crate::docker::pulls::Shown;
+use crate::oci::registry::{Manifest, RegistryLocation, oci_architecture};
+use crate::runtime::Inner;
+
+/// How long a pull may run without any progress.
+const STALL: Duration = Duration::from_secs(120);
+/// The free space below which no pull is begun.
+const FREE_LEAST: u64 = 64 << 20;
+const CONFIG_LIMIT: usize = 4 << 20;
+/// Layers that come through the manager are held in memory.
+const LAYER_LIMIT: usize = 256 << 20;
+const TOGETHER: usize = 2;
+
+impl Inner {
+    /// Makes every image of the project available.
+    pub(crate) async fn images(
+        &self,
+        project: &Project,
+        deployment: &DeploymentId,
+        purpose: Use,
+    ) -> Result<(), Failure> {
+        let wanted: BTreeMap<&str, &Service> =
+            project.services.values().map(|it| (it.image.as_str(), it)).collect();
+        // Gathered first: a future over a borrowing iterator cannot be sent.
+        let fetch = |it| self.image(it, purpose, deployment);
+        let wanted: Vec<_> = wanted.into_values().map(fetch).collect();
+        let all = iter(wanted);
+        let all: Vec<Result<Image, Failure>> = all.buffered(TOGETHER).collect().await;
+        all.into_iter().collect::<Result<Vec<Image>, Failure>>().map(|_| ())
+    }
+
+    /// The image of a service, fetched if it has to be.
+    pub(crate) async fn image(
+        &self,
+        service: &Service,
+        purpose: Use,
+        deployment: &DeploymentId,
+    ) -> Result<Image, Failure> {
+        let name = service.image.as_str();
+        let found = self.image_at_hand(name).await?;
+        match found {
+            Some(image) if !purpose.pulls(service) => return Ok(image),
+            None if service.pull_policy == PullPolicy::Never => {
+                let message = format!("the image `{name}` is not here, and may not be fetched");
+                return Err(Failure::new(Code::ImageMissing, message));
+            }
+            Some(_) | None => {}
+        }
+        match (self.image_fetch(service, found.as_ref(), deployment).await, found) {
+            (Err(failure), Some(image)) if purpose == Use::Refresh => {
+                debug!(image = name, "keeping the image at hand: {}", failure.message);
+                Ok(image)
+            }
+            (fetched, _) => fetched,
+        }
+    }
+
+    async fn image_fetch(
+        &self,
+        service: &Service,
+        found: Option<&Image>,
+        deployment: &DeploymentId,
+    ) -> Result<Image, Failure> {
+        let name = service.image.as_str();
+        self.check_disk()?;
+        self.pulled_note(name, found).await?;
+        let place = RegistryLocation::read(Reference::read(name).name);
+        let shown = self.pulls.begin(deployment, name);
+        match place.filter(RegistryLocation::is_builtin) {
+            Some(place) => self.image_load(name, &place, &shown).await?,
+            None => self.image_pull(name, service.platform.as_deref(), &shown).await?,
+        }
+        let gone = || EngineError::Unexpected("it is not there after it was fetched".to_owned());
+        self.image_at_hand(name).await?.ok_or_else(|| gone().not_pulled(name))
+    }
+
+    async fn image_at_hand(&self, name: &str) -> Result<Option<Image>, Failure> {
+        let found = self.engine.image(name).await;
+        found.map_err(|it| it.failed(&format!("look for the image `{name}`")))
+    }
+
+    fn check_disk(&self) -> Result<(), Failure> {
+        let Some((free, _)) = self.storage() else { return Ok(()) };
+        if free >= FREE_LEAST {
+            return Ok(());
+        }
+        let message = format!("{} MiB of disk are free, too little for images", free >> 20);
+        Err(Failure::new(Code::DiskFull, message))
+    }
+
+    async fn image_pull(
+        &self,
+        name: &str,
+        platform: Option<&str>,
+        shown: &Shown<'_>,
+    ) -> Result<(), Failure> {
+        let reference = Reference::read(name);
+        let options = CreateImageOptions {
+            from_image: Some(reference.name.to_owned()),
+            tag: Some(reference.version.to_owned()),
+            platform: platform.unwrap_or_default().to_owned(),
+            ..CreateImageOptions::default()
+        };
+        let credentials = self.credentials(reference.name);
+        let mut steps = Box::pin(self.docker.create_image(Some(options), None, credentials));
+        loop {
+            let step = tokio::time::timeout(STALL, steps.next()).await;
+            match step.map_err(|_| EngineError::Timeout.not_pulled(name))? {
+                Some(Ok(step)) => shown.note(&step),
+                Some(Err(error)) => {
+                    let failure = EngineError::from(error).not_pulled(name);
+                    if !(self.is_insecure(reference.name) && wants_tls(&failure)) {
+                        return Err(failure);
+                    }
+                    return match self.engine.kind == "podman" {
+                        true => self.image_pull_plain(name, platform, shown).await,
+                        false => Err(with_docker_hint(failure)),
+                    };
+                }
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Pulls from a registry that the node, but not the engine, has listed as
+    /// one without TLS. Podman before 4.4 does not count the bytes of such a
+    /// pull.
+    async fn image_pull_plain(
+        &self,
+        name: &str,
+        platform: Option<&str>,
+        shown: &Shown<'_>,
+    ) -> Result<(), Failure> {
+        let host = name.split_once('/').map_or("", |it| it.0);
+        let credential = self.config.registries.credentials.get(host);
+        let pull = PlainPull { image: name, platform, credential, stall: STALL };
+        self.engine.pull_plain(&pull, shown).await.map_err(|it| it.not_pulled(name))
+    }
+
+    /// Its registry is listed as one without TLS, or runs on this machine.
+    fn is_insecure(&self, name: &str) -> bool {
+        name.split_once('/').is_some_and(|it| self.registry.is_insecure(it.0))
+    }
+
+    fn credentials(&self, name: &str) -> Option<DockerCredentials> {
+        let host = name.split_once('/')?.0;
+        let credential = self.config.registries.credentials.get(host)?;
+        Some(DockerCredentials {
+            username: Some(credential.user.clone()),
+            password: Some(credential.password.clone()),
+            serveraddress: Some(host.to_owned()),
+            ..DockerCredentials::default()
+        })
+    }
+
+    /// Fetches an image through the manager and gives it to the engine.
+    async fn image_load(
+        &self,
+        name: &str,
+        place: &RegistryLocation,
+        shown: &Shown<'_>,
+    ) -> Result<(), Failure> {
+        let manifest = self.image_manifest(name, place).await?;
+        let odd = |why: &str| Failure::new(Code::ImageMissing, format!("the image `{name}` {why}"));
+        let config = manifest.config.as_ref().ok_or_else(|| odd("has no configuration"))?;
+        let config = self.registry.blob(place, config, CONFIG_LIMIT).await?;
+        let total: u64 = manifest.layers.iter().map(|it| it.size).sum();
+        let mut layers = Vec::new();
+        for layer in &manifest.layers {
+            layers.push(self.registry.blob(place, layer, LAYER_LIMIT).await?);
+            shown.set(layers.iter().map(|it| it.len() as u64).sum(), total);
+        }
+        let tag = name.to_owned();
+        let packed = tokio::task::spawn_blocking(move || load::packed(&tag, &config, &layers));
+        let packed = packed.await.unwrap_or_else(|it| Err(it.to_string()));
+        let packed = packed.map_err(|it| odd(&it))?;
+        self.image_import(name, packed).await
+    }
+
+    async fn image_manifest(
+        &self,
+        name: &str,
+        place: &RegistryLocation,
+    ) -> Result<Manifest, Failure> {
+        let manifest = self.registry.manifest(place, Reference::read(name).version).await?;
+        if manifest.manifests.is_empty() {
+            return Ok(manifest);
+        }
+        let architecture = oci_architecture(&self.facts.architecture);
+        let one = manifest.image_for(architecture).ok_or_else(|| {
+            let message = format!("the image `{name}` is not made for `{architecture}`");
+            Failure::new(Code::ImageMissing, message)
+        })?;
+        self.registry.manifest(place, &one.digest.to_string()).await
+    }
+
+    async fn image_import(&self, name: &str, packed: Vec<u8>) -> Result<(), Failure> {
+        let body = bollard::body_full(Bytes::from(packed));
+        let options = ImportImageOptions { quiet: true, ..ImportImageOptions::default() };
+        let mut steps = Box::pin(self.docker.import_image(options, body, None));
+        let failed = |it: EngineError| it.failed(&format!("load the image `{name}`"));
+        loop {
+            let step = tokio::time::timeout(STALL, steps.next()).await;
+            match step.map_err(|_| failed(EngineError::Timeout))? {
+                Some(Ok(_)) => {}
+                Some(Err(error)) => return Err(failed(error.into())),
+                None => return Ok(()),
+            }
+        }
+    }
+}
+
+/// The failure shows that the engine uses the registry only with TLS.
+fn wants_tls(failure: &Failure) -> bool {
+    let message = failure.message.to_lowercase();
+    ["http response to https client", "x509", "tls:"].iter().any(|it| message.contains(it))
+}
+
+/// Adds that Docker has its own list of registries without TLS.
+fn with_docker_hint(failure: Failure) -> Failure {
+    let hint = "Docker does not use the node's list: add the registry to `insecure-registries` \
+                in its daemon.json and restart it";
+    Failure { message: format!("{}; {hint}", failure.message), ..failure }
+}
+
+/// The purpose for which an image is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    Prepare,
+    /// A container made from it failed: the tag may refer to another image by
+    /// now.
+    Refresh,
+    /// It was prepared; fetched only if it was removed since.
+    Start,
+}
+
+impl Use {
+    /// An image is pulled although one of its name is present.
+    fn pulls(self, service: &Service) -> bool {
+        let pinned = service.image.contains('@');
+        match self {
+            Use::Prepare => service.pull_policy == PullPolicy::Always,
+            Use::Refresh => !pinned && service.pull_policy != PullPolicy::Never,
+            Use::Start => false,
+        }
+    }
+}
+
+/// `name[:tag][@digest]`, split into the name and the version.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Reference<'a> {
+    pub(crate) name: &'a str,
+    /// A digest, a tag, or `latest`.
+    pub(crate) version: &'a str,
+}
+
+impl Reference<'_> {
+    pub(crate) fn read(text: &str) -> Reference<'_> {
+        let (rest, digest) = match text.split_once('@') {
+            Some((rest, digest)) => (rest, Some(digest)),
+            None => (text, None),
+        };
+        // A colon before the last slash is that of a port.
+        let (name, tag) = match rest.rsplit_once(':') {
+            Some((name, tag)) if !tag.contains('/') => (name, Some(tag)),
+            Some(_) | None => (rest, None),
+        };
+        Reference { name, version: digest.or(tag).unwrap_or("latest") }
+    }
+}
+
+/// The names of the images that these fingerprints need.
+pub(crate) async fn needed(inner: &Inner, fingerprints: &BTreeSet<Digest>) -> BTreeSet<String> {
+    let mut images = BTreeSet::new();
+    for fingerprint in fingerprints {
+        images.extend(inner.images_of(fingerprint).await);
+    }
+    images
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_cut() {
+        check("busybox", "busybox", "latest");
+        check("busybox:1", "busybox", "1");
+        check("127.0.0.1:5000/a/b", "127.0.0.1:5000/a/b", "latest");
+        check("127.0.0.1:5000/a:1.2", "127.0.0.1:5000/a", "1.2");
+        check("r.example/a:1@sha256:ff", "r.example/a", "sha256:ff");
+        check("r.example/a@sha256:ff", "r.example/a", "sha256:ff");
+    }
+
+    #[track_caller]
+    fn check(text: &str, name: &str, version: &str) {
+        assert_eq!(Reference::read(text), Reference { name, version }, "{text}");
+    }
+}

@@ -1,0 +1,370 @@
+//! The output of containers, and the last lines of removed ones.
+//!
+//! `logs/<deployment>/<component>.<service>.log` holds the last lines of the
+//! container that was removed last; every file and their number is bounded.
+//! Staged containers have separate files, and leave one only if they were
+//! unhealthy: the active container prints the output of a healthy one again.
+
+mod log_line;
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use bollard::container::LogOutput;
+use bollard::query_parameters::LogsOptions;
+use colony_core::attempt::Failure;
+use colony_core::code::Code;
+use colony_core::margo::DeploymentId;
+use futures_util::StreamExt;
+use tracing::debug;
+
+use crate::docker::engine_error::EngineError;
+use crate::docker::logs::log_line::{Position, Printed};
+use crate::docker::survey::ObservedContainer;
+use crate::file;
+use crate::oci::archive::disk;
+use crate::runtime::Inner;
+
+const KEPT_LINES: u32 = 500;
+const KEPT_BYTES: usize = 64 << 10;
+/// How many deployments keep old logs.
+const KEPT_DEPLOYMENTS: usize = 100;
+/// Most that is shown at once.
+const SHOWN_LINES: u32 = 10_000;
+const SHOWN_BYTES: usize = 4 << 20;
+/// The most bytes of one page of a followed log.
+const PAGE_BYTES: usize = 128 << 10;
+/// How long an engine may take to return the output of one container.
+const TAIL_TIME: Duration = Duration::from_secs(15);
+const SUFFIX: &str = ".log";
+/// Marks staged containers in file names; no service has such a name.
+const STAGED: &str = "@staged";
+/// The same mark as shown to people.
+const STAGED_SHOWN: &str = " (staged)";
+
+/// Selects a part of the logs of a deployment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LogQuery {
+    /// Reads the logs of the previous containers.
+    pub previous: bool,
+    /// The most lines of each service: the last ones, or with `after` the next.
+    pub lines: u32,
+    /// Skips older lines, in seconds since 1970.
+    pub since: Option<u64>,
+    /// Reads this service only.
+    pub service: Option<String>,
+    /// Reads what follows the position of an earlier page.
+    pub after: Option<String>,
+}
+
+/// A part of the logs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LogPage {
+    /// The oldest first.
+    pub lines: Vec<LogEntry>,
+    /// Where the next page begins.
+    pub position: String,
+}
+
+/// A line a service printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogEntry {
+    pub service: String,
+    /// In milliseconds since 1970.
+    pub time: Option<u64>,
+    pub text: String,
+}
+
+impl Inner {
+    pub(crate) async fn logs(
+        &self,
+        deployment: &DeploymentId,
+        query: &LogQuery,
+    ) -> Result<LogPage, Failure> {
+        match query.previous {
+            true => self.logs_kept(deployment, query).await,
+            false => self.logs_running(deployment, query).await,
+        }
+    }
+
+    async fn logs_running(
+        &self,
+        deployment: &DeploymentId,
+        query: &LogQuery,
+    ) -> Result<LogPage, Failure> {
+        let failed = |it: EngineError| it.failed("read the logs");
+        let mut seen = self.survey(Some(deployment)).await.map_err(failed)?;
+        seen.retain(|it| !it.unborn);
+        seen.sort_by_key(place);
+        let several = seen.iter().any(|it| it.owner.component != seen[0].owner.component);
+        let names = seen.iter().map(|it| if several { place(it) } else { service(it) });
+        let names: Vec<String> = names.collect();
+        query.check_service(&names)?;
+        let position = Position::read(query.after.as_deref().unwrap_or_default());
+        let (mut lines, share) = (Vec::new(), PAGE_BYTES / seen.len().max(1));
+        for (it, name) in seen.iter().zip(&names).filter(|it| query.wants(it.1)) {
+            let printed = match query.after {
+                Some(_) => self.next(&it.id, name, &position, query, share).await,
+                None => self.tail_read(&it.id, query.limit(), query.since).await,
+            };
+            lines.push((name.clone(), printed.map_err(failed)?));
+        }
+        Ok(page(lines, position))
+    }
+
+    async fn logs_kept(
+        &self,
+        deployment: &DeploymentId,
+        query: &LogQuery,
+    ) -> Result<LogPage, Failure> {
+        let folder = self.log_folder(deployment);
+        let names = file::names(&folder).await.map_err(|it| disk(&it))?;
+        let places: Vec<&str> = names.iter().filter_map(|it| it.strip_suffix(SUFFIX)).collect();
+        let shown: Vec<String> = places.iter().map(|it| kept_name(it, &places)).collect();
+        query.check_service(&shown)?;
+        let mut lines = Vec::new();
+        for (place, name) in places.iter().zip(&shown).filter(|it| query.wants(it.1)) {
+            let path = folder.join(format!("{place}{SUFFIX}"));
+            let bytes = file::read(&path).await.map_err(|it| disk(&it))?.unwrap_or_default();
+            let text = String::from_utf8_lossy(&bytes);
+            let mut printed: Vec<Printed> = text.lines().map(Printed::read).collect();
+            printed.retain(|it| query.is_recent(it));
+            let surplus = printed.len().saturating_sub(query.limit() as usize);
+            lines.push((name.clone(), printed.split_off(surplus)));
+        }
+        Ok(page(lines, Position::default()))
+    }
+
+    /// The last lines a container printed.
+    pub(crate) async fn tail(&self, id: &str, lines: u32) -> Result<Vec<String>, EngineError> {
+        let printed = self.tail_read(id, lines, None).await?;
+        Ok(printed.into_iter().map(|it| it.text).collect())
+    }
+
+    async fn tail_read(
+        &self,
+        id: &str,
+        lines: u32,
+        since: Option<u64>,
+    ) -> Result<Vec<Printed>, EngineError> {
+        let options = LogsOptions { tail: lines.to_string(), ..options(since) };
+        let mut text: Vec<u8> = Vec::new();
+        let read = self.each_part(id, options, |part| {
+            text.extend_from_slice(part);
+            // Only the end is needed.
+            if text.len() > 2 * SHOWN_BYTES {
+                text.drain(..text.len() - SHOWN_BYTES);
+            }
+            true
+        });
+        read.await?;
+        let text = String::from_utf8_lossy(&text);
+        let mut printed: Vec<Printed> = text.lines().map(Printed::read).collect();
+        let surplus = printed.len().saturating_sub(lines as usize);
+        Ok(printed.split_off(surplus))
+    }
+
+    /// The output of a container after a position, up to `bytes`: the rest
+    /// follows with the next page, so that no line is lost.
+    async fn next(
+        &self,
+        id: &str,
+        name: &str,
+        position: &Position,
+        query: &LogQuery,
+        bytes: usize,
+    ) -> Result<Vec<Printed>, EngineError> {
+        let since = position.since(name).or(query.since);
+        let (mut reader, mut page) = (position.reader(name), Vec::new());
+        let (mut rest, mut room) = (Vec::new(), bytes);
+        let mut take = |line: &[u8], page: &mut Vec<Printed>| {
+            let line = Printed::read(&String::from_utf8_lossy(line));
+            if reader.is_new(&line) && query.is_recent(&line) {
+                room = room.saturating_sub(line.text.len() + name.len());
+                page.push(line);
+            }
+            room > 0 && page.len() < query.limit() as usize
+        };
+        let mut more = true;
+        let read = self.each_part(id, options(since), |part| {
+            rest.extend_from_slice(part);
+            while let Some(end) = rest.iter().position(|it| *it == b'\n').filter(|_| more) {
+                let line: Vec<u8> = rest.drain(..=end).collect();
+                more = take(&line, &mut page);
+            }
+            more
+        });
+        read.await?;
+        if more && !rest.is_empty() {
+            take(&rest, &mut page);
+        }
+        Ok(page)
+    }
+
+    /// Reads until the output ends, or `take` has enough.
+    async fn each_part(
+        &self,
+        id: &str,
+        options: LogsOptions,
+        mut take: impl FnMut(&[u8]) -> bool,
+    ) -> Result<(), EngineError> {
+        let read = async {
+            let mut parts = Box::pin(self.docker.logs(id, Some(options)));
+            while let Some(part) = parts.next().await {
+                match part.map(LogOutput::into_bytes).map_err(EngineError::from) {
+                    Ok(part) if take(&part) => {}
+                    Ok(_) => break,
+                    Err(trouble) if trouble.is_gone() => break,
+                    Err(trouble) => return Err(trouble),
+                }
+            }
+            Ok(())
+        };
+        tokio::time::timeout(TAIL_TIME, read).await.unwrap_or(Err(EngineError::Timeout))
+    }
+
+    /// Keeps the last lines of a container that is about to be removed.
+    pub(crate) async fn keep_log(&self, seen: &ObservedContainer) {
+        if seen.unborn || (seen.owner.staged && self.is_well(seen)) {
+            return;
+        }
+        let Ok(lines) = self.tail_read(&seen.id, KEPT_LINES, None).await else { return };
+        if lines.is_empty() {
+            return;
+        }
+        let lines: Vec<String> = lines.iter().map(Printed::write).collect();
+        let mut text = lines.join("\n").into_bytes();
+        text.drain(..text.len().saturating_sub(KEPT_BYTES));
+        let mark = if seen.owner.staged { STAGED } else { "" };
+        let name = format!("{}.{}{mark}{SUFFIX}", seen.owner.component, seen.owner.service);
+        let path = self.log_folder(&seen.owner.deployment).join(name);
+        if let Err(error) = file::replace(&path, text, 0o600).await {
+            debug!("could not keep the log of a container: {error}");
+        }
+    }
+
+    /// Removes the logs of all but the deployments that wrote last.
+    pub(crate) async fn logs_prune(&self) -> Result<(), Failure> {
+        let root = self.config.dir.join("logs");
+        let mut folders: Vec<(SystemTime, PathBuf)> = Vec::new();
+        for name in file::names(&root).await.map_err(|it| disk(&it))? {
+            let path = root.join(name);
+            let written = tokio::fs::metadata(&path).await.and_then(|it| it.modified());
+            folders.push((written.unwrap_or(SystemTime::UNIX_EPOCH), path));
+        }
+        folders.sort();
+        let surplus = folders.len().saturating_sub(KEPT_DEPLOYMENTS);
+        for (_, path) in &folders[..surplus] {
+            tokio::fs::remove_dir_all(path).await.map_err(|it| disk(&it))?;
+        }
+        Ok(())
+    }
+
+    fn log_folder(&self, deployment: &DeploymentId) -> PathBuf {
+        self.config.dir.join("logs").join(deployment.as_str())
+    }
+}
+
+fn place(seen: &ObservedContainer) -> String {
+    format!("{}/{}", seen.owner.component, service(seen))
+}
+
+fn service(seen: &ObservedContainer) -> String {
+    let mark = if seen.owner.staged { STAGED_SHOWN } else { "" };
+    format!("{}{mark}", seen.owner.service)
+}
+
+/// The display name of a kept file. Names of components have no dot.
+fn kept_name(place: &str, all: &[&str]) -> String {
+    let component = |it: &str| it.split('.').next().unwrap_or_default().to_owned();
+    let several = all.iter().any(|it| component(it) != component(place));
+    let service = place.split_once('.').map_or(place, |it| it.1);
+    let name = if several { place.replacen('.', "/", 1) } else { service.to_owned() };
+    name.replace(STAGED, STAGED_SHOWN)
+}
+
+fn options(since: Option<u64>) -> LogsOptions {
+    let since = since.and_then(|it| i32::try_from(it).ok()).unwrap_or_default();
+    LogsOptions { stdout: true, stderr: true, timestamps: true, since, ..LogsOptions::default() }
+}
+
+/// The lines of all containers by time, and where they end. A line without a
+/// time stays behind the line before it. For a while a service may have two
+/// containers, so the position follows the order of the page.
+fn page(containers: Vec<(String, Vec<Printed>)>, mut position: Position) -> LogPage {
+    let mut all = Vec::new();
+    for (service, lines) in containers {
+        let mut last = 0;
+        for line in lines {
+            last = line.time.unwrap_or(last);
+            all.push((last, service.clone(), line));
+        }
+    }
+    all.sort_by_key(|it| it.0);
+    let entry = |(_, service, line): (u64, String, Printed)| {
+        position.advance(&service, &line);
+        LogEntry { service, time: line.time.map(|it| it / 1_000_000), text: line.text }
+    };
+    let lines = all.into_iter().map(entry).collect();
+    LogPage { lines, position: position.to_string() }
+}
+
+impl LogQuery {
+    fn limit(&self) -> u32 {
+        self.lines.clamp(1, SHOWN_LINES)
+    }
+
+    /// Matches `web`, or `part/web` if there are several components.
+    fn wants(&self, name: &str) -> bool {
+        let plain = name.rsplit('/').next().unwrap_or(name);
+        self.service.as_deref().is_none_or(|it| it == name || it == plain)
+    }
+
+    fn check_service(&self, names: &[String]) -> Result<(), Failure> {
+        let Some(service) = &self.service else { return Ok(()) };
+        if names.iter().any(|it| self.wants(it)) {
+            return Ok(());
+        }
+        let known = match names {
+            [] => "no service has a log".to_owned(),
+            names => format!("there is {}", names.join(", ")),
+        };
+        Err(Failure::new(Code::InvalidConfig, format!("there is no service `{service}`; {known}")))
+    }
+
+    fn is_recent(&self, line: &Printed) -> bool {
+        let second = line.time.map(|it| it / 1_000_000_000);
+        second.zip(self.since).is_none_or(|(at, since)| at >= since)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_several_services_come_in_the_order_of_their_times() {
+        let line = |second: Option<u64>, text: &str| Printed {
+            time: second.map(|it| it * 1_000_000_000),
+            text: text.to_owned(),
+        };
+        let db = vec![line(Some(1), "a"), line(None, "b"), line(Some(4), "e")];
+        let web = vec![line(Some(2), "c"), line(Some(3), "d")];
+        let services = vec![("db".to_owned(), db), ("web".to_owned(), web)];
+        let LogPage { lines, position } = page(services, Position::default());
+        let texts: Vec<&str> = lines.iter().map(|it| it.text.as_str()).collect();
+        assert_eq!(texts, ["a", "b", "c", "d", "e"]);
+        assert_eq!((lines[2].service.as_str(), lines[2].time), ("web", Some(2_000)));
+        assert_eq!(position, "db=4000000000+1,web=3000000000+1");
+    }
+
+    #[test]
+    fn a_service_that_is_not_there_is_refused_with_those_that_are() {
+        let query = |it: &str| LogQuery { service: Some(it.to_owned()), ..LogQuery::default() };
+        let names = ["part/db".to_owned(), "part/web".to_owned()];
+        assert!(query("db").check_service(&names).is_ok());
+        assert!(query("part/web").check_service(&names).is_ok());
+        let refused = query("x").check_service(&names).expect_err("there is none");
+        assert_eq!(refused.message, "there is no service `x`; there is part/db, part/web");
+    }
+}

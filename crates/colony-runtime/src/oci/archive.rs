@@ -1,0 +1,149 @@
+//! The archives of components, kept by fingerprint.
+//!
+//! `archives/<fingerprint>/` holds the archive, named by its own digest, and
+//! `images.json`, the images it needs. A stored archive is used without a
+//! request to the registry, so that a rollback needs no network.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::PathBuf;
+
+use colony_core::attempt::Failure;
+use colony_core::code::Code;
+use colony_core::margo::{Digest, Finding};
+use tracing::debug;
+
+use crate::compose::{Archive, Project, keys};
+use crate::file;
+use crate::job::Job;
+use crate::oci::registry::RegistryLocation;
+use crate::runtime::Inner;
+
+/// The largest archive that is accepted.
+const ARCHIVE_LIMIT: usize = 16 << 20;
+const SUFFIX: &str = ".tar.gz";
+const IMAGES: &str = "images.json";
+
+impl Inner {
+    /// The component's services, from the stored archive or a fetched one.
+    pub(crate) async fn project(&self, job: &Job) -> Result<Project, Failure> {
+        let bytes = match self.archive_at_hand(&job.fingerprint).await? {
+            Some(bytes) => bytes,
+            None => self.archive_fetched(job).await?,
+        };
+        let archive = Archive::unpack(&bytes).map_err(|it| findings(Code::ArchiveInvalid, &it))?;
+        let project = archive.project(&job.parameters());
+        let project = project.map_err(|it| findings(unusable(&it), &it))?;
+        self.images_note(&job.fingerprint, &project).await?;
+        Ok(project)
+    }
+
+    async fn archive_at_hand(&self, fingerprint: &Digest) -> Result<Option<Vec<u8>>, Failure> {
+        let folder = self.archive_folder(fingerprint);
+        for name in file::names(&folder).await.map_err(|it| disk(&it))? {
+            let Some(hex) = name.strip_suffix(SUFFIX) else { continue };
+            let bytes = file::read(&folder.join(&name)).await.map_err(|it| disk(&it))?;
+            // A corrupt archive is fetched again.
+            if let Some(bytes) = bytes.filter(|it| Digest::of(it).hex() == hex) {
+                return Ok(Some(bytes));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Fetches the archive again if its tag refers to another one by now. If
+    /// the registry does not answer, the stored archive stays.
+    pub(crate) async fn archive_refresh(&self, job: &Job) {
+        let revision = job.subject.component.properties.revision.as_str();
+        let at_hand = self.archive_digest(&job.fingerprint).await;
+        if at_hand.is_none() || revision.parse::<Digest>().is_ok() {
+            return;
+        }
+        match self.archive_fetched(job).await {
+            Ok(bytes) => self.archives_forget(job, &Digest::of(&bytes)).await,
+            Err(failure) => debug!("keeping the archive at hand: {}", failure.message),
+        }
+    }
+
+    /// The digest of the stored archive.
+    pub(crate) async fn archive_digest(&self, fingerprint: &Digest) -> Option<String> {
+        let names = file::names(&self.archive_folder(fingerprint)).await.ok()?;
+        names.iter().find_map(|it| it.strip_suffix(SUFFIX)).map(str::to_owned)
+    }
+
+    async fn archives_forget(&self, job: &Job, kept: &Digest) {
+        let folder = self.archive_folder(&job.fingerprint);
+        for name in file::names(&folder).await.unwrap_or_default() {
+            let other = name.strip_suffix(SUFFIX).is_some_and(|it| it != kept.hex());
+            if other {
+                // If this fails, the next refresh replaces the file.
+                let _ = tokio::fs::remove_file(folder.join(&name)).await;
+            }
+        }
+    }
+
+    async fn archive_fetched(&self, job: &Job) -> Result<Vec<u8>, Failure> {
+        let properties = &job.subject.component.properties;
+        let (repository, revision) = (&properties.repository, &properties.revision);
+        let place = RegistryLocation::read(repository.reference()).ok_or_else(|| {
+            Failure::new(Code::InvalidConfig, format!("`{repository}` names no registry and name"))
+        })?;
+        let manifest = self.registry.manifest(&place, revision.as_str()).await?;
+        let layer = manifest.archive().map_err(|it| {
+            Failure::new(Code::ArchiveInvalid, format!("`{place}:{revision}` {it}"))
+        })?;
+        let bytes = self.registry.blob(&place, layer, ARCHIVE_LIMIT).await?.to_vec();
+        let path =
+            self.archive_folder(&job.fingerprint).join(format!("{}{SUFFIX}", layer.digest.hex()));
+        file::replace(&path, bytes.clone(), 0o600).await.map_err(|it| disk(&it))?;
+        Ok(bytes)
+    }
+
+    /// Records which images the fingerprint needs, before any of them is
+    /// fetched.
+    async fn images_note(&self, fingerprint: &Digest, project: &Project) -> Result<(), Failure> {
+        let images: BTreeSet<&str> =
+            project.services.values().map(|it| it.image.as_str()).collect();
+        let bytes = serde_json::to_vec(&images).unwrap_or_default();
+        let path = self.archive_folder(fingerprint).join(IMAGES);
+        if file::read(&path).await.is_ok_and(|it| it.as_ref() == Some(&bytes)) {
+            return Ok(());
+        }
+        file::replace(&path, bytes, 0o600).await.map_err(|it| disk(&it))
+    }
+
+    /// The images a fingerprint needs, as far as is known.
+    pub(crate) async fn images_of(&self, fingerprint: &Digest) -> BTreeSet<String> {
+        let bytes = file::read(&self.archive_folder(fingerprint).join(IMAGES)).await;
+        let bytes = bytes.ok().flatten().unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+
+    fn archive_folder(&self, fingerprint: &Digest) -> PathBuf {
+        self.config.dir.join("archives").join(fingerprint.hex())
+    }
+}
+
+/// The first findings as one message.
+fn findings(code: Code, all: &[Finding]) -> Failure {
+    let shown: Vec<String> = all.iter().take(5).map(ToString::to_string).collect();
+    let more = all.len().saturating_sub(shown.len());
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    Failure::new(code, format!("{}{more}", shown.join("; ")))
+}
+
+/// An unsupported key is not the author's mistake: another device may support
+/// it.
+fn unusable(all: &[Finding]) -> Code {
+    match all.iter().any(keys::is_unsupported) {
+        true => Code::UnsupportedKey,
+        false => Code::InvalidConfig,
+    }
+}
+
+/// The failure of an operation on our own files.
+pub(crate) fn disk(error: &io::Error) -> Failure {
+    let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded].contains(&error.kind());
+    let code = if full { Code::DiskFull } else { Code::EngineError };
+    Failure::new(code, format!("could not use the node's folder: {error}"))
+}

@@ -1,0 +1,6 @@
+//! Content of OCI registries: where it is, how it is fetched and verified, and
+//! the archives of components that are kept of it.
+
+pub(crate) mod archive;
+pub(crate) mod registry;
+pub(crate) mod source;

@@ -1,0 +1,262 @@
+//! Reading from OCI registries: the archives of components, and the images
+//! that come through the node's manager.
+//!
+//! Owns the transport, the answers to a registry's challenge, and the check
+//! of every digest. Images of real registries are left to the engine, which
+//! shares their layers.
+
+pub(crate) mod auth;
+mod http;
+mod manifest;
+mod place;
+pub(crate) mod push;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::http::StatusCode;
+use bytes::Bytes;
+use colony_core::attempt::Failure;
+use colony_core::code::Code;
+use colony_core::margo::Digest;
+
+use crate::config::Registries;
+use crate::oci::source::Source;
+use auth::Challenge;
+use http::{Answer, Client, HttpError};
+pub(crate) use manifest::{Descriptor, Manifest, oci_architecture};
+pub(crate) use place::RegistryLocation;
+
+const MANIFEST_LIMIT: usize = 4 << 20;
+const ACCEPT: &str = "application/vnd.oci.image.manifest.v1+json, \
+    application/vnd.oci.image.index.v1+json, \
+    application/vnd.docker.distribution.manifest.v2+json, \
+    application/vnd.docker.distribution.manifest.list.v2+json";
+/// The time limit of one blob.
+const BLOB_TIME: Duration = Duration::from_secs(300);
+
+/// Every registry this node can reach.
+pub(crate) struct Registry {
+    client: Client,
+    registries: Registries,
+    manager: Option<Arc<dyn Source>>,
+}
+
+impl Registry {
+    pub(crate) fn new(registries: Registries, manager: Option<Arc<dyn Source>>) -> Registry {
+        Registry { client: Client::new(registries.insecure.clone()), registries, manager }
+    }
+
+    /// The host is used without TLS.
+    pub(crate) fn is_insecure(&self, host: &str) -> bool {
+        self.client.is_insecure(host)
+    }
+
+    /// The manifest that `reference`, a tag or a digest, stands for.
+    pub(crate) async fn manifest(
+        &self,
+        place: &RegistryLocation,
+        reference: &str,
+    ) -> Result<Manifest, Failure> {
+        let what = format!("{place}:{reference}");
+        let path = format!("/v2/{}/manifests/{reference}", place.name);
+        let bytes = self.fetch(place, &path, ACCEPT, MANIFEST_LIMIT, &what).await?;
+        if let Ok(expected) = reference.parse::<Digest>() {
+            verified(&bytes, &expected, &what)?;
+        }
+        Manifest::read(&bytes).map_err(|it| {
+            Failure::new(Code::ArchiveInvalid, format!("the manifest of `{what}` {it}"))
+        })
+    }
+
+    /// A blob, verified.
+    pub(crate) async fn blob(
+        &self,
+        place: &RegistryLocation,
+        blob: &Descriptor,
+        limit: usize,
+    ) -> Result<Bytes, Failure> {
+        let what = format!("{place}@{}", blob.digest);
+        let size = usize::try_from(blob.size).unwrap_or(usize::MAX);
+        if size > limit {
+            let message = format!("`{what}` has {size} bytes, at most {limit} are taken");
+            return Err(Failure::new(Code::ArchiveInvalid, message));
+        }
+        let path = format!("/v2/{}/blobs/{}", place.name, blob.digest);
+        let bytes = self.fetch(place, &path, "*/*", size.max(1), &what).await?;
+        verified(&bytes, &blob.digest, &what)?;
+        Ok(bytes)
+    }
+
+    async fn fetch(
+        &self,
+        place: &RegistryLocation,
+        path: &str,
+        accept: &str,
+        limit: usize,
+        what: &str,
+    ) -> Result<Bytes, Failure> {
+        let answer = match place.is_builtin() {
+            true => self.ask_manager(path, accept, limit).await,
+            false => self.ask(place, path, accept, limit).await,
+        };
+        let answer = answer.map_err(|it| it.failed(what))?;
+        match answer.status {
+            StatusCode::OK => Ok(answer.bytes),
+            status => Err(refusal(status, what)),
+        }
+    }
+
+    async fn ask_manager(
+        &self,
+        path: &str,
+        accept: &str,
+        limit: usize,
+    ) -> Result<Answer, HttpError> {
+        let none = || HttpError::Unreachable("this node has no manager to read through".to_owned());
+        let source = self.manager.as_ref().ok_or_else(none)?;
+        let asked = tokio::time::timeout(BLOB_TIME, source.fetch(path, accept, limit)).await;
+        let fetched = asked.map_err(|_| HttpError::Slow)?.map_err(HttpError::Unreachable)?;
+        let status = StatusCode::from_u16(fetched.status);
+        let status = status.map_err(|it| HttpError::Odd(it.to_string()))?;
+        Ok(Answer { status, headers: ::http::HeaderMap::new(), bytes: fetched.bytes })
+    }
+
+    /// Sends the request without a credential, as most registries need none,
+    /// and once more with what the challenge demands.
+    async fn ask(
+        &self,
+        place: &RegistryLocation,
+        path: &str,
+        accept: &str,
+        limit: usize,
+    ) -> Result<Answer, HttpError> {
+        let url = self.client.url(&place.host, path)?;
+        let get = |authorization| self.client.get(&url, accept, authorization, limit);
+        let first = timed(get(None)).await?;
+        if first.status != StatusCode::UNAUTHORIZED {
+            return Ok(first);
+        }
+        let credential = self.registries.credentials.get(&place.host);
+        let Some(challenge) = Challenge::read(&first.headers) else { return Ok(first) };
+        match challenge.answer(&self.client, credential).await? {
+            Some(authorization) => timed(get(Some(authorization))).await,
+            None => Ok(first),
+        }
+    }
+}
+
+async fn timed(
+    answer: impl Future<Output = Result<Answer, HttpError>>,
+) -> Result<Answer, HttpError> {
+    tokio::time::timeout(BLOB_TIME, answer).await.unwrap_or(Err(HttpError::Slow))
+}
+
+fn verified(bytes: &[u8], expected: &Digest, what: &str) -> Result<(), Failure> {
+    let found = Digest::of(bytes);
+    if found == *expected {
+        return Ok(());
+    }
+    // A retry may bring the right bytes, and no author can fix it.
+    let message = format!("`{what}` came with the digest {found}, not {expected}");
+    Err(Failure::new(Code::RegistryUnavailable, message))
+}
+
+fn refusal(status: StatusCode, what: &str) -> Failure {
+    let (code, why) = match status {
+        StatusCode::NOT_FOUND => (Code::ImageMissing, "it does not exist there".to_owned()),
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+            (Code::RegistryDenied, format!("the registry refuses ({status})"))
+        }
+        status => (Code::RegistryUnavailable, format!("the registry answers {status}")),
+    };
+    Failure::new(code, format!("could not fetch `{what}`: {why}"))
+}
+
+impl HttpError {
+    fn failed(&self, what: &str) -> Failure {
+        let code = match self {
+            HttpError::Slow => Code::PullTimeout,
+            HttpError::TooLarge(_) => Code::ArchiveInvalid,
+            HttpError::Unreachable(_) | HttpError::Odd(_) => Code::RegistryUnavailable,
+        };
+        Failure::new(code, format!("could not fetch `{what}`: {self}"))
+    }
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Registry").field("registries", &self.registries).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oci::source::Fetched;
+
+    #[tokio::test]
+    async fn a_blob_is_taken_with_its_digest_and_size_alone() {
+        check_blob(200, b"right", 5, "right").await;
+        check_blob(200, b"wrong", 5, "came with the digest").await;
+        check_blob(200, b"", 5, "came with the digest").await;
+        check_blob(200, b"right", 6, "has 6 bytes, at most 5 are taken").await;
+        check_blob(404, b"right", 5, "it does not exist there").await;
+        check_blob(401, b"right", 5, "the registry refuses").await;
+        check_blob(403, b"right", 5, "the registry refuses").await;
+        check_blob(500, b"right", 5, "the registry answers 500").await;
+    }
+
+    #[tokio::test]
+    async fn a_manifest_named_by_its_digest_is_verified() {
+        let digest = Digest::of(b"{}").to_string();
+        let read = async |said: &'static [u8], reference: &str| {
+            registry(200, said).manifest(&place(), reference).await
+        };
+        assert_eq!(read(b"{}", &digest).await, Ok(Manifest::default()));
+        assert_eq!(read(b"{}", "1.0").await, Ok(Manifest::default()));
+        assert_eq!(read(b"{ }", "1.0").await, Ok(Manifest::default()));
+        let failure = read(b"{ }", &digest).await.expect_err("it is another one");
+        assert_eq!(failure.code, Code::RegistryUnavailable, "{}", failure.message);
+    }
+
+    #[test]
+    fn only_hosts_that_were_named_are_insecure() {
+        let insecure = std::collections::BTreeSet::from(["hub:5000".to_owned()]);
+        let registries = Registries { insecure, ..Registries::default() };
+        let registry = Registry::new(registries, None);
+        assert!(registry.is_insecure("hub:5000"));
+        assert!(!registry.is_insecure("hub"));
+    }
+
+    /// Fetches a blob whose digest is that of `right`, of five bytes at most.
+    async fn check_blob(status: u16, said: &'static [u8], size: u64, expected: &str) {
+        let (media_type, platform) = (String::new(), None);
+        let blob = Descriptor { media_type, digest: Digest::of(b"right"), size, platform };
+        let found = registry(status, said).blob(&place(), &blob, 5).await;
+        let found = found.map_or_else(|it| it.message, |it| String::from_utf8_lossy(&it).into());
+        assert!(found.contains(expected), "{found}");
+    }
+
+    fn registry(status: u16, bytes: &'static [u8]) -> Registry {
+        Registry::new(Registries::default(), Some(Arc::new(Fixed { status, bytes })))
+    }
+
+    fn place() -> RegistryLocation {
+        RegistryLocation::read("colony.builtin/hello").expect("a place")
+    }
+
+    /// Gives every request the same answer.
+    struct Fixed {
+        status: u16,
+        bytes: &'static [u8],
+    }
+
+    #[async_trait::async_trait]
+    impl Source for Fixed {
+        async fn fetch(&self, _: &str, _: &str, _: usize) -> Result<Fetched, String> {
+            let (status, bytes) = (self.status, Bytes::from_static(self.bytes));
+            Ok(Fetched { status, content_type: String::new(), bytes })
+        }
+    }
+}

@@ -17,6 +17,9 @@ use serde::{Deserialize, Serialize};
 pub struct Monotonic(pub u64);
 
 impl Monotonic {
+    /// The last value of the clock. Later times are capped to it.
+    pub const END: Monotonic = Monotonic(u64::MAX);
+
     pub fn after(self, wait: Duration) -> Monotonic {
         Monotonic(self.0.saturating_add(millis(wait)))
     }

@@ -37,8 +37,12 @@ pub(super) struct Timers {
 }
 
 impl Timers {
+    /// Arms `timer`. Nothing is due at the end of the clock: times are capped
+    /// there, so a timer that is armed again when it fires would fire forever.
     pub(super) fn set(&mut self, at: Monotonic, timer: Timer) {
-        self.due.insert((at, timer));
+        if at < Monotonic::END {
+            self.due.insert((at, timer));
+        }
     }
 
     pub(super) fn cancel(&mut self, at: Monotonic, timer: Timer) {

@@ -1,5 +1,6 @@
 //! Any sequence of inputs: nothing panics, and the invariants hold throughout.
 
+use colony_core::id::NodeName;
 use colony_core::site::SiteSettings;
 use colony_core::time::Timestamp;
 use proptest::collection::vec;
@@ -28,6 +29,16 @@ fn a_manifest_version_nobody_can_exceed_is_passed_over() {
         let have = Some(Claim { version: Number::Exactly(version), etag: None });
         world.happen(Happening::Heard { node, have });
         assert_eq!(world.version("a"), 1, "{version} was taken over");
+    }
+}
+
+#[test]
+fn steps_end_at_the_end_of_the_clock() {
+    let mut world = World::new();
+    let node: NodeName = "a".parse().expect("a name");
+    for _ in 0..2 {
+        world.happen(Happening::Pass { mono: u64::MAX, wall: 0, entropy: 0 });
+        world.happen(Happening::Heard { node: node.clone(), have: None });
     }
 }
 

@@ -4,7 +4,7 @@
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The address is not printed: it may hold a password.
-    #[error("a database is addressed as `sqlite:/path/file.db` or `postgres://…`, not so")]
+    #[error("the database URL must have the form `sqlite:/path/file.db` or `postgres://…`")]
     Address,
     #[error("could not {doing}")]
     Database {
@@ -12,14 +12,14 @@ pub enum Error {
         #[source]
         source: sqlx::Error,
     },
-    #[error("could not bring the tables to this version")]
+    #[error("could not migrate the tables to this version")]
     Migration(#[source] sqlx::migrate::MigrateError),
     #[error("could not create the database file")]
     File(#[source] std::io::Error),
     /// The stored value cannot be read by this version.
     #[error("{what} is stored but cannot be read: {reason}")]
     Corrupt { what: String, reason: String },
-    #[error("could not write {what} as JSON")]
+    #[error("could not serialize {what} as JSON")]
     Unwritable {
         what: String,
         #[source]
@@ -27,17 +27,17 @@ pub enum Error {
     },
     /// The single use of `id` was spent before; nothing of the write was
     /// stored.
-    #[error("`{id}` was used before")]
+    #[error("`{id}` was already used")]
     Used { scope: String, id: String },
     /// The item to add already exists; nothing of the write was stored.
-    #[error("{what} exists")]
+    #[error("{what} already exists")]
     Exists { what: String },
     /// The item to remove does not exist; nothing of the write was stored.
     #[error("{what} does not exist")]
     Missing { what: String },
     /// Another write stored one of these events; nothing of the write was
     /// stored.
-    #[error("an event of this write is stored already")]
+    #[error("an event of this write is already stored")]
     EventStored,
     /// A commit that this write depended on or was part of failed.
     #[error("commit failed; reverted to the last stored state: {problem}")]

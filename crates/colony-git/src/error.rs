@@ -7,9 +7,9 @@ use std::path::PathBuf;
 pub enum Error {
     #[error("`{path}` is not a path colony writes: {problem}")]
     Path { path: String, problem: &'static str },
-    #[error("`{text}` is not the name of a branch")]
+    #[error("`{text}` is not a valid branch name")]
     Branch { text: String },
-    #[error("`{url}` is not a Git address colony can use: {problem}")]
+    #[error("cannot use the Git URL `{url}`: {problem}")]
     Address { url: String, problem: &'static str },
     #[error("{what} has {found} bytes, more than the {limit} allowed")]
     TooLarge { what: String, found: u64, limit: u64 },
@@ -31,7 +31,7 @@ pub enum Error {
     #[error("could not {doing}: {problem}")]
     Limit { doing: &'static str, problem: String },
     /// Other writers were faster every time. Worth a retry.
-    #[error("could not {doing}: others wrote in between, {tries} times in a row")]
+    #[error("could not {doing}: other writers changed it first, {tries} times in a row")]
     Contended { doing: &'static str, tries: usize },
     #[error("the `git` program is missing; install it with: apt-get install git")]
     NoGit,

@@ -143,7 +143,7 @@ pub(crate) fn entries(repo: &Repository, tree: ObjectId) -> Result<Vec<(Vec<u8>,
 
 /// The size of an object without its content; `None` if it does not exist.
 pub(crate) fn size_of(repo: &Repository, id: ObjectId) -> Result<Option<u64>, Error> {
-    let header = repo.try_find_header(id).map_err(doing("look an object up"))?;
+    let header = repo.try_find_header(id).map_err(doing("look up an object"))?;
     Ok(header.map(|it| it.size()))
 }
 

@@ -192,7 +192,7 @@ fn too_large(kind: u8, size: u64) -> Option<String> {
     let limit = if kind == BLOB { BLOB_LIMIT } else { OBJECT_LIMIT };
     (size > limit).then(|| {
         let what = if kind == BLOB { "a file" } else { "an object" };
-        format!("{what} of {size} bytes is in the push; at most {limit} are taken")
+        format!("{what} of {size} bytes is in the push; at most {limit} are accepted")
     })
 }
 

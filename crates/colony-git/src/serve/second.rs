@@ -121,7 +121,7 @@ fn resolved(reference: &mut gix::Reference<'_>) -> Option<ObjectId> {
 
 /// The target of a tag.
 fn peeled(repo: &Repository, id: ObjectId) -> Result<Option<ObjectId>, Error> {
-    const DOING: &str = "look at a tag";
+    const DOING: &str = "read a tag";
     if repo.find_header(id).map_err(doing(DOING))?.kind() != gix::objs::Kind::Tag {
         return Ok(None);
     }

@@ -9,7 +9,7 @@ use crate::error::{Error, doing};
 use crate::repo::pack::{self, Item};
 use crate::repo::{self, Entry};
 
-const DOING: &str = "collect what is new";
+const DOING: &str = "collect the new objects";
 /// A larger fetch is left to git, which packs better and does not hold it in
 /// memory.
 const COMMITS_LIMIT: usize = 64;

@@ -186,7 +186,7 @@ fn id_of(source: &Source) -> Option<ObjectId> {
 fn forget(repo: &Repository, tracking: &str) -> Result<(), Error> {
     let found = repo.try_find_reference(tracking).map_err(doing("read the branch"))?;
     match found {
-        Some(reference) => reference.delete().map_err(doing("forget the branch")),
+        Some(reference) => reference.delete().map_err(doing("delete the tracking branch")),
         None => Ok(()),
     }
 }

@@ -53,7 +53,7 @@ pub(crate) fn client(remote: &Remote, address: &Address) -> Result<Client, Error
             .pool_idle_timeout(IDLE_HINTED)
             .tls_backend_preconfigured(rustls::ClientConfig::clone(tls));
     }
-    builder.build().map_err(|it| Error::Remote { doing: "set TLS up", problem: problem::of(&it) })
+    builder.build().map_err(|it| Error::Remote { doing: "set up TLS", problem: problem::of(&it) })
 }
 
 /// A token or a certificate is sent only to the configured address, so

@@ -54,7 +54,7 @@ impl Meter {
             return Some(Error::Limit { doing, problem });
         }
         let late = self.left().is_zero();
-        late.then(|| Error::Limit { doing, problem: format!("it was not done within {time:?}") })
+        late.then(|| Error::Limit { doing, problem: format!("timed out after {time:?}") })
     }
 
     fn left(&self) -> Duration {

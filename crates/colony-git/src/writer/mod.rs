@@ -194,7 +194,7 @@ impl Deployments {
 
     /// Packs objects up if there are many loose ones. Worth a call every few hours.
     pub fn maintain(&self) -> Result<(), Error> {
-        const DOING: &str = "pack the repository up";
+        const DOING: &str = "repack the repository";
         let mut command = git::command(self.dir(), &[]);
         command.args(["gc", "--auto", "--quiet"]);
         // `git gc` locks references, too.

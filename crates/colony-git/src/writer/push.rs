@@ -80,7 +80,7 @@ fn track(cache: &Cache, commit: ObjectId) -> Result<(), Error> {
     let constraint = gix::refs::transaction::PreviousValue::Any;
     let repo = cache.repo();
     let noted = repo.reference(cache.tracking(), commit, constraint, "push");
-    noted.map(|_| ()).map_err(doing("note where the branch stands"))
+    noted.map(|_| ()).map_err(doing("record the pushed commit"))
 }
 
 /// The result of a failed push whose commit arrived all the same.

@@ -33,7 +33,7 @@ pub(crate) use order::Item;
 use shelf::Pack;
 pub(crate) use write::write;
 
-const DOING: &str = "pack the copy up";
+const DOING: &str = "repack the clone";
 /// Up to this many packs are not merged.
 const PACKS: usize = 32;
 

@@ -28,16 +28,16 @@ pub enum Error {
         #[source]
         source: reqwest::Error,
     },
-    #[error("{server} answered something else than was asked; is it another version of colony?")]
+    #[error("unexpected answer from {server}; it may run another version of colony")]
     Answer {
         server: String,
         #[source]
         source: serde_json::Error,
     },
-    #[error("the answer of {server} is larger than {limit} bytes")]
+    #[error("the answer from {server} is larger than {limit} bytes")]
     TooLarge { server: String, limit: usize },
     /// One message of a stream of events.
-    #[error("an event of {server} is larger than {limit} bytes")]
+    #[error("an event from {server} is larger than {limit} bytes")]
     EventTooLarge { server: String, limit: usize },
 }
 

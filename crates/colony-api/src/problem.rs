@@ -23,7 +23,7 @@ pub enum Kind {
     Diverged,
     /// A join token was used before.
     TokenUsed,
-    /// The site's orchestrator was heard recently; joining needs `replace`.
+    /// The site's orchestrator was in contact recently; joining needs `replace`.
     SiteAlive,
 }
 
@@ -34,7 +34,7 @@ impl Kind {
         (Kind::PlanChanged, "plan-changed", "The plan has changed", 412),
         (Kind::Fenced, "fenced", "Replaced by a later orchestrator", 409),
         (Kind::Diverged, "diverged", "The logs have diverged", 409),
-        (Kind::TokenUsed, "token-used", "The token was used before", 409),
+        (Kind::TokenUsed, "token-used", "The invitation was already used", 409),
         (Kind::SiteAlive, "site-alive", "The site has a living orchestrator", 409),
     ];
 

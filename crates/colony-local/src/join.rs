@@ -25,7 +25,7 @@ use crate::home::{Home, Membership};
 
 const LIMIT: usize = 256 * 1024;
 const TIMEOUT: Duration = Duration::from_secs(20);
-const ONCE: &str = "each token lets in once, ask for a new one";
+const ONCE: &str = "create another one with `colony site invite`";
 
 /// The membership from this join or an earlier one.
 pub(crate) async fn membership(home: &Home, config: &Config) -> anyhow::Result<Membership> {
@@ -40,7 +40,7 @@ pub(crate) async fn membership(home: &Home, config: &Config) -> anyhow::Result<M
     match known {
         Some(known) if known.token == claims.id => Ok(known),
         Some(known) if known.site.as_str() != claims.site => bail!(
-            "this directory belongs to site `{}`, the token is for `{}`: use another directory",
+            "this directory belongs to site `{}`, the invitation is for `{}`: use another directory",
             known.site,
             claims.site
         ),
@@ -56,7 +56,7 @@ async fn join(
     replace: bool,
 ) -> anyhow::Result<Membership> {
     if claims.kind != TokenKind::Site {
-        bail!("this token is for a node: start it with `colony node --join`");
+        bail!("this invitation is for a node: start it with `colony node --join`");
     }
     let key = home.join_key()?;
     colony_process::fail::hit(colony_process::fail::Point::LocalJoinKeyStored);
@@ -157,9 +157,9 @@ mod tests {
         check(Some("t1"), None, "home as incarnation 7").await;
         check(Some("t1"), Some(("t1", "home", TokenKind::Site)), "home as incarnation 7").await;
         check(Some("t1"), Some(("t2", "attic", TokenKind::Site)), "belongs to site `home`").await;
-        check(Some("t1"), Some(("t2", "home", TokenKind::Site)), "token expired").await;
-        check(None, Some(("t2", "home", TokenKind::Site)), "token expired").await;
-        check(None, Some(("t2", "home", TokenKind::Node)), "this token is for a node").await;
+        check(Some("t1"), Some(("t2", "home", TokenKind::Site)), "invitation expired").await;
+        check(None, Some(("t2", "home", TokenKind::Site)), "invitation expired").await;
+        check(None, Some(("t2", "home", TokenKind::Node)), "this invitation is for a node").await;
         check(None, None, "this machine belongs to no site yet").await;
     }
 
@@ -281,14 +281,14 @@ mod tests {
     fn a_used_token_is_one_problem_whoever_tells_of_it() {
         let told = colony_wfm::join::token_used();
         assert_eq!(Kind::of(&told), Some(Kind::TokenUsed));
-        assert_eq!(told, Kind::TokenUsed.problem("token was used before"));
+        assert_eq!(told, Kind::TokenUsed.problem("invitation was already used"));
     }
 
     #[test]
     fn refusal_of_central_is_told_with_what_helps_unless_it_says_so_itself() {
         check_refusal(Kind::SiteAlive, "heard 3 s ago", "heard 3 s ago; start with `--replace`");
         check_refusal(Kind::SiteAlive, "heard: use --replace", "heard: use --replace");
-        check_refusal(Kind::TokenUsed, "used before", "used before; each token lets in once");
+        check_refusal(Kind::TokenUsed, "already used", "already used; create another one");
         check_refusal(Kind::Refused, "the disk is full", "the disk is full");
     }
 

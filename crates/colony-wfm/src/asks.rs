@@ -112,11 +112,14 @@ impl Asks {
     /// no request.
     pub fn from_header(value: &[u8]) -> Asks {
         if value.len() > MAX_HEADER {
-            tracing::warn!(bytes = value.len(), "manager asks more than is read");
+            tracing::warn!(
+                bytes = value.len(),
+                "manager sent requests that exceed the limit of the header; ignoring them"
+            );
             return Asks::default();
         }
         let mut asks: Asks = serde_json::from_slice(value).unwrap_or_else(|error| {
-            tracing::warn!(%error, "what the manager asks is not readable");
+            tracing::warn!(%error, "could not read the manager's requests");
             Asks::default()
         });
         asks.logs.retain(LogRequest::is_sound);

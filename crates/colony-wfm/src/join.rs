@@ -25,7 +25,7 @@ use crate::tls::{Trust, client_config};
 
 /// The path of join requests.
 pub const PATH: &str = "/colony/v1/join";
-/// The type of the problem that a token was used before; the same at sites and
+/// The type of the problem that an invitation was already used; the same at sites and
 /// at the central orchestrator.
 pub const TOKEN_USED: &str = "https://colony.dev/problems/token-used";
 
@@ -74,15 +74,17 @@ pub struct RenewRequest {
 pub enum JoinError {
     #[error(transparent)]
     Token(#[from] TokenError),
-    #[error("token was used before; ask for a new one")]
+    #[error(
+        "invitation was already used; create another one with `colony node invite` or `colony site invite`"
+    )]
     Used,
-    #[error("{url} refuses: {reason}")]
+    #[error("{url} refused to join: {reason}")]
     Refused { url: String, reason: String },
-    #[error("{url} cannot say yet: {reason}")]
+    #[error("{url} cannot join yet: {reason}")]
     Later { url: String, reason: String },
-    #[error("no server of the token could be reached: {}", list(.0))]
+    #[error("no server of the invitation could be reached: {}", list(.0))]
     Unreachable(Vec<(String, LinkError)>),
-    #[error("answer of {url} cannot be believed: {reason}")]
+    #[error("answer from {url} cannot be trusted: {reason}")]
     Answer { url: String, reason: String },
 }
 
@@ -138,12 +140,12 @@ pub async fn ask<T: DeserializeOwned>(
     Err(JoinError::Unreachable(tried))
 }
 
-/// The problem of a token that was used before.
+/// The problem of an invitation that was already used.
 pub fn token_used() -> Problem {
-    let problem = Problem::about_blank(409).detail("token was used before");
+    let problem = Problem::about_blank(409).detail("invitation was already used");
     Problem {
         kind: TOKEN_USED.to_owned(),
-        title: "The token was used before".to_owned(),
+        title: "The invitation was already used".to_owned(),
         ..problem
     }
 }
@@ -178,7 +180,7 @@ fn check(joined: &Joined, pin: &str) -> Result<(), String> {
     let text = |error: crate::identity::IdentityError| error.to_string();
     let roots = svid::certificates(&joined.roots).map_err(text)?;
     if !roots.iter().any(|it| Digest::of(it).to_string() == pin) {
-        return Err("its roots are not those of the token".to_owned());
+        return Err("its roots are not those of the invitation".to_owned());
     }
     let leaf = svid::leaf(&joined.chain).map_err(text)?;
     svid::id(&leaf).map(drop).map_err(text)
@@ -219,7 +221,7 @@ mod tests {
         assert!(JoinError::Unreachable(Vec::new()).is_passing());
         assert!(!JoinError::Used.is_passing());
         assert!(!JoinError::Token(TokenError::Malformed).is_passing());
-        assert_eq!(token_used().title, "The token was used before");
+        assert_eq!(token_used().title, "The invitation was already used");
     }
 
     #[track_caller]

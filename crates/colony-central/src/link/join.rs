@@ -67,7 +67,7 @@ fn claims(app: &App, request: &SiteJoinRequest, now: Timestamp) -> Result<Claims
     match claims.kind {
         TokenKind::Site => Ok(claims),
         TokenKind::Node => Err(Fault::forbidden(format!(
-            "this token is for a node of site {}: run `colony node --join …` with it",
+            "this invitation is for a node of site {}: run `colony node --join …` with it",
             claims.site
         ))),
     }

@@ -24,8 +24,8 @@ async fn a_token_lets_one_orchestrator_in_and_a_living_site_needs_replace() {
     // A refused join spends no token.
     let second = Lo::join(&hub, &again, true).await.expect("it replaces");
     assert_eq!(second.joined.incarnation, 1);
-    check(&hub, &first, false, "token was used before; ask for a new one").await;
-    check(&hub, &again, true, "token was used before; ask for a new one").await;
+    check(&hub, &first, false, "invitation was already used; create another one with `colony node invite` or `colony site invite`").await;
+    check(&hub, &again, true, "invitation was already used; create another one with `colony node invite` or `colony site invite`").await;
     let asked = invite(&hub, true).await;
     assert_eq!(Lo::join(&hub, &asked, false).await.expect("it replaces").joined.incarnation, 2);
     hub.stop().await;
@@ -44,13 +44,13 @@ async fn who_lost_the_answer_asks_again_with_the_same_key() {
     let lo = Lo::join_with(&hub, again(), &token, false).await.expect("it joins again");
     assert_eq!((lost.joined.incarnation, lo.joined.incarnation), (0, 0));
     lo.seed().await;
-    check(&hub, &token, false, "token was used before; ask for a new one").await;
-    check(&hub, &token, true, "token was used before; ask for a new one").await;
+    check(&hub, &token, false, "invitation was already used; create another one with `colony node invite` or `colony site invite`").await;
+    check(&hub, &token, true, "invitation was already used; create another one with `colony node invite` or `colony site invite`").await;
 
     let after = invite(&hub, true).await;
     assert_eq!(Lo::join(&hub, &after, false).await.expect("it replaces").joined.incarnation, 1);
     let late = Lo::join_with(&hub, again(), &token, false).await.err().expect("it is refused");
-    assert!(late.contains("incarnation 1 has taken the site over"), "{late}");
+    assert!(late.contains("incarnation 1 has taken over the site"), "{late}");
     hub.stop().await;
 }
 

@@ -85,7 +85,7 @@ async fn retired_node_does_not_come_back_with_its_spent_token() {
     let retire = Command { number: None, by: "ana".to_owned(), expires: None, action };
     orders.execute(retire).await.expect("it is retired");
 
-    assert_eq!(site.join(&token, &key).await, "token was used before");
+    assert_eq!(site.join(&token, &key).await, "invitation was already used");
 
     let kept = site.writer.store.node_get("b").await.expect("a database").expect("its identity");
     assert!(kept.retired && !site.brain.wakes().has(&node("b")));

@@ -281,10 +281,10 @@ async fn join(
     let inner = &*central.0;
     let claims = token::verify(&request.token, &inner.signer.public(), now()).expect("our token");
     if inner.alive.load(Ordering::SeqCst) && !request.replace {
-        return Err(Kind::SiteAlive.problem("site `plant` was heard 3 s ago").into());
+        return Err(Kind::SiteAlive.problem("site `plant` was in contact 3 s ago").into());
     }
     if !inner.used.lock().expect("no panic").insert(claims.id) {
-        return Err(Kind::TokenUsed.problem("the token was used before").into());
+        return Err(Kind::TokenUsed.problem("the invitation was already used").into());
     }
     let id = SpiffeId::site_client(FLEET, &claims.site).expect("an id");
     let life = Duration::from_secs(3_600);

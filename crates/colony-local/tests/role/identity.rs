@@ -28,7 +28,7 @@ async fn a_retired_node_stays_out_when_its_name_is_given_to_another() {
         assert_eq!(status_of(&renewed), 403);
         let again = Node::join(&stolen.token, &stolen.key, Some("a")).await;
         let error = again.err().expect("its token is spent").to_string();
-        assert!(error.contains("token was used before"), "{error}");
+        assert!(error.contains("invitation was already used"), "{error}");
     }
     role.stop().await;
 

@@ -96,7 +96,10 @@ async fn tokens_let_in_one_node_for_a_while() {
 
     assert_eq!(join(&token, &key, Some("a")).await, "joined as a", "its answer may be lost");
     let other = PrivateKey::generate().expect("a key");
-    assert_eq!(join(&token, &other, Some("b")).await, "token was used before; ask for a new one");
+    assert_eq!(
+        join(&token, &other, Some("b")).await,
+        "invitation was already used; create another one with `colony node invite` or `colony site invite`"
+    );
     let token = plant.central.node_token("n2", 3_600).await;
     let taken = join(&token, &other, Some("a")).await;
     assert!(taken.contains("site `plant` has a node `a`"), "{taken}");
@@ -108,7 +111,7 @@ async fn tokens_let_in_one_node_for_a_while() {
     let expired = plant.central.node_token("n3", -60).await;
     assert_eq!(
         join(&expired, &other, None).await,
-        "token expired 60 seconds ago; ask for a new one"
+        "invitation expired 60 seconds ago; create another one with `colony node invite` or `colony site invite`"
     );
     role.stop().await;
 }
@@ -119,9 +122,9 @@ async fn a_site_is_told_why_it_cannot_join() {
     let used = plant.central.site_token("used", 3_600);
     check_start(&plant, Some(used.clone()), "").await;
     std::fs::remove_file(plant.config(None).data.join("site.json")).expect("it has joined");
-    check_start(&plant, Some(used), "used before; each token lets in once").await;
+    check_start(&plant, Some(used), "already used; create another one").await;
     let expired = plant.central.site_token("old", -60);
-    check_start(&plant, Some(expired), "token expired 60 seconds ago").await;
+    check_start(&plant, Some(expired), "invitation expired 60 seconds ago").await;
     let node = plant.central.site_token("n", 60);
     check_start(&plant, None, "belongs to no site yet").await;
     check_start(&plant, Some("col1_x".to_owned()), "malformed").await;

@@ -36,11 +36,11 @@ pub enum SpiffeError {
     TooLong(usize),
     #[error("SPIFFE id does not begin with `{SCHEME}`")]
     Scheme,
-    #[error("trust domain `{0}` is not of lower-case letters, digits, `.`, `-` and `_`")]
+    #[error("trust domain `{0}` may hold only lower-case letters, digits, `.`, `-` and `_`")]
     TrustDomain(String),
     #[error("SPIFFE id has no path")]
     NoPath,
-    #[error("segment `{0}` is not of letters, digits, `.`, `-` and `_`")]
+    #[error("segment `{0}` may hold only letters, digits, `.`, `-` and `_`")]
     Segment(String),
 }
 

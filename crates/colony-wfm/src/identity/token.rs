@@ -51,11 +51,13 @@ pub struct Claims {
 /// Why a token is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    #[error("token is malformed; copy it whole, it begins with `{PREFIX}`")]
+    #[error("invitation is malformed; copy all of it, it begins with `{PREFIX}`")]
     Malformed,
-    #[error("token is not signed by this fleet")]
+    #[error("invitation is not signed by this fleet")]
     Signature,
-    #[error("token expired {ago} seconds ago; ask for a new one")]
+    #[error(
+        "invitation expired {ago} seconds ago; create another one with `colony node invite` or `colony site invite`"
+    )]
     Expired { ago: u64 },
 }
 

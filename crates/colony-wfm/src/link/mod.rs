@@ -59,7 +59,7 @@ pub struct Answer {
 pub enum LinkError {
     #[error("`{0}` is not a URL such as `https://host:port`")]
     Url(String),
-    #[error("could not make a request for `{path}`")]
+    #[error("could not build a request for `{path}`")]
     Request {
         path: String,
         #[source]
@@ -71,13 +71,13 @@ pub enum LinkError {
         #[source]
         source: std::io::Error,
     },
-    #[error("could not agree on a secure connection with {to}")]
+    #[error("could not set up a TLS connection to {to}")]
     Tls {
         to: String,
         #[source]
         source: std::io::Error,
     },
-    #[error("connection to {to} broke")]
+    #[error("connection to {to} failed")]
     Http {
         to: String,
         #[source]
@@ -85,7 +85,7 @@ pub enum LinkError {
     },
     #[error("{to} did not answer within {} s", after.as_secs_f32())]
     Timeout { to: String, after: Duration },
-    #[error("answer of {to} has more than {limit} bytes")]
+    #[error("answer from {to} has more than {limit} bytes")]
     TooLarge { to: String, limit: usize },
 }
 

@@ -35,7 +35,7 @@ pub(super) enum Anchor {
 enum Refused {
     #[error("server is `{found}`, not `{expected}`")]
     OtherServer { expected: SpiffeId, found: SpiffeId },
-    #[error("client is of trust domain `{found}`, not `{expected}`")]
+    #[error("client belongs to trust domain `{found}`, not `{expected}`")]
     OtherDomain { expected: String, found: String },
     #[error("server does not present the pinned authority {0}")]
     NoPin(Digest),

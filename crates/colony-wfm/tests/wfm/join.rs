@@ -28,7 +28,10 @@ async fn token_makes_a_member_once() {
     assert_eq!(own.manager().unwrap(), world.site.wfm());
 
     let again = join(&token, &csr, Some("n8"), now()).await.unwrap_err();
-    assert_eq!(again.to_string(), "token was used before; ask for a new one");
+    assert_eq!(
+        again.to_string(),
+        "invitation was already used; create another one with `colony node invite` or `colony site invite`"
+    );
 }
 
 #[tokio::test]
@@ -44,15 +47,15 @@ async fn reasons_are_told() {
     let world = World::start().await;
     let url = world.server.url.clone();
     let foreign = TokenSigner::generate().unwrap().sign(&world.claims());
-    check(&foreign, &format!("{url} refuses: token is not signed by this fleet")).await;
+    check(&foreign, &format!("{url} refuses: invitation is not signed by this fleet")).await;
     let expired = world.token(|it| it.expires = now() - 60);
-    check(&expired, "token expired 60 seconds ago; ask for a new one").await;
-    check("col1_x", "token is malformed; copy it whole, it begins with `col1_`").await;
-    check(&world.token(|it| it.pin = "sha256:1".into()), "token is malformed").await;
+    check(&expired, "invitation expired 60 seconds ago; create another one with `colony node invite` or `colony site invite`").await;
+    check("col1_x", "invitation is malformed; copy all of it, it begins with `col1_`").await;
+    check(&world.token(|it| it.pin = "sha256:1".into()), "invitation is malformed").await;
     let nobody = world.token(|it| it.urls.clear());
-    check(&nobody, "no server of the token could be reached: it names none").await;
+    check(&nobody, "no server of the invitation could be reached: it names none").await;
     let away = world.token(|it| it.urls = vec!["https://127.0.0.1:1".into(), "hub".into()]);
-    let expected = "no server of the token could be reached: https://127.0.0.1:1: could not connect to 127.0.0.1:1: Connection refused";
+    let expected = "no server of the invitation could be reached: https://127.0.0.1:1: could not connect to 127.0.0.1:1: Connection refused";
     check(&away, expected).await;
 }
 
@@ -71,7 +74,10 @@ async fn roots_other_than_the_pinned_are_not_believed() {
     let world = World::start().await;
     let token = world.token(|it| it.site = "liar".into());
     let error = join(&token, &csr(), None, now()).await.unwrap_err().to_string();
-    assert!(error.ends_with("cannot be believed: its roots are not those of the token"), "{error}");
+    assert!(
+        error.ends_with("cannot be trusted: its roots are not those of the invitation"),
+        "{error}"
+    );
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ fn expired_token() {
 
     fleet.joining_node("home/late", "late", &invitation);
 
-    refused(&mut fleet, "home/late", "token expired");
+    refused(&mut fleet, "home/late", "invitation expired");
     assert_eq!(fleet.json(["node", "list"]).as_array().unwrap().len(), 1);
     fleet.hello_installs();
     fleet.node("home", "late2");
@@ -30,12 +30,16 @@ fn reused_token() {
     wait("the site", || Some(()).filter(|()| fleet.colony(invite).code == 0));
 
     fleet.joining_node("home/n3", "n3", &invitation);
-    refused(&mut fleet, "home/n3", "token was used before; ask for a new one");
+    refused(
+        &mut fleet,
+        "home/n3",
+        "invitation was already used; create another one with `colony node invite` or `colony site invite`",
+    );
     fleet.local("thief", &site);
     refused(
         &mut fleet,
         "thief",
-        "token was used before; each token lets in once, ask for a new one",
+        "invitation was already used; create another one with `colony site invite`",
     );
 
     // Those who joined first are in, and stay in.

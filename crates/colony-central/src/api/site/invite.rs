@@ -84,10 +84,11 @@ pub(super) fn site_invite(
 
 fn lifetime(asked: Option<u64>) -> Result<u64, Fault> {
     match asked.unwrap_or(LIFETIME) {
-        0 => Err(Fault::field("lifetimeSeconds", "a token is good for at least one second")),
-        it if it > LONGEST => {
-            Err(Fault::field("lifetimeSeconds", format!("a token is good for at most {LONGEST} s")))
-        }
+        0 => Err(Fault::field("lifetimeSeconds", "an invitation is valid for at least one second")),
+        it if it > LONGEST => Err(Fault::field(
+            "lifetimeSeconds",
+            format!("an invitation is valid for at most {LONGEST} s"),
+        )),
         it => Ok(it),
     }
 }

@@ -30,7 +30,7 @@ impl Vitals {
         let runtime = self.engine.runtime()?;
         match tokio::time::timeout(PATIENCE, runtime.ping()).await {
             Ok(answer) => answer.map_err(|it| it.to_string()),
-            Err(_) => Err(format!("nothing came within {} s", PATIENCE.as_secs())),
+            Err(_) => Err(format!("no answer within {} s", PATIENCE.as_secs())),
         }
     }
 }

@@ -78,7 +78,7 @@ impl Poll {
         match polled {
             Ok(pause) => {
                 if backoff.failures() > 0 && !self.manager.is_reachable() {
-                    info!("the manager is back");
+                    info!("the manager is reachable again");
                 }
                 backoff.reset();
                 self.manager.set_reachable(true);
@@ -111,7 +111,7 @@ impl Poll {
         let begun = Instant::now();
         let client = self.manager.client();
         let answer = client.manifest(etag.as_deref(), version, WAIT).await;
-        let answer = answer.context("could not ask the manager for the manifest")?;
+        let answer = answer.context("could not fetch the manifest from the manager")?;
         let (manifest, asks) = match answer {
             colony_wfm::Poll::Unchanged { asks } => (None, asks),
             colony_wfm::Poll::Manifest { bytes, etag, asks } => (Some((bytes, etag)), asks),
@@ -135,7 +135,7 @@ impl Poll {
 
     async fn introduce(&mut self) -> anyhow::Result<()> {
         let sent = self.manager.client().capabilities(self.own.id(), &self.own).await;
-        sent.context("could not tell the manager what this device can do")?;
+        sent.context("could not send the capabilities to the manager")?;
         self.introduced = true;
         // The poll that follows may be held for as long as nothing changes.
         self.manager.set_reachable(true);
@@ -144,17 +144,17 @@ impl Poll {
 
     /// Accepts a manifest. Returns whether it differs from the last one.
     async fn accept_manifest(&self, bytes: &[u8], etag: Option<String>) -> anyhow::Result<bool> {
-        debug!("a manifest came");
+        debug!("received a manifest");
         let fetch = match self.brain.check(bytes, etag.as_deref()) {
             Ok(Some(fetch)) => fetch,
             Ok(None) => return Ok(false),
-            Err(rejection) => anyhow::bail!("refused what the manager sent: {rejection}"),
+            Err(rejection) => anyhow::bail!("rejected the manager's manifest: {rejection}"),
         };
         if fetch.etag_differs {
-            warn!("the manager's tag is not the digest of its manifest");
+            warn!("the ETag is not the digest of the manifest");
         }
         let documents = self.fetch(&fetch).await?;
-        debug!(documents = documents.len(), "its documents came");
+        debug!(documents = documents.len(), "received the documents of the manifest");
         colony_process::fail::hit(colony_process::fail::Point::NodeManifestFetched);
         let bytes = bytes.to_vec();
         self.brain.step(Input::Manifest { bytes, etag, documents })?;
@@ -166,7 +166,10 @@ impl Poll {
         let client = self.manager.client();
         if let (Some(digest), true) = (&fetch.bundle, fetch.missing.len() > 1) {
             let bytes = client.bundle(digest).await.context("could not fetch the bundle")?;
-            anyhow::ensure!(Digest::of(&bytes) == *digest, "the bundle is not what was announced");
+            anyhow::ensure!(
+                Digest::of(&bytes) == *digest,
+                "the bundle does not have the digest in the manifest"
+            );
             let files = bundle::unpack(&bytes, &bundle::Limits::default())?;
             return Ok(files.into_iter().map(|(_, it)| (Digest::of(&it), it)).collect());
         }

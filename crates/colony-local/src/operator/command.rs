@@ -127,7 +127,8 @@ pub(super) async fn node_order(
     desk.own(&site)?;
     let node = desk.node_named(&node)?;
     let Some(order) = NodeOrder::ALL.into_iter().find(|it| it.name() == order) else {
-        let said = format!("a node cannot be asked to `{order}`: cordon, uncordon or retire");
+        let said =
+            format!("unknown command `{order}` for a node: expected cordon, uncordon or retire");
         return Err(Kind::NotFound.problem(said).into());
     };
     let sentence = format!("node {site}/{node} {}", order.sentence());

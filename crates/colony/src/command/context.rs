@@ -14,7 +14,7 @@ pub(super) fn run(command: ContextCommand, out: &mut Out) -> anyhow::Result<u8> 
             contexts.get(Some(&name))?;
             contexts.current = Some(name.clone());
             contexts.save(&path)?;
-            out.note(&format!("{name} is asked from now on"))?;
+            out.note(&format!("{name} is the current context"))?;
         }
     }
     Ok(0)

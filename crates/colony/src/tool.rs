@@ -95,9 +95,9 @@ struct NodeTool {
 enum ConfigCommand {
     /// Every setting, its value and where that came from
     ///
-    /// Settings of a role that runs with this data directory are those it was
-    /// started with; ROLE names it. Others are as a role started here would
-    /// take them.
+    /// If a role runs with this data directory, its values are those it started
+    /// with, and the column ROLE names it. Otherwise they are the values a role
+    /// started now would use.
     Show,
 }
 

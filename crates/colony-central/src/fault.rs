@@ -54,7 +54,7 @@ impl Fault {
     }
 
     pub(crate) fn fenced(current: Incarnation) -> Fault {
-        let detail = format!("incarnation {current} has taken the site over");
+        let detail = format!("incarnation {current} has taken over the site");
         let problem = Box::new(Kind::Fenced.problem(detail));
         Fault { problem, current: Some(current) }
     }

@@ -257,7 +257,10 @@ impl fmt::Display for Refusal {
         };
         match &self.reason {
             OrderReason::LongNote(bytes) => {
-                write!(f, "the note has {bytes} bytes, more than the {NOTE_LIMIT} that are taken")
+                write!(
+                    f,
+                    "the note has {bytes} bytes, more than the {NOTE_LIMIT} that are accepted"
+                )
             }
             OrderReason::UnknownDeployment(id) => write!(f, "deployment {id} is not at {site}"),
             OrderReason::UnknownNode(node) => write!(f, "node {node} has not joined {site}"),

@@ -30,7 +30,7 @@ pub enum JoinRefusal {
     #[error("site `{0}` does not exist")]
     UnknownSite(SiteName),
     #[error(
-        "incarnation {current} of site `{site}` was heard {} ago; `--replace` fences it off",
+        "incarnation {current} of site `{site}` was in contact {} ago; join with `--replace` to fence it off",
         HumanDuration(*.ago)
     )]
     HeardRecently { site: SiteName, current: Incarnation, last_heard: Timestamp, ago: Duration },

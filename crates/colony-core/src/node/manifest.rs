@@ -37,7 +37,7 @@ pub enum Rejection {
     Invalid(#[source] ManifestError),
     #[error("manifest has version {offered}, but {stored} was accepted already")]
     Rollback { stored: ManifestVersion, offered: ManifestVersion },
-    #[error("manifest lists {found} deployments, at most {DEPLOYMENT_LIMIT} are taken")]
+    #[error("manifest lists {found} deployments, at most {DEPLOYMENT_LIMIT} are accepted")]
     TooMany { found: usize },
     #[error("document {digest} of deployment `{deployment}` is missing")]
     Missing { deployment: DeploymentId, digest: Digest },

@@ -105,13 +105,13 @@ pub enum Refused {
     Fenced { by: Incarnation },
     #[error("node `{0}` has not joined this site")]
     UnknownNode(NodeName),
-    #[error("the difference starts at another commit than {}", short(.have))]
+    #[error("the changes do not start at the site's commit, {}", short(.have))]
     OtherBase { have: Option<GitRevision> },
     #[error("the history was rewritten at {} and waits to be accepted", .commit.short())]
     Rewritten { commit: GitRevision },
     #[error("{0}")]
     Command(String),
-    #[error("the site was seeded before")]
+    #[error("the site is already seeded")]
     AlreadySeeded,
 }
 

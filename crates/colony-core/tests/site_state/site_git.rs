@@ -202,7 +202,7 @@ fn difference_to_another_commit_is_refused() {
     let refused = plant.step(Input::Commit(commit)).refused;
     assert_eq!(
         refused.map(|it| it.to_string()),
-        Some("the difference starts at another commit than 0000000".to_owned())
+        Some("the changes do not start at the site's commit, 0000000".to_owned())
     );
 }
 

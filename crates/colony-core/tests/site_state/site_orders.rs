@@ -84,7 +84,7 @@ fn order_for_what_is_not_here_says_so() {
 fn note_has_a_limit() {
     let mut plant = plant("a");
     let hold = |size| Action::Hold { scope: HoldScope::Site, note: "x".repeat(size) };
-    let long = "the note has 1001 bytes, more than the 1000 that are taken";
+    let long = "the note has 1001 bytes, more than the 1000 that are accepted";
     refuses(&mut plant, hold(NOTE_LIMIT + 1), long);
     plant.command(hold(NOTE_LIMIT)).expect("it is held");
 }

@@ -48,7 +48,7 @@ pub enum BatchRefusal {
     #[error("no orchestrator joined as incarnation {0}")]
     UnknownIncarnation(Incarnation),
     /// 409: a later local orchestrator has taken over the site.
-    #[error("incarnation {current} has taken the site over")]
+    #[error("incarnation {current} has taken over the site")]
     Fenced { current: Incarnation },
     #[error("event {seq} belongs to another site")]
     OtherSite { seq: Seq },

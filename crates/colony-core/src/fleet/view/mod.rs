@@ -162,7 +162,7 @@ pub struct Archive {
     pub last: Timestamp,
 }
 
-/// Whether a site's orchestrator is heard.
+/// Whether a site's orchestrator connects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]

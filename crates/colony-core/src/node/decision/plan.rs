@@ -58,7 +58,7 @@ impl Plan {
         if components.len() > COMPONENT_LIMIT {
             let count = components.len();
             return Err(invalid(format!(
-                "{count} components, at most {COMPONENT_LIMIT} are taken"
+                "{count} components, at most {COMPONENT_LIMIT} are accepted"
             )));
         }
         let own = document.spec.extensions.get(EXTENSION);

@@ -90,7 +90,7 @@ pub struct SiteNodeRow {
 /// Why a site cannot be restored from persisted rows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RestoreError {
-    #[error("the record of the site itself is missing")]
+    #[error("the stored row of the site is missing")]
     NoMeta,
     #[error("deployment {0} has no readable document")]
     Document(DeploymentId),

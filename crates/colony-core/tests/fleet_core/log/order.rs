@@ -67,7 +67,7 @@ fn events_of_other_orchestrators_are_refused() {
     let mut central = Central::new();
     central.fleet.join(&home(), Timestamp(0), true).expect("replaced");
     let refusal = central.apply(&log(0, 1), Timestamp(0)).expect_err("fenced");
-    assert_eq!(refusal.to_string(), "incarnation 1 has taken the site over");
+    assert_eq!(refusal.to_string(), "incarnation 1 has taken over the site");
     let _ = central.apply(&log(1, 1), Timestamp(0)).expect("a log of its own");
 }
 
@@ -101,7 +101,7 @@ fn joining_a_site_that_was_heard_lately_needs_replace() {
     check_join(
         299,
         false,
-        "incarnation 0 of site `home` was heard 4 min ago; `--replace` fences it off",
+        "incarnation 0 of site `home` was in contact 4 min ago; join with `--replace` to fence it off",
     );
     check_join(300, false, "incarnation 1");
     check_join(299, true, "incarnation 1");

@@ -61,13 +61,13 @@ pub struct NodesReport {
     pub nodes: Vec<NodeHealth>,
 }
 
-/// The health of one node, as its LO last heard it.
+/// The health of one node, as its LO last received it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeHealth {
     #[schema(value_type = String)]
     pub name: NodeName,
-    /// An age, so that no two clocks need to agree; absent if never heard.
+    /// An age, so that no two clocks need to agree; absent if it never connected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_heard_ms_ago: Option<u64>,
     /// Such as `podman 4.3.1`.
@@ -187,7 +187,7 @@ pub struct SiteJoinRequest {
     pub token: String,
     /// A certificate request in PEM; the key stays where it was made.
     pub csr: String,
-    /// Take over from an LO that was heard a moment ago.
+    /// Take over from an LO that was in contact a moment ago.
     #[serde(default)]
     pub replace: bool,
 }

@@ -70,7 +70,7 @@ macro_rules! codes {
 }
 
 codes! {
-    PullTimeout = "pull-timeout", Environment, "an image or archive did not arrive in time", "check the line to the registry";
+    PullTimeout = "pull-timeout", Environment, "an image or archive did not arrive in time", "check the connection to the registry";
     RegistryUnavailable = "registry-unavailable", Environment, "the registry answered with a server error or not at all", "check the registry";
     RegistryDenied = "registry-denied", Environment, "the registry does not let the node read the image or archive", "allow reading it without credentials at the registry, for nodes send none; images that Podman pulls may use a `podman login` of the user that runs it";
     DiskFull = "disk-full", Environment, "the device has too little free disk", "free disk space on the device";

@@ -38,7 +38,7 @@ fn states_are_told_with_where_they_come_from() {
 fn what_runs_beside_a_stage_is_told_with_its_version() {
     let mut body = json!({"kind": "running_health", "deployment": ID, "node": "press",
         "revision": revision(OLD), "failure": {"code": "unhealthy"}});
-    let told = "hello 1.0.0, which plant/press runs meanwhile, is not well: the health check does not pass";
+    let told = "hello 1.0.0, which plant/press runs meanwhile, is unhealthy: the health check does not pass";
     check(body.clone(), told);
     body["failure"] = Value::Null;
     check(body, "hello 1.0.0, which plant/press runs meanwhile, is well again");

@@ -124,7 +124,7 @@ impl DeploymentSiteBuilder<'_> {
         let since = node.map(|it| self.last_heard(name).unwrap_or(it.since));
         let reason = match node.map(|it| it.presence) {
             None => "the node is gone".to_owned(),
-            Some(Presence::Joined) => "not heard yet".to_owned(),
+            Some(Presence::Joined) => "not connected yet".to_owned(),
             Some(Presence::Online | Presence::Suspect | Presence::Offline) => {
                 let lasting = since.map_or(Default::default(), |it| self.context.now.since(it));
                 format!("offline {}", HumanDuration(lasting))

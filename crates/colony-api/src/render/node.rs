@@ -83,7 +83,7 @@ fn build(
     }
 }
 
-/// When a node was last heard: from the site's answers, or else from its last
+/// The last contact of a node: from the site's answers, or else from its last
 /// report.
 pub(super) fn last_heard(
     site: &SiteName,

@@ -113,7 +113,7 @@ fn failed(view: &DeploymentView) -> String {
             causes.push(format!("site {} refuses the file: {it}", site.site));
         } else if site.status == "REFUSED" {
             let (name, site) = (&view.name, &site.site);
-            causes.push(format!("Git refused the change at {site}; ask: colony why {name}"));
+            causes.push(format!("Git rejected the change at {site}; ask: colony why {name}"));
         } else if site.placements.is_empty() {
             causes.push(format!("site {} has no node that fits", site.site));
         }

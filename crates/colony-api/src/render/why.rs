@@ -65,7 +65,7 @@ pub fn why_node(
     let placed =
         if placed == 1 { "1 deployment".to_owned() } else { format!("{placed} deployments") };
     let presence = match view.silent_since(context.now) {
-        Some(_) => "not heard through its site",
+        Some(_) => "presence unknown (no contact with its site)",
         None if known.is_online() => "online",
         None => "not online",
     };
@@ -109,7 +109,9 @@ fn site_reasons(fleet: &Fleet, site: &SiteName, context: &Context<'_>) -> Vec<Re
 
 fn site_summary(view: &SiteView, reasons: usize, context: &Context<'_>) -> String {
     let nodes = match view.silent_since(context.now) {
-        Some(_) => format!("{} nodes, not heard through their site", view.nodes.len()),
+        Some(_) => {
+            format!("{} nodes, presence unknown (no contact with the site)", view.nodes.len())
+        }
         None => {
             let online = view.nodes.values().filter(|it| it.is_online()).count();
             format!("{online} of {} nodes online", view.nodes.len())
@@ -147,7 +149,7 @@ fn summary(shown: &DeploymentSite, named: bool, context: &Context<'_>) -> String
             text = format!("{text}; node {} {}: {} {message}", it.node, it.state, failure.code);
         } else if it.presence == Presence::Offline {
             let heard = it.last_heard.map(|at| HumanDuration(context.now.since(at)));
-            let heard = heard.map(|it| format!(", last heard {it} ago")).unwrap_or_default();
+            let heard = heard.map(|it| format!(", last contact {it} ago")).unwrap_or_default();
             text = format!("{text}; node {} is offline{heard}", it.node);
         }
     }

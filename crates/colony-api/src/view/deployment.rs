@@ -48,7 +48,7 @@ pub struct DeploymentSite {
     #[schema(value_type = Option<String>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<GitRevision>,
-    /// The site is not heard; what is shown is what it said last.
+    /// There is no contact with the site; its last report is shown.
     #[schema(value_type = Option<u64>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silent_since: Option<Timestamp>,

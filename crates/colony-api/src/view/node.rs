@@ -25,7 +25,7 @@ pub struct NodeView {
     /// Of the presence.
     #[schema(value_type = u64)]
     pub since: Timestamp,
-    /// Its site is not heard: the presence is what the site reported last.
+    /// There is no contact with its site: the presence is from the last report.
     #[schema(value_type = Option<u64>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silent_since: Option<Timestamp>,

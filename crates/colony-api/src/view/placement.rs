@@ -32,7 +32,7 @@ pub struct PlacementView {
     pub attempt: u32,
     #[schema(value_type = String, example = "online")]
     pub presence: Presence,
-    /// When the node was last heard, where that says something.
+    /// The last contact of the node, where that says something.
     #[schema(value_type = Option<u64>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_heard: Option<Timestamp>,

@@ -68,7 +68,7 @@ pub struct NodeCounts {
     pub total: u64,
     /// Online or late within the lease.
     pub online: u64,
-    /// Nothing is known of them, because their site is not heard.
+    /// Nothing is known of them, because there is no contact with their site.
     #[serde(default)]
     pub unknown: u64,
     pub cordoned: u64,

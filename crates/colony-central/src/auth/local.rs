@@ -67,8 +67,8 @@ impl Local {
         Ok(Some(Local { site, incarnation, key: peer.key }))
     }
 
-    /// Refuses an orchestrator that was replaced; returns when the site was
-    /// last heard.
+    /// Refuses an orchestrator that was replaced; returns the time of the
+    /// site's last contact.
     async fn check_current(&self, app: &App) -> Result<Option<Timestamp>, Fault> {
         let fleet = app.brain.read().await?;
         let unknown = || Fault::not_found(format!("site `{}` does not exist", self.site));

@@ -1,4 +1,4 @@
-//! When sites were last heard: in memory at once, on disk periodically.
+//! The last contact of each site: in memory at once, on disk periodically.
 //!
 //! Every request of a site counts as a sign of life, and a fleet has thousands
 //! of sites. So signs of life are collected here, and one transaction stores
@@ -31,7 +31,7 @@ pub(super) struct LastHeard {
 }
 
 impl Brain {
-    /// Records that a site was heard at `now`, after `last`; does not wait for
+    /// Records a contact of the site at `now`, after `last`; does not wait for
     /// the store.
     pub(crate) fn heard(&self, site: &SiteName, last: Option<Timestamp>, now: Timestamp) {
         let mut heard = self.shared.heard.sites.lock();
@@ -54,7 +54,7 @@ impl Brain {
                 () = self.shared.heard.back.notified() => {}
             }
             if let Err(error) = self.heard_flush().await {
-                tracing::warn!("could not store when sites were last heard: {error}");
+                tracing::warn!("could not store the last contact of the sites: {error}");
             }
         }
     }

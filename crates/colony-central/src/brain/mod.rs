@@ -155,7 +155,7 @@ impl Brain {
     /// Commits the staged changes, refuses all later ones and ends the writer.
     pub(crate) async fn close(&self) {
         if let Err(error) = self.heard_flush().await {
-            tracing::warn!("could not store when sites were last heard: {error}");
+            tracing::warn!("could not store the last contact of the sites: {error}");
         }
         self.shared.close();
         let writer = self.writer.lock().take();

@@ -15,7 +15,7 @@ pub(crate) struct Metrics {
     pub batches_refused: Counter,
     /// Batches of changes written to Git.
     pub commits: Counter,
-    /// Changes that Git refused.
+    /// Changes that Git rejected.
     pub changes_refused: Counter,
     pub joins: Counter,
     pub sites: Gauge,
@@ -36,7 +36,7 @@ impl Metrics {
             ("events_stored", "Events of sites that were stored", &metrics.events),
             ("batches_refused", "Batches that were refused", &metrics.batches_refused),
             ("git_batches", "Batches of changes written to Git", &metrics.commits),
-            ("changes_refused", "Changes that Git refused", &metrics.changes_refused),
+            ("changes_refused", "Changes that Git rejected", &metrics.changes_refused),
             ("joins", "Orchestrators that joined", &metrics.joins),
         ];
         for (name, help, counter) in counters {
@@ -44,7 +44,7 @@ impl Metrics {
         }
         let gauges = [
             ("sites", "Sites of the fleet", &metrics.sites),
-            ("sites_silent", "Sites that are not heard", &metrics.sites_silent),
+            ("sites_silent", "Sites that do not connect", &metrics.sites_silent),
             ("nodes", "Nodes of all sites", &metrics.nodes),
             ("nodes_online", "Nodes whose lease runs", &metrics.nodes_online),
             ("placements", "Deployments on nodes", &metrics.placements),

@@ -117,7 +117,7 @@ impl Writer {
 
     async fn refuse(&self, change: &Change, error: &Error) -> anyhow::Result<()> {
         let reason = error_text(error);
-        tracing::warn!(change = change.id, "Git refused a change, which fails: {reason}");
+        tracing::warn!(change = change.id, "Git rejected a change, which fails: {reason}");
         // Only the content was refused; Git itself works.
         self.repo.record_result(None);
         self.metrics.changes_refused.inc();

@@ -45,7 +45,7 @@ pub enum CentralEvent {
         message: String,
         change: String,
     },
-    /// Git refused the change; it left the queue.
+    /// Git rejected the change; it left the queue.
     Refused {
         path: String,
         reason: String,
@@ -211,7 +211,7 @@ impl CentralEvent {
                 format!("{path} was changed after the plan was made; nothing was written")
             }
             CentralEvent::Refused { path, reason, .. } => {
-                format!("Git refused the change of {path}: {reason}")
+                format!("Git rejected the change of {path}: {reason}")
             }
             CentralEvent::ChangeCancelled { message, .. } => {
                 format!("{actor} cancelled a change that waited for Git: {message}")

@@ -186,7 +186,7 @@ fn stands(standing: StepStanding) -> &'static str {
 }
 
 fn health_text(failure: Option<&Failure>) -> String {
-    failure.map_or_else(|| "well again".to_owned(), |it| format!("not well: {}", because(it)))
+    failure.map_or_else(|| "healthy again".to_owned(), |it| format!("unhealthy: {}", because(it)))
 }
 
 fn presence_text(presence: Presence) -> &'static str {

@@ -196,10 +196,10 @@ impl fmt::Display for Reason {
                 write!(f, "{from} has no transition on `{}`", trigger.name())
             }
             Reason::NoSuchRow { from: None, trigger } => {
-                write!(f, "what is not placed has no transition on `{}`", trigger.name())
+                write!(f, "without a placement there is no transition on `{}`", trigger.name())
             }
             Reason::NodeOffline { node, .. } => write!(f, "node {node} is offline"),
-            Reason::NodeNeverHeard { node } => write!(f, "node {node} has not been heard yet"),
+            Reason::NodeNeverHeard { node } => write!(f, "node {node} has not connected yet"),
             Reason::NodeRetired { node } => write!(f, "node {node} is retired"),
             Reason::SlotsFull { busy, taken, limit } => {
                 write!(f, "{taken} of {limit} rollout slots taken by {}", list(busy, *taken))
@@ -208,18 +208,20 @@ impl fmt::Display for Reason {
                 write!(f, "the rollout stopped when node {node} failed with {code}")
             }
             Reason::CanaryFirst { of: 0, .. } => {
-                write!(f, "no node that can be reached is a canary, the others wait for one")
+                write!(f, "no reachable node is a canary, the others wait for one")
             }
             Reason::CanaryFirst { done, of } => {
                 write!(f, "{done} of {of} canaries run it well, the others wait for them")
             }
             Reason::StageFirst { of: 0, .. } => {
-                write!(f, "no node that can be reached has something to stage it beside")
+                write!(f, "no reachable node runs an earlier version to stage next to")
             }
             Reason::StageFirst { done, of } => {
-                write!(f, "{done} of {of} have it staged, and all have to before one takes over")
+                write!(f, "{done} of {of} nodes have staged it; the takeover starts when all have")
             }
-            Reason::Soaking { .. } => write!(f, "what has it must stay well for the soak"),
+            Reason::Soaking { .. } => {
+                write!(f, "soaking: nodes on the new version must stay healthy")
+            }
             Reason::AwaitsPromotion { .. } => write!(f, "the next step waits to be promoted"),
             Reason::Paused { by, note, .. } => {
                 write!(f, "{by} paused the rollout{}", note_suffix(note))

@@ -44,7 +44,7 @@ fn what_is_leaving_is_not_started_again() {
     check("DELETING", Trigger::Healthy, "DELETING has no transition on `healthy`");
     check("FAILED(delete)", Trigger::Revised, "FAILED(delete) has no transition on `revised`");
     check("DELETING", Trigger::NodeLost, "DELETING has no transition on `node-lost`");
-    check("–", Trigger::Remove, "what is not placed has no transition on `remove`");
+    check("–", Trigger::Remove, "without a placement there is no transition on `remove`");
 }
 
 #[test]

@@ -98,8 +98,8 @@ fn orchestrator_that_has_not_taken_over_says_why() {
     let second = "site home: orchestrator 1 of site home replaces the one before and has not taken \
                   over yet. Next: it reads Git, then serves its nodes.";
     assert_eq!(texts(&fleet, Timestamp(1_000))[0], second);
-    let silent = "site home: site home has not been heard for 2 h. Next: the site goes on without a \
-                  connection and reports when it is back. To do (site engineer): check power and \
+    let silent = "site home: no contact with site home for 2 h. Next: the site keeps working and \
+                  reports when the connection is restored. To do (site engineer): check power and \
                   network of site home.";
     assert_eq!(texts(&fleet, Timestamp(7_200_000))[..2], [silent, second]);
 }
@@ -129,8 +129,8 @@ fn file_on_its_way_is_told_by_path_and_commit() {
         texts(fleet, now),
         [
             "hello: deployments/home/hello.yaml is committed in 0000000; site home is at 0000000, last \
-         heard 0 s ago. Next: \
-         site home takes it at its next fetch."
+         contact 0 s ago. Next: \
+         site home applies it at its next fetch."
         ]
     );
     fleet.target_conflict(&home(), &hello, (file, None), "", now).expect("home exists");

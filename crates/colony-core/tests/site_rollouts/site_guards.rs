@@ -12,7 +12,7 @@ fn a_node_that_was_never_heard_is_not_called_offline() {
     let app = App::new("hello", "1.0.0");
     let mut plant = Plant::taken_over(&app, "FAILED(install)");
     plant.deploy(&app);
-    assert_eq!(command(&mut plant, retry()), "a: node a has not been heard yet");
+    assert_eq!(command(&mut plant, retry()), "a: node a has not connected yet");
 }
 
 #[test]

@@ -305,7 +305,7 @@ fn node_that_is_not_heard_proves_nothing_for_the_others() {
     check(&plant, "hello@a INSTALLED 2.0.0, hello@b ROLLINGBACK 1.0.0");
 }
 
-/// Node a installed 2.0.0 and was not heard since.
+/// Node a installed 2.0.0 and has not connected since.
 fn away_within_the_soak(nodes: &str) -> Plant {
     let mut plant = plant(nodes);
     plant.deploy(&App::new("hello", "1.0.0"));

@@ -59,7 +59,7 @@ fn a_node_is_late_and_offline_when_the_site_says_so() {
     plant.silence("a");
     plant.pass(25);
     let why = why::node(&plant.site, &"a".parse().expect("a name"));
-    insta::assert_snapshot!(why.expect("an answer").text(plant.now.wall), @"node a is late, last heard 25 s ago. Next, in 35 s: it counts as offline unless it is heard before.");
+    insta::assert_snapshot!(why.expect("an answer").text(plant.now.wall), @"node a is late, last contact 25 s ago. Next, in 35 s: it counts as offline unless it sends a request before.");
 }
 
 #[test]

@@ -14,9 +14,9 @@ fn it_is_told_once_and_holds_nothing_up() {
     check(&plant, STAGED);
     plant.report("b", "hello", "installed+unhealthy");
     assert_eq!(told(&plant), "b unhealthy");
-    let why = "1.0.0, which node b runs meanwhile, is not well: the health check does not pass";
+    let why = "1.0.0, which node b runs meanwhile, is unhealthy: the health check does not pass";
     assert!(reasons(&plant, "b").contains(why), "{}", reasons(&plant, "b"));
-    assert!(!reasons(&plant, "a").contains("not well"));
+    assert!(!reasons(&plant, "a").contains("is unhealthy"));
     plant.pass(61);
     plant.converge();
     check(&plant, "a INSTALLED 2, b INSTALLED 2, c INSTALLED 2");
@@ -41,7 +41,7 @@ fn whoever_takes_over_ends_it_and_the_next_stage_begins_anew() {
 fn it_is_told_beside_the_failure_of_the_stage_as_well() {
     let mut plant = staged("failed:engine-error+unhealthy");
     check(&plant, "a UPDATING 2 staged, b FAILED(update) 2, c UPDATING 2 staged");
-    assert!(reasons(&plant, "b").contains("1.0.0, which node b runs meanwhile, is not well"));
+    assert!(reasons(&plant, "b").contains("1.0.0, which node b runs meanwhile, is unhealthy"));
     plant.pass(1);
     assert_eq!(told(&plant), "b unhealthy");
 }
@@ -51,7 +51,7 @@ fn its_recovery_is_told_too() {
     let mut plant = staged("installed+unhealthy");
     plant.report("b", "hello", "installed");
     assert_eq!(told(&plant), "b unhealthy, b well");
-    assert!(!reasons(&plant, "b").contains("not well"));
+    assert!(!reasons(&plant, "b").contains("is unhealthy"));
 }
 
 #[test]

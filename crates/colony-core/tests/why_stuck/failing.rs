@@ -7,7 +7,7 @@ fn revision_is_quarantined() {
     let mut plant = installed("a b");
     plant.deploy(&hello("2.0.0"));
     plant.report("a", "hello", "failed:unhealthy");
-    assert_snapshot!(on(&plant, "a"), @"hello on a is rolling back to 1.0.0 (ROLLINGBACK for 0 s): attempt 3 is under way on node a; also, 2.0.0 was quarantined at this site 0 s ago: on node a, the health check does not pass (unhealthy in web: it went wrong). Next, in 10 min: it counts as failed unless node a reports success before.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a is rolling back to 1.0.0 (ROLLINGBACK for 0 s): attempt 3 is in progress on node a; also, 2.0.0 was quarantined at this site 0 s ago: on node a, the health check does not pass (unhealthy in web: it went wrong). Next, in 10 min: it counts as failed unless node a reports success before.");
     plant.converge();
     plant.pass(600);
     assert_snapshot!(on(&plant, "b"), @"hello on b runs 1.0.0 (INSTALLED for 10 min): 2.0.0 was quarantined at this site 10 min ago: on node a, the health check does not pass (unhealthy in web: it went wrong). Next: 1.0.0 stays until another version is committed or 2.0.0 is released. To do (operator): deploy a corrected version, or release 2.0.0.");
@@ -130,9 +130,9 @@ fn failed_try_waits_for_its_node() {
     }
     plant.silence("a");
     plant.pass(20);
-    assert_snapshot!(on(&plant, "a"), @"hello on a failed to install 1.0.0 (FAILED for 20 s): node a is offline, last heard 20 s ago; also, a host port is taken by something else (port-in-use in web: it went wrong). Next: it is tried again as soon as node a is heard. To do (device owner): bring node a back.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a failed to install 1.0.0 (FAILED for 20 s): node a is offline, last contact 20 s ago; also, a host port is taken by something else (port-in-use in web: it went wrong). Next: it is tried again as soon as node a connects. To do (device owner): bring node a back.");
     plant.pass(120);
-    assert_snapshot!(on(&plant, "a"), @"hello on a failed to install 1.0.0 (FAILED for 2 min): node a is offline, last heard 2 min ago; also, the last try failed: a host port is taken by something else (port-in-use in web: it went wrong). Next: it is tried again as soon as node a is heard. To do (device owner): bring node a back.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a failed to install 1.0.0 (FAILED for 2 min): node a is offline, last contact 2 min ago; also, the last try failed: a host port is taken by something else (port-in-use in web: it went wrong). Next: it is tried again as soon as node a connects. To do (device owner): bring node a back.");
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn next_try_needs_a_slot() {
     plant.pass(1);
     assert_snapshot!(hello_whole(&plant), @r"
     hello on a failed to update to 2.0.0 (FAILED for 21 s): 1 of 1 rollout slot is taken by b (UPDATING for 21 s); also, the last try failed: the node went silent during the attempt (node-offline: the node did not come back). Next: it is tried again when b is done.
-    hello on b is updating to 2.0.0 (UPDATING for 21 s): attempt 2 is under way on node b. Next, in 9 min: it counts as failed unless node b reports success before.
+    hello on b is updating to 2.0.0 (UPDATING for 21 s): attempt 2 is in progress on node b. Next, in 9 min: it counts as failed unless node b reports success before.
     ");
 }
 
@@ -171,7 +171,7 @@ fn silence_of_a_node_that_is_away_is_told_once() {
     plant.deploy(&hello("2.0.0"));
     plant.silence("a");
     plant.pass(601);
-    assert_snapshot!(on(&plant, "a"), @"hello on a failed to update to 2.0.0 (FAILED for 1 s): node a is offline, last heard 10 min ago. Next: it is tried again as soon as node a is heard. To do (device owner): bring node a back.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a failed to update to 2.0.0 (FAILED for 1 s): node a is offline, last contact 10 min ago. Next: it is tried again as soon as node a connects. To do (device owner): bring node a back.");
 }
 
 #[test]

@@ -46,8 +46,8 @@ fn rewritten_history_is_held() {
     let revision = "9f".repeat(20).parse().expect("a commit");
     let commit = Commit { revision, base: None, rewritten: true, files: vec![] };
     let _ = plant.step(Input::Commit(commit));
-    assert_snapshot!(site(&plant), @"site home: Git's history was rewritten; 9f9f9f9 waits to be accepted, 0000000 is in force. Next: nothing of 9f9f9f9 is taken until it is accepted. To do (operator): accept history 9f9f9f9 or restore the old one.");
-    assert_snapshot!(whole(&plant, "newcomer"), @"site home: Git's history was rewritten; 9f9f9f9 waits to be accepted, 0000000 is in force. Next: nothing of 9f9f9f9 is taken until it is accepted. To do (operator): accept history 9f9f9f9 or restore the old one.");
+    assert_snapshot!(site(&plant), @"site home: Git's history was rewritten; 9f9f9f9 waits to be accepted, 0000000 is in force. Next: nothing of 9f9f9f9 is applied until it is accepted. To do (operator): accept history 9f9f9f9 or restore the old one.");
+    assert_snapshot!(whole(&plant, "newcomer"), @"site home: Git's history was rewritten; 9f9f9f9 waits to be accepted, 0000000 is in force. Next: nothing of 9f9f9f9 is applied until it is accepted. To do (operator): accept history 9f9f9f9 or restore the old one.");
 }
 
 #[test]
@@ -62,13 +62,13 @@ fn orchestrator_is_fenced() {
 #[test]
 fn orchestrator_has_not_been_seeded() {
     let plant = Plant::unseeded(1);
-    assert_snapshot!(site(&plant), @"site home: the central orchestrator has not sent yet what runs here. Next: nodes are served once their state and Git are read. To do (site engineer): check the line to the central orchestrator.");
-    assert_snapshot!(hello_whole(&plant), @"site home: the central orchestrator has not sent yet what runs here. Next: nodes are served once their state and Git are read. To do (site engineer): check the line to the central orchestrator.");
+    assert_snapshot!(site(&plant), @"site home: the central orchestrator has not sent the state of this site yet. Next: nodes are served once their state and Git are read. To do (site engineer): check the connection to the central orchestrator.");
+    assert_snapshot!(hello_whole(&plant), @"site home: the central orchestrator has not sent the state of this site yet. Next: nodes are served once their state and Git are read. To do (site engineer): check the connection to the central orchestrator.");
 }
 
 #[test]
 fn git_has_not_been_read() {
     let mut plant = Plant::unseeded(1);
     plant.must(Input::Seed(Box::default()));
-    assert_snapshot!(site(&plant), @"site home: Git has not been read yet. Next: nodes are served once Git is read. To do (site engineer): check the line to the Git repository.");
+    assert_snapshot!(site(&plant), @"site home: Git has not been read yet. Next: nodes are served once Git is read. To do (site engineer): check the connection to the Git repository.");
 }

@@ -69,7 +69,7 @@ fn two_things_are_in_the_way() {
     plant.silence("a");
     plant.pass(60);
     plant.deploy(&hello("2.0.0"));
-    assert_snapshot!(on(&plant, "a"), @r#"hello on a runs 1.0.0 and has waited 0 s to update to 2.0.0 (INSTALLED for 60 s): node a is offline, last heard 60 s ago; also, ana put the site on hold 60 s ago ("inventory"). Next: it is updated to 2.0.0 as soon as node a is heard and nothing else is in the way. To do (device owner): bring node a back."#);
+    assert_snapshot!(on(&plant, "a"), @r#"hello on a runs 1.0.0 and has waited 0 s to update to 2.0.0 (INSTALLED for 60 s): node a is offline, last contact 60 s ago; also, ana put the site on hold 60 s ago ("inventory"). Next: it is updated to 2.0.0 as soon as node a connects and nothing else is in the way. To do (device owner): bring node a back."#);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn rollout_slot_is_taken() {
     plant.pass(40);
     assert_snapshot!(on(&plant, "b"), @"hello on b runs 1.0.0 and has waited 40 s to update to 2.0.0 (INSTALLED for 40 s): 1 of 1 rollout slot is taken by a (UPDATING for 40 s). Next: it is updated to 2.0.0 when a is done.");
     assert_snapshot!(hello_whole(&plant), @r"
-    hello on a is updating to 2.0.0 (UPDATING for 40 s): attempt 2 is under way on node a. Next, in 9 min: it counts as failed unless node a reports success before.
+    hello on a is updating to 2.0.0 (UPDATING for 40 s): attempt 2 is in progress on node a. Next, in 9 min: it counts as failed unless node a reports success before.
     hello on b and c runs 1.0.0 and has waited 40 s to update to 2.0.0 (INSTALLED for 40 s): 1 of 1 rollout slot is taken by a (UPDATING for 40 s). Next: it is updated to 2.0.0 when a is done.
     ");
 }
@@ -103,7 +103,7 @@ fn rollback_waits_for_its_turn() {
     plant.pass(10);
     assert_snapshot!(hello_whole(&plant), @r"
     hello: 2.0.0 was rolled back by an operator 10 s ago. Next: 1.0.0 stays until another version is committed or 2.0.0 is released. To do (operator): deploy a corrected version, or release 2.0.0.
-    hello on a is rolling back to 1.0.0 (ROLLINGBACK for 10 s): attempt 3 is under way on node a; also, 2.0.0 was rolled back by an operator 10 s ago. Next, in 9 min: it counts as failed unless node a reports success before.
+    hello on a is rolling back to 1.0.0 (ROLLINGBACK for 10 s): attempt 3 is in progress on node a; also, 2.0.0 was rolled back by an operator 10 s ago. Next, in 9 min: it counts as failed unless node a reports success before.
     hello on b and c runs 2.0.0 and has waited 10 s to roll back to 1.0.0 (INSTALLED for 10 s): 1 of 1 rollout slot is taken by a (ROLLINGBACK for 10 s); also, 2.0.0 was rolled back by an operator 10 s ago. Next: it is rolled back to 1.0.0 when a is done.
     ");
 }
@@ -168,7 +168,7 @@ fn delay_runs_and_ends() {
     let mut plant = installed("a");
     plant.deploy(&hello("2.0.0").with("delay: 5m"));
     plant.pass(120);
-    assert_snapshot!(on(&plant, "a"), @"hello on a runs 1.0.0 and has waited 2 min to update to 2.0.0 (INSTALLED for 2 min): its `delay` is not over: the site took it 2 min ago. Next, in 3 min: the delay ends and it is updated to 2.0.0.");
+    assert_snapshot!(on(&plant, "a"), @"hello on a runs 1.0.0 and has waited 2 min to update to 2.0.0 (INSTALLED for 2 min): its `delay` is not over: the site accepted the revision 2 min ago. Next, in 3 min: the delay ends and it is updated to 2.0.0.");
     plant.crash();
     plant.pass(179);
     assert_eq!(plant.states(), "hello@a INSTALLED 1.0.0");

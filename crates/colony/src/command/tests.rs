@@ -145,7 +145,7 @@ async fn a_watch_whose_time_is_up_says_why_and_is_exit_5() {
         &[sample::hello("in-progress", "1.0", json!([site]))],
         "hello  home/laptop  INSTALLING 1.0  commit 3f2a1c9\n\
          home: INSTALLING 1.0\n\n\
-         home/laptop: attempt 1 is under way on node laptop\n  \
+         home/laptop: attempt 1 is in progress on node laptop\n  \
          who: colony   cause: in-progress\n  \
          next: node laptop reports the result\n\
          exit 5",
@@ -318,7 +318,7 @@ fn event() -> Value {
 fn why() -> Response {
     axum::Json(json!({"subject": "hello", "summary": "home: INSTALLING 1.0", "reasons": [{
         "site": "home", "nodes": ["laptop"], "owner": "colony", "cause": "in-progress",
-        "sentence": "attempt 1 is under way on node laptop",
+        "sentence": "attempt 1 is in progress on node laptop",
         "next": "node laptop reports the result",
     }]}))
     .into_response()

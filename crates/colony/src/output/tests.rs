@@ -31,15 +31,15 @@ fn a_line_says_what_a_placement_waits_for() {
     let waiting = with(
         site("plant-b", "PENDING", json!([])),
         json!({"why": [{"site": "plant-b", "cause": "not-fetched", "owner": "colony",
-            "sentence": "the site has not taken the commit yet"}], "silentSince": ago(300)}),
+            "sentence": "the site has not applied the commit yet"}], "silentSince": ago(300)}),
     );
     let home = site("home", "FAILED(install)", json!([pulling, failing, stale]));
     let view = hello("in-progress", "1.1", json!([home, waiting]));
     assert_snapshot!(lines(&view), @r"
     hello  home/laptop  INSTALLING 1.1  commit 3f2a1c9  pulling 34 of 120 MB
     hello  home/shed  FAILED(install) 1.1  commit 3f2a1c9  unhealthy (GET / 500, 3×), try 1 of 3, again in 20 s
-    hello  home/attic  INSTALLED 1.0  commit 3f2a1c9  stale: last heard 3 h ago
-    hello  plant-b  PENDING 1.1  commit 3f2a1c9  site not heard for 5 min  the site has not taken the commit yet
+    hello  home/attic  INSTALLED 1.0  commit 3f2a1c9  stale: last contact 3 h ago
+    hello  plant-b  PENDING 1.1  commit 3f2a1c9  no contact with the site for 5 min  the site has not applied the commit yet
     ");
 }
 
@@ -263,18 +263,18 @@ fn nodes_are_listed_with_how_long_they_are_away() {
     .map(read)
     .into();
     assert_snapshot!(node::list(&views, &look()), @r"
-    NODE         PRESENCE     ENGINE        DEPLOYMENTS  SAYS
-    home/laptop  online       podman 4.3.1  1            -
-    home/shed    offline 3 h  -             0            cordoned
-    home/attic   online       -             0            not ready: no container engine
-    home/cellar  never heard  -             0            -
+    NODE         PRESENCE         ENGINE        DEPLOYMENTS  SAYS
+    home/laptop  online           podman 4.3.1  1            -
+    home/shed    offline 3 h      -             0            cordoned
+    home/attic   online           -             0            not ready: no container engine
+    home/cellar  never connected  -             0            -
     ");
     assert_snapshot!(node::list(&views, &sample::wide()), @r"
-    NODE         PRESENCE     ENGINE        DEPLOYMENTS  SAYS                            LABELS
-    home/laptop  online       podman 4.3.1  1            -                               -
-    home/shed    offline 3 h  -             0            cordoned                        -
-    home/attic   online       -             0            not ready: no container engine  line=3
-    home/cellar  never heard  -             0            -                               -
+    NODE         PRESENCE         ENGINE        DEPLOYMENTS  SAYS                            LABELS
+    home/laptop  online           podman 4.3.1  1            -                               -
+    home/shed    offline 3 h      -             0            cordoned                        -
+    home/attic   online           -             0            not ready: no container engine  line=3
+    home/cellar  never connected  -             0            -                               -
     ");
     assert_snapshot!(node::show(&views[0], &look()), @r"
     home/laptop: online

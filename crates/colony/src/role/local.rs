@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// The invitation, printed by `colony site add`; needed once
     #[arg(long, value_name = "INVITATION")]
     pub(crate) join: Option<String>,
-    /// Take the site over from an orchestrator that was heard lately
+    /// Take the site over from an orchestrator that was in contact recently
     #[arg(long)]
     pub(crate) replace: bool,
     /// The deployments repository, if not as the central orchestrator says

@@ -34,7 +34,7 @@ impl SiteView {
             let target = self.targets.get(&it.name);
             let done =
                 matches!(target, Some(Target::Committed { blob, .. }) if blob.as_ref() == good);
-            // Git refused this revert: the same change would be refused again.
+            // Git rejected this revert: the same change would be refused again.
             let refused = matches!(
                 target,
                 Some(Target::Refused { expected, .. }) if expected.as_ref() == Some(&pair.bad.blob)

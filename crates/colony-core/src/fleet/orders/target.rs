@@ -41,7 +41,7 @@ pub enum Target {
         diff: String,
         since: Timestamp,
     },
-    /// Git refused the change: nothing was written.
+    /// Git rejected the change: nothing was written.
     Refused {
         /// The content of the file, which stays until another writer changes
         /// it.
@@ -105,7 +105,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Git refused the file, by its rules or by those of its server.
+    /// Git rejected the file, by its rules or by those of its server.
     pub fn target_refused(
         &mut self,
         site: &SiteName,

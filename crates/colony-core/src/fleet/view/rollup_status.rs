@@ -18,7 +18,7 @@ pub enum RollupStatus {
     Pending,
     /// The file in Git was not the one central expected.
     Conflict,
-    /// Git refused the change of central, or the site refused a file of which
+    /// Git rejected the change of central, or the site refused a file of which
     /// it never had a usable revision.
     Refused,
     /// The site accepted the revision or its removal, and nothing is in

@@ -33,7 +33,7 @@ impl AttemptCause {
     pub(super) fn explain(&self, now: Timestamp, then: &str) -> Explanation {
         match self {
             AttemptCause::InProgress { node, attempt, started, deadline } => Explanation::new(
-                format!("attempt {attempt} is under way on node {node}"),
+                format!("attempt {attempt} is in progress on node {node}"),
                 match deadline {
                     Some(_) => {
                         format!("it counts as failed unless node {node} reports success before")
@@ -91,7 +91,7 @@ impl AttemptCause {
             .at(*until),
             AttemptCause::RunningLost { node, version, failure } => Explanation::new(
                 format!(
-                    "{version}, which node {node} runs meanwhile, is not well: {}",
+                    "{version}, which node {node} runs meanwhile, is unhealthy: {}",
                     failure_text(failure)
                 ),
                 "the node starts it again",

@@ -18,7 +18,7 @@ causes! {
     SiteNotReady = "site-not-ready" { site: SiteName, incarnation: Incarnation, joined: Option<Timestamp> }
     /// Accepted, and not in Git yet. `problem` is the last error of Git.
     NotCommitted = "not-committed" { path: String, since: Timestamp, problem: Option<String> }
-    /// Git refused the change.
+    /// Git rejected the change.
     ChangeRefused = "change-refused" { path: String, reason: String, since: Timestamp }
     /// The file holds something other than expected.
     Conflict = "conflict" { path: String, expected: Option<BlobId>, found: Option<BlobId>, since: Timestamp }
@@ -53,10 +53,10 @@ impl CentralCause {
             ),
             CentralCause::SiteSilent { site, last_heard } => Explanation::new(
                 match last_heard {
-                    Some(at) => format!("site {site} has not been heard for {}", lasting(*at, now)),
-                    None => format!("site {site} has not been heard yet"),
+                    Some(at) => format!("no contact with site {site} for {}", lasting(*at, now)),
+                    None => format!("no contact with site {site} yet"),
                 },
-                "the site goes on without a connection and reports when it is back",
+                "the site keeps working and reports when the connection is restored",
             )
             .act(Owner::SiteEngineer, format!("check power and network of site {site}"))
             .since(*last_heard),
@@ -80,12 +80,12 @@ impl CentralCause {
             .act(Owner::Operator, "make the Git repository reachable and writable")
             .since(*since),
             CentralCause::ChangeRefused { path, reason, since } => Explanation::new(
-                format!("Git refused the change of {path}; nothing was written: {reason}"),
+                format!("Git rejected the change of {path}; nothing was written: {reason}"),
                 "nothing until it is deployed again",
             )
             .act(
                 Owner::Operator,
-                "deploy again with what Git takes, or change the rules of the repository",
+                "deploy again with content that Git accepts, or change the rules of the repository",
             )
             .since(*since),
             CentralCause::Conflict { path, since, .. } => Explanation::new(
@@ -97,11 +97,11 @@ impl CentralCause {
             CentralCause::NotFetched { site, path, commit, removal, at, last_heard, since } => {
                 let act = if *removal { "removed" } else { "committed" };
                 let at = at.as_ref().map_or("no commit", GitRevision::short);
-                let heard = last_heard.map(|it| format!(", last heard {}", ago(it, now)));
-                let heard = heard.unwrap_or_default();
+                let contact = last_heard.map(|it| format!(", last contact {}", ago(it, now)));
+                let contact = contact.unwrap_or_default();
                 Explanation::new(
-                    format!("{path} is {act} in {}; site {site} is at {at}{heard}", commit.short()),
-                    format!("site {site} takes it at its next fetch"),
+                    format!("{path} is {act} in {}; site {site} is at {at}{contact}", commit.short()),
+                    format!("site {site} applies it at its next fetch"),
                 )
                 .since(*since)
             }

@@ -31,7 +31,7 @@ impl NodeCause {
             }
             NodeCause::NodeOffline { node, last_heard } => Explanation::new(
                 format!("node {node} {}", away(Some(*last_heard), now)),
-                format!("{then} as soon as node {node} is heard"),
+                format!("{then} as soon as node {node} connects"),
             )
             .act(Owner::DeviceOwner, format!("bring node {node} back"))
             .since(*last_heard)
@@ -39,8 +39,8 @@ impl NodeCause {
             NodeCause::NodeNeverHeard { node, joined } => {
                 let when = joined.map(|it| format!(" {}", ago(it, now))).unwrap_or_default();
                 Explanation::new(
-                    format!("node {node} joined{when} and has not been heard since"),
-                    format!("{then} as soon as node {node} is heard"),
+                    format!("node {node} joined{when} and has not connected since"),
+                    format!("{then} as soon as node {node} connects"),
                 )
                 .act(
                     Owner::DeviceOwner,
@@ -54,8 +54,8 @@ impl NodeCause {
                     .act(Owner::Operator, "choose another node")
             }
             NodeCause::NodeSuspect { node, last_heard, offline_at } => Explanation::new(
-                format!("node {node} is late, last heard {}", ago(*last_heard, now)),
-                "it counts as offline unless it is heard before",
+                format!("node {node} is late, last contact {}", ago(*last_heard, now)),
+                "it counts as offline unless it sends a request before",
             )
             .since(*last_heard)
             .at(*offline_at),
@@ -65,7 +65,7 @@ impl NodeCause {
             )
             .act(Owner::SiteEngineer, format!("uncordon node {node}")),
             NodeCause::NoCapabilities { node } => Explanation::new(
-                format!("node {node} is heard but has not reported its capabilities"),
+                format!("node {node} is connected but has not reported its capabilities"),
                 "it gets its deployments once it has reported them",
             )
             .act(Owner::DeviceOwner, format!("look at the logs of colony on node {node}")),

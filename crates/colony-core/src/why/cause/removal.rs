@@ -28,7 +28,7 @@ impl RemovalCause {
             .since(*told),
             RemovalCause::DeleteWaitsForNode { node, last_heard } => Explanation::new(
                 format!("node {node} has to confirm but {}", away(*last_heard, now)),
-                format!("it is removed as soon as node {node} is heard"),
+                format!("it is removed as soon as node {node} connects"),
             )
             .act(
                 Owner::DeviceOwner,

@@ -42,7 +42,10 @@ impl RolloutCause {
     pub(super) fn explain(&self, now: Timestamp, then: &str) -> Explanation {
         match self {
             RolloutCause::Delayed { until, since } => Explanation::new(
-                format!("its `delay` is not over: the site took it {}", ago(*since, now)),
+                format!(
+                    "its `delay` is not over: the site accepted the revision {}",
+                    ago(*since, now)
+                ),
                 format!("the delay ends and {then}"),
             )
             .since(*since)
@@ -75,7 +78,7 @@ impl RolloutCause {
                 match of {
                     0 => "no reachable node runs an earlier version to stage next to".to_owned(),
                     _ => format!(
-                        "{done} of {of} nodes have it staged, and all have to before one takes over"
+                        "{done} of {of} nodes have staged it; the takeover starts when all have"
                     ),
                 },
                 format!("they soak, then {}", promoted(*manual, then)),

@@ -38,13 +38,13 @@ impl SiteCause {
                     "the central orchestrator has not answered for {}: {problem}",
                     lasting(*since, now)
                 ),
-                "the site works on; what happens here is reported when the line is back",
+                "the site keeps working; its events are sent when the connection is restored",
             )
             .act(Owner::SiteEngineer, CHECK_CENTRAL)
             .since(*since),
             SiteCause::GitUnreachable { since, problem } => Explanation::new(
                 format!("Git has not answered for {}: {problem}", lasting(*since, now)),
-                "the site works on from its clone; new commits are taken when Git answers",
+                "the site keeps working from its clone; new commits are applied when Git answers",
             )
             .act(Owner::SiteEngineer, CHECK_GIT)
             .since(*since),
@@ -54,7 +54,7 @@ impl SiteCause {
             )
             .act(Owner::SiteEngineer, "stop this orchestrator, or let it join again"),
             SiteCause::SiteNotSeeded {} => Explanation::new(
-                "the central orchestrator has not sent yet what runs here",
+                "the central orchestrator has not sent the state of this site yet",
                 "nodes are served once their state and Git are read",
             )
             .act(Owner::SiteEngineer, CHECK_CENTRAL),
@@ -69,7 +69,7 @@ impl SiteCause {
             .act(Owner::SiteEngineer, "invite a node and let it join this site"),
             SiteCause::HistoryHeld { commit, in_force, since } => Explanation::new(
                 history(commit, in_force.as_ref()),
-                format!("nothing of {} is taken until it is accepted", commit.short()),
+                format!("nothing of {} is applied until it is accepted", commit.short()),
             )
             .act(
                 Owner::Operator,
@@ -106,8 +106,8 @@ impl SiteCause {
     }
 }
 
-const CHECK_CENTRAL: &str = "check the line to the central orchestrator";
-const CHECK_GIT: &str = "check the line to the Git repository";
+const CHECK_CENTRAL: &str = "check the connection to the central orchestrator";
+const CHECK_GIT: &str = "check the connection to the Git repository";
 
 fn history(commit: &GitRevision, in_force: Option<&GitRevision>) -> String {
     let (commit, in_force) = (commit.short(), in_force.map_or("nothing", GitRevision::short));

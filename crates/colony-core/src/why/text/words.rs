@@ -27,11 +27,11 @@ pub(in crate::why) fn until(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// `is offline, last heard 3 min ago`.
+/// `is offline, last contact 3 min ago`.
 pub(in crate::why) fn away(last_heard: Option<Timestamp>, now: Timestamp) -> String {
     match last_heard {
-        Some(at) => format!("is offline, last heard {}", ago(at, now)),
-        None => "has not been heard by this orchestrator yet".to_owned(),
+        Some(at) => format!("is offline, last contact {}", ago(at, now)),
+        None => "has not connected to this orchestrator yet".to_owned(),
     }
 }
 

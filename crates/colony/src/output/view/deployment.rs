@@ -81,7 +81,7 @@ fn bare_line(view: &DeploymentView, site: &DeploymentSite, look: &RenderOptions)
 
 /// The state of a silent site is its last report.
 fn silence(site: &DeploymentSite, look: &RenderOptions) -> Option<String> {
-    site.silent_since.map(|it| format!("site not heard for {}", look.lasting(it)))
+    site.silent_since.map(|it| format!("no contact with the site for {}", look.lasting(it)))
 }
 
 /// The remarks about a placement, including that its site is silent.
@@ -112,7 +112,7 @@ fn note(placement: &PlacementView, look: &RenderOptions) -> Option<String> {
     }
     if placement.presence == Presence::Offline && placement.state == State::Installed {
         let heard = placement.last_heard.map(|it| look.ago(it));
-        return Some(format!("stale: last heard {}", or_dash(heard.as_deref())));
+        return Some(format!("stale: last contact {}", or_dash(heard.as_deref())));
     }
     placement.flagged.clone()
 }
@@ -238,7 +238,7 @@ fn show_rows(site: &DeploymentSite, look: &RenderOptions) -> Vec<[String; 9]> {
 
 fn presence(presence: Presence) -> &'static str {
     match presence {
-        Presence::Joined => "never heard",
+        Presence::Joined => "never connected",
         Presence::Online => "online",
         Presence::Suspect => "late",
         Presence::Offline => "offline",

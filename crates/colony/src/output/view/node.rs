@@ -35,10 +35,10 @@ pub(crate) fn list(views: &[NodeView], look: &RenderOptions) -> String {
 /// `online`, `offline 3 h`
 fn presence(view: &NodeView, look: &RenderOptions) -> String {
     if let Some(since) = view.silent_since {
-        return format!("unknown, site not heard for {}", look.lasting(since));
+        return format!("unknown, no contact with the site for {}", look.lasting(since));
     }
     match view.presence {
-        Presence::Joined => "never heard".to_owned(),
+        Presence::Joined => "never connected".to_owned(),
         Presence::Online => "online".to_owned(),
         Presence::Suspect => "late".to_owned(),
         Presence::Offline => {

@@ -41,7 +41,7 @@ fn what_runs_beside_a_stage_is_told_with_its_version() {
     let told = "hello 1.0.0, which plant/press runs meanwhile, is unhealthy: the health check does not pass";
     check(body.clone(), told);
     body["failure"] = Value::Null;
-    check(body, "hello 1.0.0, which plant/press runs meanwhile, is well again");
+    check(body, "hello 1.0.0, which plant/press runs meanwhile, is healthy again");
 }
 
 #[test]
@@ -62,19 +62,19 @@ fn verdicts_name_the_version_and_the_failure() {
     );
     check(
         body("quarantined", json!({"bad": revision(NEW), "failure": failure})),
-        "site plant refuses hello 2.0.0: exited (exit code 3)",
+        "site plant quarantined hello 2.0.0: exited (exit code 3)",
     );
     check(
         body("quarantine_released", json!({"workload": DIGEST})),
-        "a refused revision of hello may run at plant again",
+        "a quarantined revision of hello may run at plant again",
     );
     check(
         body("rolled_back", json!({"bad": revision(NEW), "good": revision(OLD)})),
-        "site plant went back from hello 2.0.0 to 1.0.0",
+        "site plant rolled back from hello 2.0.0 to 1.0.0",
     );
     check(
         body("rolled_back", json!({"bad": revision(NEW)})),
-        "site plant went back from hello 2.0.0; nothing ran before",
+        "site plant rolled back from hello 2.0.0; nothing ran before",
     );
     check(
         body(
@@ -85,7 +85,7 @@ fn verdicts_name_the_version_and_the_failure() {
     );
     check(
         body("revision_rejected", json!({"node": "press", "workload": DIGEST, "failure": failure})),
-        "plant/press went back from hello: exited (exit code 3)",
+        "plant/press rolled back from hello: exited (exit code 3)",
     );
 }
 
@@ -131,8 +131,8 @@ fn git_is_told_with_its_commits_and_files() {
         "problem": "is missing", "expected": ""});
     let refused =
         |findings: Value| json!({"kind": "file_refused", "path": path, "findings": findings});
-    check(refused(json!([])), "site plant refuses deployments/plant/hello.yaml");
-    let told = "site plant refuses deployments/plant/hello.yaml:3:5: spec: is missing";
+    check(refused(json!([])), "site plant rejects deployments/plant/hello.yaml");
+    let told = "site plant rejects deployments/plant/hello.yaml:3:5: spec: is missing";
     check(refused(json!([finding])), told);
     check(refused(json!([finding, finding, finding])), &format!("{told} (and 2 more)"));
     check(
@@ -186,7 +186,7 @@ fn what_is_not_known_is_told_by_its_id_without_a_version() {
     assert_eq!(event(accepted).sentence(&Unknown), format!("site plant took {ID} from Git"));
     let back = json!({"kind": "rolled_back", "deployment": ID, "bad": revision(NEW),
         "good": revision(OLD)});
-    assert_eq!(event(back).sentence(&Unknown), format!("site plant went back from {ID}"));
+    assert_eq!(event(back).sentence(&Unknown), format!("site plant rolled back from {ID}"));
 }
 
 fn with(mut body: Value, more: Value) -> Value {

@@ -110,7 +110,7 @@ fn failed(view: &DeploymentView) -> String {
                 "conflict at {site}: another author changed the file in Git; nothing was written"
             ));
         } else if let Some(it) = site.findings.first() {
-            causes.push(format!("site {} refuses the file: {it}", site.site));
+            causes.push(format!("site {} rejects the file: {it}", site.site));
         } else if site.status == "REFUSED" {
             let (name, site) = (&view.name, &site.site);
             causes.push(format!("Git rejected the change at {site}; ask: colony why {name}"));

@@ -220,10 +220,10 @@ impl CentralEvent {
                 format!("{path} was changed in Git by someone else")
             }
             CentralEvent::RevertPlanned { from, to, .. } => {
-                format!("{deployment} at {site} goes back from {from} to {to} in Git")
+                format!("{deployment} at {site} is reverted from {from} to {to} in Git")
             }
             CentralEvent::CommandSent { action, .. } => {
-                format!("{actor} ordered {} at {site}", action.name())
+                format!("{actor} sent the command {} to {site}", action.name())
             }
             CentralEvent::SiteAdded { .. } => format!("{actor} added site {site}"),
             CentralEvent::SiteInvited { .. } => {
@@ -313,17 +313,17 @@ mod tests {
         check(
             "revert_planned",
             json!({"from": "2.0.0", "to": "1.0.0", "bad": ID, "good": ID}),
-            "hello at home goes back from 2.0.0 to 1.0.0 in Git",
+            "hello at home is reverted from 2.0.0 to 1.0.0 in Git",
         );
         check(
             "command_sent",
             json!({"action": "retry", "deployment": UUID, "node": "a", "number": 3, "expires": 9}),
-            "ana ordered retry at home",
+            "ana sent the command retry to home",
         );
         check(
             "command_sent",
             json!({"action": "release-removal", "number": 3, "expires": 9}),
-            "ana ordered release-removal at home",
+            "ana sent the command release-removal to home",
         );
         check("site_added", json!({"labels": {"hall": "2"}}), "ana added site home");
         check("site_invited", json!({"expires": 1}), "ana invited an orchestrator for site home");

@@ -53,10 +53,13 @@ impl<N: Names> SentenceWriter<'_, N> {
             }
             Body::Quarantined { deployment, bad, failure, .. } => {
                 let what = self.revision_text(deployment, bad);
-                format!("site {site} refuses {what}: {}", because(failure))
+                format!("site {site} quarantined {what}: {}", because(failure))
             }
             Body::QuarantineReleased { deployment, .. } => {
-                format!("a refused revision of {} may run at {site} again", self.name(deployment))
+                format!(
+                    "a quarantined revision of {} may run at {site} again",
+                    self.name(deployment)
+                )
             }
             Body::RolledBack { deployment, bad, good } => {
                 self.rolled_back(deployment, bad, good.as_ref())
@@ -81,10 +84,10 @@ impl<N: Names> SentenceWriter<'_, N> {
             }
             Body::RevisionRejected { deployment, node, failure, .. } => {
                 let (name, node) = (self.name(deployment), self.node(node));
-                format!("{node} went back from {name}: {}", because(failure))
+                format!("{node} rolled back from {name}: {}", because(failure))
             }
             Body::FileRefused { path, findings } => {
-                format!("site {site} refuses {path}{}", first(findings))
+                format!("site {site} rejects {path}{}", first(findings))
             }
             Body::FileAccepted { path } => format!("{path} is usable again at {site}, or gone"),
             Body::RemovalHeld { commit, deployments } => {
@@ -145,7 +148,7 @@ impl<N: Names> SentenceWriter<'_, N> {
             Some(good) => self.names.version(id, good).map(|it| format!(" to {it}")),
             None => Some("; nothing ran before".to_owned()),
         };
-        format!("site {site} went back from {what}{}", to.unwrap_or_default())
+        format!("site {site} rolled back from {what}{}", to.unwrap_or_default())
     }
 
     /// `plant-a/press-2`

@@ -202,7 +202,7 @@ fn other_settings_of_what_was_gone_back_to_end_the_rollback() {
     assert_eq!(hello_whole(&plant), "");
 }
 
-/// 2.0.0 failed, the site went back to 1.0.0, and Git holds 1.0.0 again.
+/// 2.0.0 failed, the site rolled back to 1.0.0, and Git holds 1.0.0 again.
 fn reverted() -> Plant {
     let mut plant = installed("a");
     plant.deploy(&hello("2.0.0"));

@@ -25,7 +25,7 @@ pub enum Outcome {
     InProgress,
     /// A placement or a change failed, and no automatic retry is pending.
     Failed,
-    /// A site or a node went back. Not a success.
+    /// A site or a node rolled back. Not a success.
     RolledBack,
     /// Done everywhere but on nodes or sites that are offline.
     Deferred,

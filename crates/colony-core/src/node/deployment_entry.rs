@@ -46,7 +46,7 @@ pub(super) struct Memory {
     pub(super) outdated: BTreeSet<Digest>,
     pub(super) healthy_since: HealthySince,
     /// All components were seen healthy since this process began.
-    pub(super) watched: bool,
+    pub(super) seen_healthy: bool,
     /// A `Remove` succeeded.
     pub(super) removed: bool,
     pub(super) wake: Option<Monotonic>,
@@ -98,7 +98,7 @@ impl DeploymentEntry {
             failed: Default::default(),
             restarts: Default::default(),
             staged_restarts: Default::default(),
-            old_lost: None,
+            active_failure: None,
             report: Report { number: 0, content: Digest::of(b""), acked: true },
         };
         let plan = Plan::read(&record.id, node, bytes).map(Arc::new);
@@ -118,7 +118,7 @@ impl DeploymentEntry {
             true => self.is_what_runs(),
             false => self.is_worth_keeping(&plan),
         };
-        self.record.old_lost = self.lost_beside(&plan, keeps);
+        self.record.active_failure = self.active_failure_beside(&plan, keeps);
         if keeps {
             self.record.previous = Some(self.record.text.clone());
             self.previous = self.plan.as_ref().ok().cloned();
@@ -134,15 +134,19 @@ impl DeploymentEntry {
     }
 
     /// The known failure of the version that keeps running beside `next`.
-    fn lost_beside(&self, next: &Result<Arc<Plan>, Failure>, keeps: bool) -> Option<Failure> {
+    fn active_failure_beside(
+        &self,
+        next: &Result<Arc<Plan>, Failure>,
+        keeps: bool,
+    ) -> Option<Failure> {
         if !next.as_ref().is_ok_and(|it| it.is_staged()) {
             return None;
         }
         if !keeps {
-            return self.record.old_lost.clone();
+            return self.record.active_failure.clone();
         }
-        let Phase::Installed { lost, .. } = &self.record.phase else { return None };
-        lost.clone()
+        let Phase::Installed { unhealthy, .. } = &self.record.phase else { return None };
+        unhealthy.clone()
     }
 
     /// Starts over with the current document.
@@ -153,7 +157,7 @@ impl DeploymentEntry {
         self.memory.prepared.clear();
         self.memory.outdated.clear();
         self.memory.removed = false;
-        self.memory.watched = false;
+        self.memory.seen_healthy = false;
         self.forget_services();
     }
 
@@ -164,7 +168,7 @@ impl DeploymentEntry {
         let Some(plan) = self.plan.as_ref().ok().filter(|it| !it.is_staged()) else { return false };
         let differs = next.as_ref().map_or(true, |it| it.fingerprints() != plan.fingerprints());
         let installed = match &self.record.phase {
-            Phase::Installed { lost, .. } => lost.is_none() || self.previous.is_none(),
+            Phase::Installed { unhealthy, .. } => unhealthy.is_none() || self.previous.is_none(),
             Phase::Applying { .. }
             | Phase::Failed { .. }
             | Phase::Removing { .. }
@@ -260,7 +264,7 @@ impl DeploymentEntry {
     }
 
     pub(super) fn succeed(&mut self, now: Monotonic) {
-        self.record.phase = Phase::Installed { since: now, lost: None };
+        self.record.phase = Phase::Installed { since: now, unhealthy: None };
         self.record.failed.clear();
         if self.is_staging() {
             return self.record.staged_restarts.clear();
@@ -311,7 +315,7 @@ impl DeploymentEntry {
 
     /// Removes containers whose fingerprint is not `keep`; staged containers
     /// are all removed.
-    pub(super) fn clear(
+    pub(super) fn remove_containers(
         &self,
         side: Side,
         component: &ComponentName,

@@ -86,8 +86,8 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub staged_restarts: BTreeMap<ComponentName, Restarts>,
     /// Why the active version beside a staged document is not healthy.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub old_lost: Option<Failure>,
+    #[serde(rename = "old_lost", default, skip_serializing_if = "Option::is_none")]
+    pub active_failure: Option<Failure>,
     pub report: Report,
 }
 
@@ -102,9 +102,13 @@ pub enum Phase {
         /// Containers of the previous document may have been stopped.
         swapping: bool,
     },
-    /// Was running and healthy, and is kept so. `lost` is the reason why it is
-    /// not at the moment.
-    Installed { since: Monotonic, lost: Option<Failure> },
+    /// Was running and healthy, and is kept so. `unhealthy` is the reason why it
+    /// is not at the moment.
+    Installed {
+        since: Monotonic,
+        #[serde(rename = "lost")]
+        unhealthy: Option<Failure>,
+    },
     /// Given up until another document arrives.
     Failed { failure: Failure, ready: BTreeSet<ComponentName>, swapping: bool },
     /// No longer listed since `version`.

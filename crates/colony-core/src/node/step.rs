@@ -7,7 +7,7 @@ use colony_margo::{Capabilities, DeploymentId, Digest};
 
 use crate::attempt::Failure;
 use crate::node::Node;
-use crate::node::decision::observation::update_steady;
+use crate::node::decision::observation::update_healthy_since;
 use crate::node::deployment_entry::DecisionInput;
 use crate::node::engine::{Action, Container, Prepared};
 use crate::node::manifest::Rejection;
@@ -84,7 +84,7 @@ impl Node {
         }
         for (id, entry) in &mut self.deployments {
             let own = seen.get(id).map_or(&[][..], Vec::as_slice);
-            update_steady(&mut entry.memory.healthy_since, own, taken);
+            update_healthy_since(&mut entry.memory.healthy_since, own, taken);
             entry.memory.stale &= taken < entry.memory.acted;
         }
         self.strays.retain(|id, _| seen.contains_key(id));

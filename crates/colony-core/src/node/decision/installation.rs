@@ -42,7 +42,7 @@ pub(in crate::node) fn next(entry: &mut DeploymentEntry, input: &DecisionInput<'
         return Next::Act(action);
     }
     if let Some(component) = component_not_in_plan(&plan, input) {
-        let action = entry.clear(plan.phase, component, None);
+        let action = entry.remove_containers(plan.phase, component, None);
         return act_and_mark_swapping(entry, action);
     }
     let mut any_pending = false;
@@ -97,7 +97,7 @@ fn decide_component(
     let observation =
         ComponentObservation::of(side, part, &entry.record.services, input.containers);
     if entry.memory.outdated.contains(&part.fingerprint) {
-        return ComponentDecision::Act(entry.clear(side, &part.component, None));
+        return ComponentDecision::Act(entry.remove_containers(side, &part.component, None));
     }
     let start = start_of(entry, part);
     let unwell = observation.ended().or_else(|| observation.unhealthy());
@@ -111,10 +111,14 @@ fn decide_component(
         if input.observed_at < entry.memory.accepted_at {
             return ComponentDecision::Wait(input.now.mono);
         }
-        return ComponentDecision::Act(entry.clear(side, &part.component, None));
+        return ComponentDecision::Act(entry.remove_containers(side, &part.component, None));
     }
     if observation.has_other_fingerprints() {
-        return ComponentDecision::Act(entry.clear(side, &part.component, Some(part.fingerprint)));
+        return ComponentDecision::Act(entry.remove_containers(
+            side,
+            &part.component,
+            Some(part.fingerprint),
+        ));
     }
     if !observation.is_complete() {
         return ComponentDecision::Act(entry.start(side, part));

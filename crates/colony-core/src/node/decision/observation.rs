@@ -22,7 +22,7 @@ pub(in crate::node) struct ComponentObservation<'a> {
     /// Known once the component was prepared.
     services: Option<&'a BTreeSet<String>>,
     own: BTreeMap<&'a str, &'a Container>,
-    strangers: bool,
+    has_other_containers: bool,
 }
 
 impl<'a> ComponentObservation<'a> {
@@ -33,20 +33,24 @@ impl<'a> ComponentObservation<'a> {
         containers: &'a [Container],
     ) -> ComponentObservation<'a> {
         let services = services.get(&part.fingerprint);
-        let mut sight =
-            ComponentObservation { part, services, own: BTreeMap::new(), strangers: false };
+        let mut observation = ComponentObservation {
+            part,
+            services,
+            own: BTreeMap::new(),
+            has_other_containers: false,
+        };
         let label = side.label(part);
         for container in side.of(containers).filter(|it| it.component == part.component) {
             if container.fingerprint == label {
-                sight.keep_the_best(container);
+                observation.keep_most_alive(container);
             } else {
-                sight.strangers = true;
+                observation.has_other_containers = true;
             }
         }
-        sight
+        observation
     }
 
-    fn keep_the_best(&mut self, container: &'a Container) {
+    fn keep_most_alive(&mut self, container: &'a Container) {
         let best = self.own.entry(&container.service).or_insert(container);
         if container.status < best.status {
             *best = container;
@@ -55,7 +59,7 @@ impl<'a> ComponentObservation<'a> {
 
     /// There are containers with another fingerprint.
     pub(in crate::node) fn has_other_fingerprints(&self) -> bool {
-        self.strangers
+        self.has_other_containers
     }
 
     /// Every service has a container that runs or is about to.
@@ -112,13 +116,13 @@ impl<'a> ComponentObservation<'a> {
     /// for it, if nothing changes; `None` if something has to change first.
     pub(in crate::node) fn healthy_at(
         &self,
-        steady: &HealthySince,
+        healthy_since: &HealthySince,
         wait: impl Fn(&Container) -> Duration,
     ) -> Option<Monotonic> {
         self.services?;
         let each = self.services().map(|it| {
             let container = self.own.get(it).filter(|it| it.is_well())?;
-            let (_, since) = steady.get(&steady_key(container))?;
+            let (_, since) = healthy_since.get(&healthy_since_key(container))?;
             Some(since.after(wait(container)))
         });
         each.collect::<Option<Vec<Monotonic>>>().map(|it| it.into_iter().max().unwrap_or_default())
@@ -160,21 +164,21 @@ impl<'a> ComponentObservation<'a> {
 
 /// Updates `steady` from an observation: a run that is still healthy keeps its
 /// time.
-pub(in crate::node) fn update_steady(
-    steady: &mut HealthySince,
+pub(in crate::node) fn update_healthy_since(
+    healthy_since: &mut HealthySince,
     containers: &[Container],
     now: Monotonic,
 ) {
     let well = containers.iter().filter(|it| it.is_well());
     let next = well.map(|it| {
-        let key = steady_key(it);
-        let before = steady.get(&key).filter(|(run, _)| *run == it.run);
+        let key = healthy_since_key(it);
+        let before = healthy_since.get(&key).filter(|(run, _)| *run == it.run);
         let since = before.map_or(now, |it| it.1);
         (key, (it.run.clone(), since))
     });
-    *steady = next.collect();
+    *healthy_since = next.collect();
 }
 
-fn steady_key(container: &Container) -> (ComponentName, Digest, String) {
+fn healthy_since_key(container: &Container) -> (ComponentName, Digest, String) {
     (container.component.clone(), container.fingerprint, container.service.clone())
 }

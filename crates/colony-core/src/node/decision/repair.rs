@@ -21,15 +21,15 @@ use crate::time::Monotonic;
 pub(in crate::node) fn next(entry: &mut DeploymentEntry, input: &DecisionInput<'_>) -> Next {
     let Ok(plan) = entry.plan.clone() else { return Next::Wait(None) };
     let drop_at = drop_previous(entry, input);
-    let recovery = update_lost(entry, &plan, input);
-    let beside = match plan.is_staged() {
+    let recovery = update_unhealthy(entry, &plan, input);
+    let other_side = match plan.is_staged() {
         true => repair_active(entry, input),
         false => unstage(entry, input),
     };
-    match (beside, first_due_repair(entry, &plan, input)) {
+    match (other_side, first_due_repair(entry, &plan, input)) {
         (Next::Act(action), _) | (_, Next::Act(action)) => Next::Act(action),
-        (Next::Wait(old), Next::Wait(own)) => {
-            Next::Wait(sooner(sooner(old, own), sooner(recovery, drop_at)))
+        (Next::Wait(other_wait), Next::Wait(own_wait)) => {
+            Next::Wait(sooner(sooner(other_wait, own_wait), sooner(recovery, drop_at)))
         }
     }
 }
@@ -39,9 +39,9 @@ pub(in crate::node) fn repair_active(
     entry: &mut DeploymentEntry,
     input: &DecisionInput<'_>,
 ) -> Next {
-    let old = entry.previous.clone().filter(|_| entry.is_staging());
-    let Some(plan) = old else { return Next::Wait(None) };
-    let recovery = update_active_lost(entry, &plan, input);
+    let active_plan = entry.previous.clone().filter(|_| entry.is_staging());
+    let Some(plan) = active_plan else { return Next::Wait(None) };
+    let recovery = update_active_failure(entry, &plan, input);
     match first_due_repair(entry, &plan, input) {
         Next::Act(action) => Next::Act(action),
         Next::Wait(until) => Next::Wait(sooner(until, recovery)),
@@ -52,8 +52,8 @@ pub(in crate::node) fn repair_active(
 /// wanted.
 fn unstage(entry: &mut DeploymentEntry, input: &DecisionInput<'_>) -> Next {
     let staged = Side::Stage.of(input.containers).map(|it| &it.component);
-    let wanted = staged.map(|it| entry.clear(Side::Stage, it, None)).collect();
-    first_due(entry, Side::Stage, wanted, input)
+    let removals = staged.map(|it| entry.remove_containers(Side::Stage, it, None)).collect();
+    first_due(entry, Side::Stage, removals, input)
 }
 
 /// The first repair of `plan` that is due.
@@ -62,25 +62,25 @@ pub(in crate::node) fn first_due_repair(
     plan: &Plan,
     input: &DecisionInput<'_>,
 ) -> Next {
-    let wanted = repairs(entry, plan, input);
-    first_due(entry, plan.phase, wanted, input)
+    let repairs = repairs(entry, plan, input);
+    first_due(entry, plan.phase, repairs, input)
 }
 
 fn first_due(
     entry: &mut DeploymentEntry,
     side: Side,
-    wanted: Vec<Action>,
+    repairs: Vec<Action>,
     input: &DecisionInput<'_>,
 ) -> Next {
-    let all = entry.record.restarts_on(side);
-    all.retain(|name, it| {
-        let needed = wanted.iter().any(|action| action.component() == Some(name));
-        it.settle(needed, input)
+    let restarts_by_component = entry.record.restarts_on(side);
+    restarts_by_component.retain(|name, it| {
+        let needs_repair = repairs.iter().any(|action| action.component() == Some(name));
+        it.reset_if_done(needs_repair, input)
     });
     let mut wake = None;
-    for action in wanted {
+    for action in repairs {
         let Some(component) = action.component() else { continue };
-        let due = all.entry(component.clone()).or_default().due(input);
+        let due = restarts_by_component.entry(component.clone()).or_default().due(input);
         if due <= input.now.mono {
             return Next::Act(action);
         }
@@ -91,7 +91,8 @@ fn first_due(
 
 /// The next action for each component that needs one.
 fn repairs(entry: &DeploymentEntry, plan: &Plan, input: &DecisionInput<'_>) -> Vec<Action> {
-    let gone = component_not_in_plan(plan, input).map(|it| entry.clear(plan.phase, it, None));
+    let gone =
+        component_not_in_plan(plan, input).map(|it| entry.remove_containers(plan.phase, it, None));
     let observations = entry.observations(plan, input);
     gone.into_iter()
         .chain(observations.iter().filter_map(|it| repair(entry, plan.phase, it)))
@@ -105,14 +106,14 @@ fn repair(
 ) -> Option<Action> {
     let part = observation.part;
     if observation.has_other_fingerprints() {
-        return Some(entry.clear(side, &part.component, Some(part.fingerprint)));
+        return Some(entry.remove_containers(side, &part.component, Some(part.fingerprint)));
     }
     // An unhealthy container is replaced by the next attempt of the local
     // orchestrator. The active version beside a staged one gets no attempt, so
     // the node replaces its containers itself.
     let on_its_own = entry.is_staging() && side == Side::Active;
     if on_its_own && observation.unhealthy().is_some() {
-        return Some(entry.clear(side, &part.component, None));
+        return Some(entry.remove_containers(side, &part.component, None));
     }
     if observation.is_complete() {
         return None;
@@ -121,29 +122,29 @@ fn repair(
     Some(if prepared { entry.start(side, part) } else { entry.prepare(part) })
 }
 
-/// Decides whether the deployment counts as lost, and returns when it would
-/// count as recovered.
-fn update_lost(
+/// Records whether the deployment is unhealthy, and returns when it would count
+/// as recovered.
+fn update_unhealthy(
     entry: &mut DeploymentEntry,
     plan: &Plan,
     input: &DecisionInput<'_>,
 ) -> Option<Monotonic> {
     let failure = first_failure(entry, plan, input);
     let healthy_at = entry.settled_at(plan, input);
-    entry.memory.watched |= healthy_at.is_some();
-    let Phase::Installed { lost, .. } = &mut entry.record.phase else { return None };
-    set_or_clear(lost, failure, healthy_at, input)
+    entry.memory.seen_healthy |= healthy_at.is_some();
+    let Phase::Installed { unhealthy, .. } = &mut entry.record.phase else { return None };
+    set_or_clear(unhealthy, failure, healthy_at, input)
 }
 
 /// Like `update_lost`, for the active version while another one is staged.
-fn update_active_lost(
+fn update_active_failure(
     entry: &mut DeploymentEntry,
     plan: &Plan,
     input: &DecisionInput<'_>,
 ) -> Option<Monotonic> {
     let failure = first_failure(entry, plan, input);
     let healthy_at = entry.settled_at(plan, input);
-    set_or_clear(&mut entry.record.old_lost, failure, healthy_at, input)
+    set_or_clear(&mut entry.record.active_failure, failure, healthy_at, input)
 }
 
 fn first_failure(
@@ -157,20 +158,20 @@ fn first_failure(
         .find_map(|it| failure_to_report(entry, plan.phase, it, input))
 }
 
-/// Records a failure, or clears it once the components have settled. Returns
-/// when that would be.
+/// Records the first failure; clears it once all components have been healthy
+/// for the settle time, and returns when that would be.
 fn set_or_clear(
-    lost: &mut Option<Failure>,
+    unhealthy: &mut Option<Failure>,
     failure: Option<Failure>,
     healthy_at: Option<Monotonic>,
     input: &DecisionInput<'_>,
 ) -> Option<Monotonic> {
-    if lost.is_none() {
-        *lost = failure;
+    if unhealthy.is_none() {
+        *unhealthy = failure;
         return None;
     }
     if healthy_at.is_some_and(|it| it <= input.observed_at) {
-        *lost = None;
+        *unhealthy = None;
         return None;
     }
     healthy_at
@@ -200,13 +201,13 @@ fn failure_to_report(
 /// every container has ended, which proves nothing.
 fn is_on_probation(entry: &DeploymentEntry, input: &DecisionInput<'_>) -> bool {
     let Phase::Installed { since, .. } = entry.record.phase else { return false };
-    entry.memory.watched && input.now.mono.since(since) < input.policy.probation
+    entry.memory.seen_healthy && input.now.mono.since(since) < input.policy.probation
 }
 
-/// Drops the previous document once the current one has been installed long
-/// enough and is not lost.
+/// Forgets the previous document, the one to roll back to, once the current one has been installed long
+/// enough and is healthy.
 fn drop_previous(entry: &mut DeploymentEntry, input: &DecisionInput<'_>) -> Option<Monotonic> {
-    let Phase::Installed { since, lost: None } = entry.record.phase else { return None };
+    let Phase::Installed { since, unhealthy: None } = entry.record.phase else { return None };
     entry.previous.as_ref().filter(|_| !entry.is_staging())?;
     let due = since.after(input.policy.keep_previous);
     if input.now.mono < due {
@@ -272,18 +273,18 @@ impl Restarts {
         *self.retry.due.get_or_insert(input.now.mono.after(wait))
     }
 
-    /// Resets a repair that is over. Returns whether the entry is still needed.
-    fn settle(&mut self, needed: bool, input: &DecisionInput<'_>) -> bool {
-        if !needed {
+    /// Resets a repair that is done. Returns whether the entry is still needed.
+    fn reset_if_done(&mut self, needs_repair: bool, input: &DecisionInput<'_>) -> bool {
+        if !needs_repair {
             self.retry.due = None;
-            let calm = self
+            let quiet_long_enough = self
                 .times
                 .last()
                 .is_none_or(|it| input.now.mono.since(*it) >= input.policy.backoff.longest);
-            if calm {
+            if quiet_long_enough {
                 self.retry.tries = 0;
             }
         }
-        needed || self.recent(input) > 0 || self.retry.tries > 0
+        needs_repair || self.recent(input) > 0 || self.retry.tries > 0
     }
 }

@@ -126,7 +126,7 @@ fn overall(entry: &DeploymentEntry) -> Overall {
 fn failure(entry: &DeploymentEntry) -> Option<&Failure> {
     match &entry.record.phase {
         Phase::Failed { failure, .. } => Some(failure),
-        Phase::Installed { lost, .. } => lost.as_ref(),
+        Phase::Installed { unhealthy, .. } => unhealthy.as_ref(),
         Phase::Removing { failure, .. } => failure.as_ref(),
         Phase::Applying { .. } | Phase::Removed { .. } => None,
     }
@@ -135,7 +135,7 @@ fn failure(entry: &DeploymentEntry) -> Option<&Failure> {
 /// The failure of the active version while this document is staged.
 fn running(entry: &DeploymentEntry) -> Option<&Failure> {
     let beside = entry.is_staging() && entry.record.phase.is_wanted();
-    entry.record.old_lost.as_ref().filter(|_| beside)
+    entry.record.active_failure.as_ref().filter(|_| beside)
 }
 
 fn components(entry: &DeploymentEntry) -> Vec<ComponentStatus> {

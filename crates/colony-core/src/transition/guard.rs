@@ -61,9 +61,9 @@ pub trait Facts {
 
 /// Facts that satisfy every guard: for tables, replays and tests.
 #[derive(Debug, Clone, Copy)]
-pub struct NoFacts;
+pub struct AllGuardsPass;
 
-impl Facts for NoFacts {
+impl Facts for AllGuardsPass {
     fn check(&self, _guard: Guard) -> Result<(), Reason> {
         Ok(())
     }

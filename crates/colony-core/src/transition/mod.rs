@@ -13,7 +13,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use guard::{Facts, Guard, NoFacts, Reason};
+pub use guard::{AllGuardsPass, Facts, Guard, Reason};
 pub use table::{Row, TABLE, To};
 
 use crate::state::State;

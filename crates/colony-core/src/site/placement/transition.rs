@@ -14,7 +14,7 @@ use crate::site::step_context::StepContext;
 use crate::site::{Placement, Site, Staging};
 use crate::state::{Op, State};
 use crate::time::Monotonic;
-use crate::transition::{Change, NoFacts, Reason, Refusal, Trigger, transition};
+use crate::transition::{AllGuardsPass, Change, Reason, Refusal, Trigger, transition};
 
 /// The actor that moves a placement, and the failure that causes the move.
 #[derive(Debug, Clone)]
@@ -78,7 +78,7 @@ impl StepContext<'_> {
     /// Creates the placement of a deployment on a node.
     pub(in crate::site) fn place(&mut self, deployment: &DeploymentId, node: &NodeName) {
         let id = PlacementId { deployment: deployment.clone(), node: node.clone() };
-        let Ok(change) = transition(None, Trigger::Placed, &NoFacts) else { return };
+        let Ok(change) = transition(None, Trigger::Placed, &AllGuardsPass) else { return };
         let placement = Placement::new(id.clone(), self.now.wall);
         self.store_placement(placement);
         self.record(&id, change, Trigger::Placed, Initiator::local(), None);

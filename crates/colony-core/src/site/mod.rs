@@ -32,7 +32,7 @@ pub use node::{Have, SiteNode, is_ours};
 pub use orders::command::{Action, Command};
 pub use persisted::row::Row;
 pub use persisted::seed::{Seed, SeedDeployment, SeedNode, SeedPlacement};
-pub use placement::{Offer, Placement, RunningLost, Staging};
+pub use placement::{ActiveFailure, Offer, Placement, Staging};
 pub use rollout::{Rollout, slot};
 pub use settings::{Hold, SiteSettings, Timing, TooEarly, Window};
 

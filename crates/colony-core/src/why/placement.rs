@@ -89,7 +89,7 @@ impl<'a> Case<'a> {
             causes
                 .extend(before.map(|failure| Cause::Attempt(AttemptCause::LastError { failure })));
         }
-        causes.extend(self.running_lost());
+        causes.extend(self.active_failure());
         causes.extend(self.suspect());
         causes.extend(self.rollback_target());
         causes
@@ -121,7 +121,7 @@ impl<'a> Case<'a> {
         let failure = self.placement.failure.clone().filter(|it| !is_told(&it.code));
         causes.extend(failure.map(|failure| Cause::Attempt(AttemptCause::LastError { failure })));
         if op != Op::Delete {
-            causes.extend(self.running_lost());
+            causes.extend(self.active_failure());
             causes.extend(self.rollback_target());
         }
         causes

@@ -24,8 +24,8 @@ impl Case<'_> {
     }
 
     /// The failure of the active version beside a staged one is listed as well.
-    pub(super) fn running_lost(&self) -> Option<Cause> {
-        let lost = self.placement.running_lost()?;
+    pub(super) fn active_failure(&self) -> Option<Cause> {
+        let lost = self.placement.active_failure()?;
         let (version, failure) = (self.version(&lost.revision), lost.failure.clone());
         Some(Cause::Attempt(AttemptCause::RunningLost {
             node: self.placement.id.node.clone(),

@@ -13,7 +13,7 @@ use crate::event::{Event, Seq, Transition};
 use crate::fleet::events::projection_writer::ProjectionWriter;
 use crate::fleet::{Effect, PlacementView, RowKey};
 use crate::id::PlacementId;
-use crate::site::RunningLost;
+use crate::site::ActiveFailure;
 use crate::state::State;
 use crate::time::Timestamp;
 use crate::transition::{Trigger, is_legal};
@@ -115,7 +115,7 @@ impl ProjectionWriter<'_> {
     ) {
         let nodes = self.view.placements.get_mut(&id.deployment);
         let Some(placement) = nodes.and_then(|it| it.get_mut(&id.node)) else { return };
-        placement.running = failure.map(|failure| RunningLost {
+        placement.running = failure.map(|failure| ActiveFailure {
             revision: revision.clone(),
             failure: failure.clone(),
             since: event.at,

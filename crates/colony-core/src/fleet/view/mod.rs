@@ -21,8 +21,8 @@ use crate::fleet::events::rollout::RolloutView;
 use crate::fleet::shared::Shared;
 use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName, PlacementId};
 use crate::site::{
-    Command, HeldHistory, HeldRemoval, Hold, Quarantine, RefusedFile, Rejected, RolledBack,
-    RunningLost, Stopped,
+    ActiveFailure, Command, HeldHistory, HeldRemoval, Hold, Quarantine, RefusedFile, Rejected,
+    RolledBack, Stopped,
 };
 use crate::state::State;
 use crate::time::Timestamp;
@@ -146,7 +146,7 @@ pub struct PlacementView {
     pub beside: bool,
     /// The active version beside a staged revision is not healthy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub running: Option<RunningLost>,
+    pub running: Option<ActiveFailure>,
     /// An event of the placement was inconsistent; cleared when it ends well.
     pub flagged: Option<Flag>,
 }

@@ -61,7 +61,7 @@ fn placement_view(placement: &Placement) -> PlacementView {
         failure: placement.failure_reported().cloned(),
         retry: placement.retry_reported(),
         beside: placement.staging().is_beside(),
-        running: placement.running_lost().cloned(),
+        running: placement.active_failure().cloned(),
         flagged: None,
     }
 }

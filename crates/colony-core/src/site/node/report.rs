@@ -9,7 +9,7 @@ use crate::event::{Actor, Body};
 use crate::id::{DeploymentId, NodeName, PlacementId};
 use crate::site::placement::transition::Initiator;
 use crate::site::step_context::StepContext;
-use crate::site::{Have, Offer, Placement, Refused, RunningLost, Staging};
+use crate::site::{ActiveFailure, Have, Offer, Placement, Refused, Staging};
 use crate::state::{Op, State};
 use crate::transition::Trigger;
 
@@ -81,11 +81,11 @@ impl StepContext<'_> {
         let staging = self.is_staging(id);
         let Some(placement) = self.site.placements.get_mut(id).filter(|_| staging) else { return };
         let Some(revision) = placement.revisions.last_good.clone() else { return };
-        if placement.running_lost.as_ref().map(|it| &it.failure) == failure.as_ref() {
+        if placement.active_failure.as_ref().map(|it| &it.failure) == failure.as_ref() {
             return;
         }
         let since = self.now.wall;
-        placement.running_lost = failure.clone().map(|failure| RunningLost {
+        placement.active_failure = failure.clone().map(|failure| ActiveFailure {
             revision: revision.clone(),
             failure,
             since,

@@ -49,9 +49,9 @@ pub struct Placement {
     pub(in crate::site) health_lost_after_soak: bool,
     #[serde(default)]
     pub(in crate::site) staging: Staging,
-    /// Why the active version beside the staged target is not well.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::site) running_lost: Option<RunningLost>,
+    /// Why the active version beside the staged target is unhealthy.
+    #[serde(rename = "running_lost", default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::site) active_failure: Option<ActiveFailure>,
     /// The number of the newest accepted report.
     pub(in crate::site) report: u64,
     /// The last recorded stale report, so that it is not recorded twice.
@@ -98,9 +98,9 @@ impl Staging {
     }
 }
 
-/// Why the active revision beside a staged one is not well.
+/// Why the active revision beside a staged one is unhealthy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunningLost {
+pub struct ActiveFailure {
     pub revision: Revision,
     pub failure: Failure,
     pub since: Timestamp,
@@ -149,7 +149,7 @@ impl Placement {
             installed_at: None,
             health_lost_after_soak: false,
             staging: Staging::No,
-            running_lost: None,
+            active_failure: None,
             report: 0,
             stale: None,
         }
@@ -197,10 +197,10 @@ impl Placement {
         self.retry_at
     }
 
-    /// Why the active version is not well while another one is staged beside
+    /// Why the active version is unhealthy while another one is staged beside
     /// it.
-    pub fn running_lost(&self) -> Option<&RunningLost> {
-        self.running_lost.as_ref()
+    pub fn active_failure(&self) -> Option<&ActiveFailure> {
+        self.active_failure.as_ref()
     }
 
     pub fn attempt_number(&self) -> u32 {

@@ -283,7 +283,7 @@ impl StepContext<'_> {
         if let Some(attempt) = placement.attempt.as_mut() {
             attempt.deadline = deadline;
         }
-        (placement.staging, placement.running_lost) = (Staging::No, None);
+        (placement.staging, placement.active_failure) = (Staging::No, None);
         self.offer(placement);
     }
 
@@ -299,7 +299,7 @@ impl StepContext<'_> {
     }
 
     fn begin_deletion(&mut self, placement: &mut Placement) {
-        (placement.staging, placement.running_lost) = (Staging::No, None);
+        (placement.staging, placement.active_failure) = (Staging::No, None);
         if let Some(revision) = placement.revisions.target.clone() {
             self.open_attempt(placement, Op::Delete, revision, Monotonic(u64::MAX));
         }

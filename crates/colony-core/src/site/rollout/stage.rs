@@ -136,7 +136,7 @@ impl StepContext<'_> {
             deployment.is_some_and(|it| it.is_staging() && it.wanted.workload == revision.workload);
         let last_good = placement.revisions.last_good.as_ref().map(|it| it.workload);
         let back = trigger == Trigger::Rollback && last_good == Some(revision.workload);
-        placement.running_lost = None;
+        placement.active_failure = None;
         placement.staging = match placement.staging.active_runs() {
             _ if stages && to == State::Updating => Staging::Beside,
             true if back => Staging::Discarding,

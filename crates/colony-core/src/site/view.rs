@@ -75,7 +75,7 @@ impl Deployment {
 
     /// How many revision errors an operation may spend.
     pub(crate) fn tries_allowed(&self, op: Op, placement: &Placement) -> u32 {
-        crate::site::placement::facts::budget(self, op, placement)
+        crate::site::placement::facts::revision_error_limit(self, op, placement)
     }
 
     pub(crate) fn revisions(&self) -> impl Iterator<Item = &Revision> {

@@ -111,9 +111,10 @@ impl Case<'_> {
                 Cause::Attempt(AttemptCause::HealthLost { failure, until })
             }
             Some(until) => self.backoff(failure, until),
-            None => {
-                Cause::Attempt(AttemptCause::TriesUsedUp { failure, tries: self.placement.tries() })
-            }
+            None => Cause::Attempt(AttemptCause::TriesUsedUp {
+                failure,
+                tries: self.placement.revision_errors(),
+            }),
         }
     }
 
@@ -128,7 +129,7 @@ impl Case<'_> {
     /// Only revision errors are counted, and only while the limit is not
     /// reached.
     fn backoff(&self, failure: Failure, until: Timestamp) -> Cause {
-        let (tries, failures) = (self.placement.tries(), self.placement.failures());
+        let (tries, failures) = (self.placement.revision_errors(), self.placement.failures());
         let limit = self.deployment.tries_allowed(self.op(), self.placement);
         let (next_try, of) = match failure.code.class() {
             Class::Revision if tries < limit => (tries + 1, Some(limit)),

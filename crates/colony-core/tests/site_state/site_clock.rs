@@ -120,7 +120,7 @@ fn tried(plant: &Plant, tries: u32, expected: &str) {
         Some(_) => "overdue",
         None => "nothing is due",
     };
-    assert_eq!((placement.tries(), next), (tries, expected));
+    assert_eq!((placement.revision_errors(), next), (tries, expected));
 }
 
 fn because(plant: &Plant) -> String {

@@ -179,7 +179,7 @@ impl World {
                 deployment.effective().map(|it| it.workload) == target
             }
             State::Failed(op) => {
-                let spent = placement.retry_at().is_none() && placement.tries() > 0;
+                let spent = placement.retry_at().is_none() && placement.revision_errors() > 0;
                 op != Op::Delete && spent && placement.failure.is_some()
             }
             State::Pending

@@ -52,7 +52,9 @@ impl World {
             }
             State::Pending => deployment.is_stopped(),
             State::Failed(op) => {
-                op != Op::Delete && placement.retry_at().is_none() && placement.tries() > 0
+                op != Op::Delete
+                    && placement.retry_at().is_none()
+                    && placement.revision_errors() > 0
                     || deployment.is_stopped()
                     || placement.is_refused()
             }

@@ -20,7 +20,7 @@ impl StepContext<'_> {
         for id in self.chosen(id, None) {
             let Some(placement) = self.site.placements.get_mut(&id) else { continue };
             if matches!(placement.state(), State::Failed(_)) {
-                placement.tries = 0;
+                placement.revision_errors = 0;
                 self.make_due(&id);
             }
         }
@@ -52,7 +52,7 @@ impl StepContext<'_> {
             self.site.deployments.get_mut(&id.deployment).and_then(|it| it.stopped.take());
         let Some(before) = self.site.placements.get(id).cloned() else { return Ok(()) };
         if let Some(placement) = self.site.placements.get_mut(id) {
-            (placement.tries, placement.retry_at) = (0, Some(self.now.mono));
+            (placement.revision_errors, placement.retry_at) = (0, Some(self.now.mono));
         }
         if let Err(refusal) = self.advance(id, Trigger::Retry, Initiator::operator(by)) {
             self.site.placements.insert(id.clone(), before);

@@ -112,8 +112,8 @@ impl PlacementFacts<'_> {
         if failure.code.class() != Class::Revision {
             return Err(Reason::EnvironmentError { code: failure.code.clone() });
         }
-        let budget = budget(self.deployment, Op::Update, self.placement);
-        let left = budget.saturating_sub(self.placement.tries);
+        let limit = revision_error_limit(self.deployment, Op::Update, self.placement);
+        let left = limit.saturating_sub(self.placement.revision_errors);
         if left > 0 { Err(Reason::TriesLeft { left }) } else { Ok(()) }
     }
 
@@ -186,7 +186,7 @@ impl PlacementFacts<'_> {
         match code.class() {
             Class::Device => Reason::Refused { node: self.placement.id.node.clone(), code },
             Class::Environment | Class::Revision => {
-                Reason::TriesUsedUp { tries: self.placement.tries, code }
+                Reason::TriesUsedUp { tries: self.placement.revision_errors, code }
             }
         }
     }
@@ -210,7 +210,11 @@ pub(in crate::site) fn too_early(
 
 /// How many revision errors an operation may spend. An update without a version
 /// to roll back to is treated as an install.
-pub(in crate::site) fn budget(deployment: &Deployment, op: Op, placement: &Placement) -> u32 {
+pub(in crate::site) fn revision_error_limit(
+    deployment: &Deployment,
+    op: Op,
+    placement: &Placement,
+) -> u32 {
     let settings = deployment.policy().map(|it| it.settings.clone()).unwrap_or_default();
     match op {
         Op::Update if placement.revisions.rollback_target().is_some() => settings.update_tries,

@@ -11,7 +11,7 @@ use crate::event::{Actor, Body};
 use crate::id::{DeploymentId, NodeName, PlacementId};
 use crate::orders::rollback_target;
 use crate::site::deployment::{Rejected, Stopped};
-use crate::site::placement::facts::budget;
+use crate::site::placement::facts::revision_error_limit;
 use crate::site::rollout::Rollout;
 use crate::site::step_context::StepContext;
 use crate::site::timer::Timer;
@@ -22,8 +22,8 @@ use crate::time::Now;
 /// How many quarantined revisions of one deployment are remembered.
 const QUARANTINE_LIMIT: usize = 32;
 
-/// A revision that used up its tries on a node.
-pub(in crate::site) struct SpentTries {
+/// A revision that reached its limit of revision errors on a node.
+pub(in crate::site) struct UsedUpRevision {
     target: Revision,
     failure: Failure,
 }
@@ -37,17 +37,17 @@ impl StepContext<'_> {
         id: &PlacementId,
         op: Op,
         failure: Option<Failure>,
-    ) -> Option<SpentTries> {
+    ) -> Option<UsedUpRevision> {
         let failure = failure.unwrap_or_else(|| Failure::new(Code::ProgressDeadline, ""));
-        let budget = self.site.budget(id, op)?;
+        let limit = self.site.revision_error_limit(id, op)?;
         let placement = self.site.placements.get_mut(id)?;
         placement.failure = Some(failure.clone());
         placement.failures += 1;
-        if spends_try(placement, op) {
-            placement.tries += 1;
-            if placement.tries >= budget && self.is_to_blame(id, op) {
+        if counts_against_limit(placement, op) {
+            placement.revision_errors += 1;
+            if placement.revision_errors >= limit && self.is_to_blame(id, op) {
                 let target = self.site.placements.get(id)?.revisions.target.clone()?;
-                return Some(SpentTries { target, failure });
+                return Some(UsedUpRevision { target, failure });
             }
         }
         if !self.site.is_beyond_retry(id) {
@@ -77,9 +77,13 @@ impl StepContext<'_> {
     }
 
     /// Applies the failure policy (`onFailure`) to a revision that used up its
-    /// tries.
-    pub(in crate::site) fn apply_failure_policy(&mut self, id: &PlacementId, spent: SpentTries) {
-        let SpentTries { target, failure } = spent;
+    /// attempts.
+    pub(in crate::site) fn apply_failure_policy(
+        &mut self,
+        id: &PlacementId,
+        spent: UsedUpRevision,
+    ) {
+        let UsedUpRevision { target, failure } = spent;
         let Some(deployment) = self.site.deployments.get(&id.deployment) else { return };
         let beside = self.site.placements.get(id).is_some_and(|it| it.staging.is_beside());
         match deployment.policy().map(|it| it.settings.on_failure) {
@@ -200,15 +204,17 @@ impl Site {
     pub fn retry(&self, id: &PlacementId, now: Now) -> Option<Retry> {
         let placement = self.placements.get(id)?;
         let op = placement.state.op()?;
-        let limited = self.budget(id, op).filter(|_| spends_try(placement, op));
-        let of = limited.filter(|it| placement.tries < *it || placement.retry_at.is_none());
-        let tried = if of.is_some() { placement.tries } else { placement.failures };
+        let limited =
+            self.revision_error_limit(id, op).filter(|_| counts_against_limit(placement, op));
+        let of =
+            limited.filter(|it| placement.revision_errors < *it || placement.retry_at.is_none());
+        let tried = if of.is_some() { placement.revision_errors } else { placement.failures };
         Some(Retry { tried, of, at: placement.retry_at.map(|it| now.wall_at(it)) })
     }
 
-    fn budget(&self, id: &PlacementId, op: Op) -> Option<u32> {
+    fn revision_error_limit(&self, id: &PlacementId, op: Op) -> Option<u32> {
         let deployment = self.deployments.get(&id.deployment)?;
-        Some(budget(deployment, op, self.placements.get(id)?))
+        Some(revision_error_limit(deployment, op, self.placements.get(id)?))
     }
 }
 
@@ -221,9 +227,9 @@ impl crate::site::Deployment {
     }
 }
 
-/// Whether the last failure spends a try: a revision error, except in a removal
-/// or after the soak.
-fn spends_try(placement: &Placement, op: Op) -> bool {
+/// Whether the last failure counts against the limit: a revision error, except
+/// in a removal or after the proving period.
+fn counts_against_limit(placement: &Placement, op: Op) -> bool {
     let class = placement.failure.as_ref().map(|it| it.code.class());
     class == Some(Class::Revision) && !placement.health_lost_after_soak && op != Op::Delete
 }

@@ -31,7 +31,8 @@ pub struct Placement {
     /// The placement was offered to the node, and its removal is not confirmed.
     pub(in crate::site) delivered: bool,
     /// The number of revision errors of the target so far.
-    pub(in crate::site) tries: u32,
+    #[serde(rename = "tries")]
+    pub(in crate::site) revision_errors: u32,
     /// The number of all failures of the target so far: the backoff exponent.
     pub(in crate::site) failures: u32,
     pub(in crate::site) retry_at: Option<Monotonic>,
@@ -140,7 +141,7 @@ impl Placement {
             failure: None,
             offer: Offer::Never,
             delivered: false,
-            tries: 0,
+            revision_errors: 0,
             failures: 0,
             retry_at: None,
             retry: None,
@@ -187,9 +188,9 @@ impl Placement {
         self.state == State::Installed || self.staging.active_runs()
     }
 
-    /// Revision errors spent on the target.
-    pub fn tries(&self) -> u32 {
-        self.tries
+    /// The number of revision errors of the target so far.
+    pub fn revision_errors(&self) -> u32 {
+        self.revision_errors
     }
 
     /// When the next automatic try is due.

@@ -196,7 +196,7 @@ impl StepContext<'_> {
         }
         placement.health_lost_after_soak = trigger == Trigger::HealthLost && soaked;
         if placement.health_lost_after_soak {
-            (placement.tries, placement.failures) = (0, 0);
+            (placement.revision_errors, placement.failures) = (0, 0);
         }
         if trigger == Trigger::Revised || placement.health_lost_after_soak {
             placement.revisions.last_good.clone_from(&placement.revisions.target);
@@ -267,7 +267,8 @@ impl StepContext<'_> {
         let revision = target.filter(|_| again).or(want.map(|it| it.revision));
         let Some(revision) = revision else { return };
         if placement.target_workload() != Some(revision.workload) {
-            (placement.tries, placement.failures, placement.health_lost_after_soak) = (0, 0, false);
+            (placement.revision_errors, placement.failures, placement.health_lost_after_soak) =
+                (0, 0, false);
         }
         self.set_staging(placement, to, trigger, &revision);
         placement.revisions.target = Some(revision.clone());

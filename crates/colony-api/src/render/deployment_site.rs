@@ -108,7 +108,7 @@ impl DeploymentSiteBuilder<'_> {
     /// Progress of the image pull of an attempt in progress, from the last
     /// report.
     fn pull(&self, placement: &fleet::PlacementView) -> Option<PullHealth> {
-        if !placement.state.is_in_flight() || self.view.silent_since(self.context.now).is_some() {
+        if !placement.state.is_in_progress() || self.view.silent_since(self.context.now).is_some() {
             return None;
         }
         let (_, report) = (self.context.report)(self.site)?;

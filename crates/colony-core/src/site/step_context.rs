@@ -29,11 +29,11 @@ impl Site {
         if let Phase::Fenced { by } = self.phase {
             return Step { refused: Some(Refused::Fenced { by }), ..Step::default() };
         }
-        let mut turn = StepContext::new(self, now);
-        turn.fire_timers();
-        turn.out.refused = turn.take(input).err();
-        turn.settle();
-        turn.finish()
+        let mut context = StepContext::new(self, now);
+        context.fire_timers();
+        context.out.refused = context.apply(input).err();
+        context.process_dirty_deployments();
+        context.finish()
     }
 }
 
@@ -46,7 +46,7 @@ impl<'a> StepContext<'a> {
         StepContext { site, now, out: Step::default(), dirty, raised, clock_before }
     }
 
-    fn take(&mut self, input: Input) -> Result<(), Refused> {
+    fn apply(&mut self, input: Input) -> Result<(), Refused> {
         match input {
             Input::Seed(seed) => self.seed(*seed),
             Input::Commit(commit) => self.commit(commit),
@@ -60,7 +60,8 @@ impl<'a> StepContext<'a> {
         }
     }
 
-    fn settle(&mut self) {
+    /// Works off the queues of the deployments that this step has changed.
+    fn process_dirty_deployments(&mut self) {
         if self.site.phase != Phase::Ready {
             return;
         }

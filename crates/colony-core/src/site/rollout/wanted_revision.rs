@@ -50,7 +50,7 @@ impl Site {
     /// The trigger that would move `placement` towards its wanted revision.
     pub(in crate::site) fn next_trigger(&self, placement: &Placement) -> Option<Trigger> {
         let want = self.want(placement);
-        let Some(want) = want else { return self.next_trigger_out(placement) };
+        let Some(want) = want else { return self.next_removal_trigger(placement) };
         let differs = placement.target_workload() != Some(want.revision.workload);
         match placement.state() {
             State::Pending => Some(Trigger::Start),
@@ -77,7 +77,7 @@ impl Site {
     }
 
     /// The same for a placement that is not wanted.
-    fn next_trigger_out(&self, placement: &Placement) -> Option<Trigger> {
+    fn next_removal_trigger(&self, placement: &Placement) -> Option<Trigger> {
         match placement.state() {
             State::Deleting if !placement.delivered => Some(Trigger::NeverDelivered),
             State::Deleting | State::Deleted => None,

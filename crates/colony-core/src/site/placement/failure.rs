@@ -30,8 +30,9 @@ pub(in crate::site) struct UsedUpRevision {
 
 impl StepContext<'_> {
     /// Counts the failure of a placement that has just become FAILED. Returns
-    /// the target if its tries are spent and it is to blame. Otherwise schedules
-    /// a retry, unless the device would refuse the target again.
+    /// the target if it has reached its limit of revision errors and is to blame.
+    /// Otherwise schedules a retry, unless the device would refuse the target
+    /// again.
     pub(in crate::site) fn count_failure(
         &mut self,
         id: &PlacementId,
@@ -65,12 +66,13 @@ impl StepContext<'_> {
         self.site.index.timers.set(at, Timer::Retry(id.clone()));
     }
 
-    /// Whether spent tries may quarantine, reject or stop the target. Not in a
-    /// rollback, and not if the target is no longer wanted or is proven.
+    /// Whether a target that used up its attempts may be quarantined, rejected
+    /// or stopped: not in a rollback, not if the deployment has moved to another
+    /// revision, and not if the target is proven.
     fn is_to_blame(&self, id: &PlacementId, op: Op) -> bool {
-        let wanted = self.site.deployments.get(&id.deployment).and_then(|it| it.effective());
+        let effective = self.site.deployments.get(&id.deployment).and_then(|it| it.effective());
         let target = self.site.placements.get(id).and_then(Placement::target_workload);
-        let Some(target) = target.filter(|it| wanted.map(|it| it.workload) == Some(*it)) else {
+        let Some(target) = target.filter(|it| effective.map(|it| it.workload) == Some(*it)) else {
             return false;
         };
         op != Op::Rollback && !self.is_proven(&id.deployment, target)
@@ -85,11 +87,11 @@ impl StepContext<'_> {
     ) {
         let UsedUpRevision { target, failure } = spent;
         let Some(deployment) = self.site.deployments.get(&id.deployment) else { return };
-        let beside = self.site.placements.get(id).is_some_and(|it| it.staging.is_beside());
+        let is_staged = self.site.placements.get(id).is_some_and(|it| it.staging.is_beside());
         match deployment.policy().map(|it| it.settings.on_failure) {
-            // All nodes take a staged revision over or none does, so a single
+            // A staged revision takes over on all nodes or on none, so a single
             // node cannot roll back alone.
-            Some(OnFailure::RollbackNode) if beside => {
+            Some(OnFailure::RollbackNode) if is_staged => {
                 self.quarantine(id, target, failure);
             }
             Some(OnFailure::RollbackSite) => self.quarantine(id, target, failure),
@@ -98,8 +100,8 @@ impl StepContext<'_> {
         }
     }
 
-    /// Some node has run this workload for longer than its soak, or had done so
-    /// before the deployment moved to another workload.
+    /// Whether a node has run this workload for its proving period (`soak`), at
+    /// present or before the deployment moved to another workload.
     fn is_proven(&self, id: &DeploymentId, workload: Digest) -> bool {
         let deployment = self.site.deployments.get(id);
         if deployment.is_some_and(|it| it.proven.contains(&workload)) {
@@ -153,7 +155,7 @@ impl StepContext<'_> {
         deployment.quarantine.insert(bad.workload, entry);
         deployment.forget_oldest_quarantine(QUARANTINE_LIMIT);
         deployment.rolled_back = None;
-        // The rollback that follows ends the stop.
+        // The rollback replaces the stopped rollout.
         deployment.stopped = None;
         deployment.rollout = Rollout::default();
         let good = deployment.effective().cloned();
@@ -198,9 +200,9 @@ impl StepContext<'_> {
 }
 
 impl Site {
-    /// The tries of a placement for its target, and when the next automatic one
-    /// is due. Spent tries are counted against their limit; where retries go on
-    /// without one, all failures are counted.
+    /// How often the target was tried, the limit, and when the next automatic
+    /// retry is due. With a limit only revision errors are counted; where retries
+    /// are unlimited, all failures are.
     pub fn retry(&self, id: &PlacementId, now: Now) -> Option<Retry> {
         let placement = self.placements.get(id)?;
         let op = placement.state.op()?;
@@ -242,8 +244,8 @@ fn backoff(first: Duration, cap: Duration, placement: &Placement, entropy: u64) 
     wait * u32::try_from(800 + spread).unwrap_or(1_000) / 1_000
 }
 
-/// Varies the random number by placement, so that placements that fail in one
-/// step are not retried in one step.
+/// Varies the random number by placement, so that placements that fail
+/// at the same time are not retried at the same time.
 fn mix(entropy: u64, id: &PlacementId) -> u64 {
     let bytes = id.node.as_str().bytes().chain(id.deployment.to_string().into_bytes());
     bytes.fold(entropy ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {

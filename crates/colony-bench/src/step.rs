@@ -121,7 +121,7 @@ fn rolling(placements: usize) -> Duration {
     let plant = updating(placements);
     let (mut site, now) = (plant.site.clone(), plant.now);
     let samples = (0..placements / 2).map(|_| {
-        let busy = site.placements().find(|it| it.state().is_in_flight());
+        let busy = site.placements().find(|it| it.state().is_in_progress());
         let input = installed(&site, &busy.expect("a node is updated").id);
         let (time, step) = timed(|| site.step(input, now));
         assert!(step.events.len() > 1, "the next node begins");

@@ -31,7 +31,7 @@ impl Op {
     }
 
     /// The state in which this operation is in progress.
-    pub fn in_flight(self) -> State {
+    pub fn in_progress_state(self) -> State {
         match self {
             Op::Install => State::Installing,
             Op::Update => State::Updating,
@@ -88,7 +88,7 @@ impl State {
     }
 
     /// A node is working on the operation, and a deadline applies.
-    pub fn is_in_flight(self) -> bool {
+    pub fn is_in_progress(self) -> bool {
         matches!(self, State::Installing | State::Updating | State::RollingBack)
     }
 

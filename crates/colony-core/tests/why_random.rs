@@ -120,7 +120,7 @@ fn deploy(plant: &mut Plant, dice: &mut Dice, app: &str) {
 }
 
 fn report(plant: &mut Plant, dice: &mut Dice) {
-    let busy = plant.site.placements().filter(|it| it.state().is_in_flight());
+    let busy = plant.site.placements().filter(|it| it.state().is_in_progress());
     let mut ids: Vec<PlacementId> = busy.map(|it| it.id.clone()).collect();
     if ids.is_empty() || dice.roll(3) == 0 {
         ids = plant.site.placements().map(|it| it.id.clone()).collect();

@@ -78,7 +78,7 @@ impl World {
     fn is_busy(&self) -> bool {
         let told = self.roles.central.next(&self.site, self.local().incarnation)
             > self.local().log.len() as u64;
-        told && self.any(|it| it.is_in_flight())
+        told && self.any(|it| it.is_in_progress())
     }
 
     fn has_for_central(&self, kind: &Kind) -> bool {

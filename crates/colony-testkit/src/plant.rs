@@ -184,7 +184,7 @@ impl Plant {
             let under_way: Vec<PlacementId> = self
                 .site
                 .placements()
-                .filter(|it| it.state().is_in_flight() && !it.is_staged())
+                .filter(|it| it.state().is_in_progress() && !it.is_staged())
                 .map(|it| it.id.clone())
                 .collect();
             for id in &under_way {

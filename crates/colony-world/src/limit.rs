@@ -26,7 +26,7 @@ pub fn deployments_taken_down(core: &Site, events: &[Event]) -> Vec<DeploymentId
 pub fn excess(core: &Site, deployment: &DeploymentId) -> Option<String> {
     let limit = core.rollout_limit(deployment)?;
     let is_down =
-        |it: &Placement| it.state().is_in_flight() || matches!(it.state(), State::Unknown(_));
+        |it: &Placement| it.state().is_in_progress() || matches!(it.state(), State::Unknown(_));
     let own = core.placements().filter(|it| it.id.deployment == *deployment);
     let down = own.filter(|it| !it.staging().active_runs() && is_down(it)).count();
     let what = format!("{down} placements of {deployment} are down, {limit} may be");

@@ -404,5 +404,5 @@ fn next(state: State) -> Option<&'static str> {
     if state == State::Deleting {
         return Some("removed");
     }
-    state.is_in_flight().then_some("installed")
+    state.is_in_progress().then_some("installed")
 }

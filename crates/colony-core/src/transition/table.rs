@@ -51,7 +51,7 @@ pub enum StateSet {
 pub enum To {
     Exactly(State),
     /// The state in which the operation of `from` is in progress.
-    InFlight,
+    InProgress,
     /// FAILED, keeping the operation of `from`.
     FailedIn,
     /// UNKNOWN, keeping the operation of `from`.
@@ -73,19 +73,19 @@ pub static TABLE: &[Row] = &[
     Row { id: "T04a", from: IN_FLIGHT,                      trigger: T::Errored,        to: FailedIn,                    role: EN, guards: &[] },
     Row { id: "T04b", from: IN_FLIGHT,                      trigger: T::Deadline,       to: FailedIn,                    role: LO, guards: &[] },
     Row { id: "T05",  from: IN_FLIGHT,                      trigger: T::NodeLost,       to: UnknownIn,                   role: LO, guards: &[] },
-    Row { id: "T06",  from: &[Only(State::Installing), Only(State::Updating)], trigger: T::Superseded, to: InFlight,     role: LO, guards: &[NotHeld, NotQuarantined, WindowOpen, StepOpen, SlotFree] },
+    Row { id: "T06",  from: &[Only(State::Installing), Only(State::Updating)], trigger: T::Superseded, to: InProgress,     role: LO, guards: &[NotHeld, NotQuarantined, WindowOpen, StepOpen, SlotFree] },
     Row { id: "T07",  from: &[Only(State::RollingBack)],    trigger: T::Superseded,     to: Exactly(State::Updating),    role: LO, guards: &[NotHeld, NotQuarantined, WindowOpen, StepOpen, SlotFree] },
     Row { id: "T08",  from: &[Only(State::Installed)],      trigger: T::Revised,        to: Exactly(State::Updating),    role: LO, guards: START },
     Row { id: "T09",  from: &[Only(State::Installed), Only(State::Updating)], trigger: T::Rollback, to: Exactly(State::RollingBack), role: LO, guards: &[NodeOnline, LastGoodKnown, SlotFree] },
     Row { id: "T10",  from: &[Only(State::Installed)],      trigger: T::HealthLost,     to: Exactly(State::Failed(Op::Update)), role: EN, guards: &[] },
-    Row { id: "T11",  from: &[AnyFailed],                   trigger: T::Retry,          to: InFlight,                    role: LO, guards: &[NodeOnline, NotHeld, Due, StepOpen, SlotFree] },
+    Row { id: "T11",  from: &[AnyFailed],                   trigger: T::Retry,          to: InProgress,                    role: LO, guards: &[NodeOnline, NotHeld, Due, StepOpen, SlotFree] },
     Row { id: "T12",  from: &[FailedButDelete],             trigger: T::Revised,        to: Renewed,                     role: LO, guards: START },
     Row { id: "T13",  from: &[Only(State::Failed(Op::Update))], trigger: T::Rollback,   to: Exactly(State::RollingBack), role: LO, guards: &[NodeOnline, PolicyRollsBack, TriesSpent, LastGoodKnown] },
     Row { id: "T14",  from: &[FailedButDelete],             trigger: T::Healthy,        to: Exactly(State::Installed),   role: EN, guards: &[RevisionMatches] },
-    Row { id: "T15a", from: &[AnyUnknown],                  trigger: T::Progress,       to: InFlight,                    role: EN, guards: &[] },
+    Row { id: "T15a", from: &[AnyUnknown],                  trigger: T::Progress,       to: InProgress,                    role: EN, guards: &[] },
     Row { id: "T15b", from: &[AnyUnknown],                  trigger: T::Healthy,        to: Exactly(State::Installed),   role: EN, guards: &[] },
     Row { id: "T15c", from: &[AnyUnknown],                  trigger: T::Errored,        to: FailedIn,                    role: EN, guards: &[] },
-    Row { id: "T16a", from: &[AnyUnknown],                  trigger: T::Silent,         to: InFlight,                    role: LO, guards: &[NodeOnline] },
+    Row { id: "T16a", from: &[AnyUnknown],                  trigger: T::Silent,         to: InProgress,                    role: LO, guards: &[NodeOnline] },
     Row { id: "T16b", from: &[AnyUnknown],                  trigger: T::Superseded,     to: Renewed,                     role: LO, guards: START },
     Row { id: "T17",  from: &[AnyUnknown],                  trigger: T::Deadline,       to: FailedIn,                    role: LO, guards: &[] },
     Row { id: "T18",  from: &[NotLeaving],                  trigger: T::Remove,         to: Exactly(State::Deleting),    role: LO, guards: &[NotHeld, ForcedIfUnknown] },
@@ -108,7 +108,7 @@ impl Row {
         let op = from.and_then(State::op).unwrap_or(Op::Install);
         match self.to {
             Exactly(state) => state,
-            InFlight => op.in_flight(),
+            InProgress => op.in_progress_state(),
             FailedIn => State::Failed(op),
             UnknownIn => State::Unknown(op),
             Renewed if op == Op::Install => State::Installing,

@@ -178,7 +178,7 @@ fn set_name(set: StateSet) -> String {
 fn to_name(to: To) -> String {
     match to {
         To::Exactly(state) => state.to_string(),
-        To::InFlight => "in-flight state of its operation".to_owned(),
+        To::InProgress => "in-progress state of its operation".to_owned(),
         To::FailedIn => "FAILED".to_owned(),
         To::UnknownIn => "UNKNOWN".to_owned(),
         To::Renewed => "INSTALLING (nothing installed yet) or UPDATING".to_owned(),

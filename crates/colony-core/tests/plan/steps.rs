@@ -79,7 +79,7 @@ fn site_begins_with_the_nodes_of_the_first_step() {
         let first = world.plan(&next).steps.remove(0).nodes;
         world.deploy(&next);
         let site = &world.plant.site;
-        let begun = site.placements().filter(|it| it.state().is_in_flight());
+        let begun = site.placements().filter(|it| it.state().is_in_progress());
         let begun: Vec<_> = begun.map(|it| it.id.node.clone()).collect();
         assert_eq!(begun, first, "{settings}");
     }

@@ -28,9 +28,9 @@ impl World {
         deployment.is_some_and(|it| it.rollout().awaits.is_some())
     }
 
-    pub(crate) fn is_under_way(&self) -> bool {
+    pub(crate) fn is_rolling_out(&self) -> bool {
         let deployment = self.local().core.deployment(&self.deployment());
-        deployment.is_some_and(|it| it.is_under_way())
+        deployment.is_some_and(|it| it.is_rolling_out())
     }
 
     pub(crate) fn is_spent(&self) -> bool {

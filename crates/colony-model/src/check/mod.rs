@@ -243,5 +243,5 @@ fn check_quarantine(before: &Local, events: &[Event]) -> Verdict {
 }
 
 pub(crate) fn begins(it: &Transition) -> bool {
-    it.to.is_in_flight() && it.trigger != Trigger::Progress
+    it.to.is_in_progress() && it.trigger != Trigger::Progress
 }

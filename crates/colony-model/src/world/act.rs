@@ -181,7 +181,7 @@ impl World {
             Op::Push(_) | Op::Delete | Op::Replace => true,
             Op::Release => heard && self.is_quarantined(),
             Op::Promote => heard && self.awaits_promotion(),
-            Op::Abort => heard && self.is_under_way(),
+            Op::Abort => heard && self.is_rolling_out(),
             Op::Rollback => heard && self.local().core.git() == Some(self.roles.git.head()),
         }
     }

@@ -42,7 +42,7 @@ impl World {
     /// to all of them.
     pub(crate) fn label_canaries(&mut self, site: usize) {
         let core = &self.roles.sites[site].core;
-        let waiting = core.deployments().filter(|it| it.is_under_way() && labels(it).is_some());
+        let waiting = core.deployments().filter(|it| it.is_rolling_out() && labels(it).is_some());
         let lacking: Vec<Vec<NodeName>> = waiting.map(|it| able(core, it)).collect();
         for nodes in lacking {
             let all = 0..self.roles.nodes.len();

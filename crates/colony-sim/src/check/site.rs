@@ -40,7 +40,7 @@ impl World {
         };
         let gone: BTreeSet<&NodeName> =
             step.changed.site_nodes.iter().filter(|it| is_gone(it)).collect();
-        let mut under_way = core.placements().filter(|it| it.state().is_in_flight());
+        let mut under_way = core.placements().filter(|it| it.state().is_in_progress());
         let lost = under_way.find(|it| gone.contains(&it.id.node)).map(|it| it.id.clone());
         drop(under_way);
         if let Some(id) = lost {

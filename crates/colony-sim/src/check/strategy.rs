@@ -41,7 +41,7 @@ impl World {
     pub(crate) fn release_rollouts(&mut self, site: usize) {
         let core = &self.roles.sites[site].core;
         let waits = |it: &&colony_core::site::Deployment| {
-            it.is_under_way() && (it.rollout().awaits.is_some() || it.rollout().paused.is_some())
+            it.is_rolling_out() && (it.rollout().awaits.is_some() || it.rollout().paused.is_some())
         };
         let waiting = core.deployments().filter(waits);
         let waiting: Vec<_> = waiting.map(|it| (it.id.clone(), it.rollout().clone())).collect();

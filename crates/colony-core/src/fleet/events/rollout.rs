@@ -31,7 +31,7 @@ impl Deployment {
     /// is nothing to report.
     pub fn rollout_view(&self, now: Now) -> Option<RolloutView> {
         let (gate, paused) = (self.gate(), self.rollout().paused.clone());
-        let told = self.is_under_way() && (gate.is_some() || paused.is_some());
+        let told = self.is_rolling_out() && (gate.is_some() || paused.is_some());
         told.then(|| RolloutView {
             step: self.rollout().step + 1,
             of: self.steps(),

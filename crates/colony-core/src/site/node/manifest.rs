@@ -199,6 +199,6 @@ impl StepContext<'_> {
 fn is_open(placement: &Placement, holds: u64) -> bool {
     let state = placement.state();
     let offered = placement.offer().since().is_some_and(|it| it <= holds);
-    let unheard = state.is_in_flight() && placement.report == 0;
+    let unheard = state.is_in_progress() && placement.report == 0;
     unheard && offered || matches!(state, State::Unknown(_) | State::Deleting)
 }

@@ -60,14 +60,16 @@ impl PlacementFacts<'_> {
 
     /// Rollbacks and removals ignore a stopped rollout: they repair it.
     fn slot_free(&self) -> Check {
-        let state = self.placement.state();
-        let backward =
-            self.moves_backward() || matches!(state, State::Failed(Op::Rollback | Op::Delete));
+        let backward = self.moves_backward() || self.has_failed_rollback_or_removal();
         if let Some(stopped) = self.deployment.stopped.as_ref().filter(|_| !backward) {
             let (node, code) = (stopped.node.clone(), stopped.failure.code.clone());
             return Err(Reason::RolloutStopped { node, code });
         }
         self.has_slot()
+    }
+
+    pub(in crate::site) fn has_failed_rollback_or_removal(&self) -> bool {
+        matches!(self.placement.state(), State::Failed(Op::Rollback | Op::Delete))
     }
 
     /// A hold stops new changes; rollbacks and repairs go on.

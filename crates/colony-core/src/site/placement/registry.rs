@@ -60,7 +60,7 @@ pub(in crate::site) fn timers(
 ) -> impl Iterator<Item = (Monotonic, Timer)> + '_ {
     let id = &placement.id;
     let state = placement.state();
-    let runs = state.is_in_flight() || matches!(state, State::Unknown(_));
+    let runs = state.is_in_progress() || matches!(state, State::Unknown(_));
     let deadline = placement.deadline().filter(|_| runs && !placement.is_staged());
     let deadline = deadline.map(|it| (it, Timer::Deadline(id.clone())));
     let retry = placement.retry_at.map(|it| (it, Timer::Retry(id.clone())));

@@ -1,7 +1,7 @@
 //! The placements of one deployment by progress and by queue, updated with each
 //! change.
 //!
-//! A step reads these sets and never iterates over all placements, so its cost
+//! A call of `Site::step` reads these sets and never iterates over all placements, so its cost
 //! does not grow with the fleet.
 
 use std::collections::BTreeSet;
@@ -12,11 +12,13 @@ use crate::site::rollout::slot::Occupancy;
 /// The nodes of a deployment by their progress and by the queue they are in.
 #[derive(Debug, Clone, Default)]
 pub(in crate::site) struct RolloutIndex {
-    /// An attempt is in progress or lost, and the workload is down because of it.
+    /// An attempt is in progress or its result is unknown, and the workload is
+    /// down because of it.
     pub(in crate::site) in_flight: BTreeSet<NodeName>,
-    /// An attempt is in progress and the active version keeps running.
+    /// An attempt is in progress or its result is unknown, and the active
+    /// version keeps running.
     pub(in crate::site) staging: BTreeSet<NodeName>,
-    /// Failed on a node that can be reached: the workload is down.
+    /// Failed on a reachable node: the workload is down.
     pub(in crate::site) down: BTreeSet<NodeName>,
     /// Installed with the wanted revision.
     pub(in crate::site) up_to_date: BTreeSet<NodeName>,
@@ -27,7 +29,7 @@ pub(in crate::site) struct RolloutIndex {
     queues: Queues,
 }
 
-/// The nodes with a next step, by the queue that step waits in.
+/// The nodes with a pending transition, by the queue it waits in.
 #[derive(Debug, Clone, Default)]
 struct Queues {
     unblocked: BTreeSet<NodeName>,
@@ -47,10 +49,10 @@ pub(in crate::site) struct PlacementFlags {
     pub(in crate::site) queue: Option<Queue>,
 }
 
-/// The queue in which the next step of a placement waits.
+/// The queue in which the pending transition of a placement waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::site) enum Queue {
-    /// The step takes nothing down and needs no slot.
+    /// The transition takes nothing down and needs no slot.
     Unblocked,
     /// The version is staged and takes over, slot by slot.
     Swap,
@@ -67,7 +69,7 @@ impl Queue {
     pub(in crate::site) const ALL: [Queue; 5] =
         [Queue::Unblocked, Queue::Rollback, Queue::Swap, Queue::Retry, Queue::Start];
 
-    /// The current step of the rollout can block this queue.
+    /// The current rollout step can block this queue.
     pub(in crate::site) fn is_stepwise(self) -> bool {
         matches!(self, Queue::Start | Queue::Swap)
     }
@@ -98,12 +100,12 @@ impl RolloutIndex {
         }
     }
 
-    /// No node has a next step.
+    /// No node has a pending transition.
     pub(in crate::site) fn is_idle(&self) -> bool {
         Queue::ALL.into_iter().all(|it| self.queue(it).is_empty())
     }
 
-    /// No attempt is in progress and no reachable node has a next step.
+    /// No attempt is in progress and no reachable node has a pending transition.
     pub(in crate::site) fn is_done(&self) -> bool {
         let open = [&self.in_flight, &self.staging, &self.down];
         self.is_idle() && open.into_iter().all(BTreeSet::is_empty)

@@ -75,7 +75,7 @@ impl Deployment {
     }
 
     /// The revision of Git has not converged on the reachable nodes yet.
-    pub fn is_under_way(&self) -> bool {
+    pub fn is_rolling_out(&self) -> bool {
         let good = self.good.as_ref().map(|it| it.workload);
         !self.withdrawn && !self.is_quarantined() && good != Some(self.wanted.workload)
     }
@@ -270,7 +270,7 @@ impl StepContext<'_> {
     /// Emits the position of the rollout, if it has more than one step.
     pub(in crate::site) fn emit_step_event(&mut self, id: &DeploymentId, actor: Actor) {
         let Some(deployment) = self.site.deployments.get_mut(id) else { return };
-        let Some(gate) = deployment.gate().filter(|_| deployment.is_under_way()) else { return };
+        let Some(gate) = deployment.gate().filter(|_| deployment.is_rolling_out()) else { return };
         deployment.rollout.nodes = deployment.step_size();
         self.out.changed.deployments.insert(id.clone());
         let rollout = &deployment.rollout;

@@ -1,9 +1,9 @@
 //! Slots: how many nodes of a deployment may be down at once because of colony
 //! (`maxUnavailable`).
 //!
-//! Two tables decide. [`OCCUPANCY`] says what a placement takes of the limit,
-//! [`SLOTS`] what a transition needs of it. In both the first row
-//! whose conditions all hold applies. `docs/state-machine.md` publishes them,
+//! Two tables decide. [`OCCUPANCY`] says how a placement counts against the
+//! limit, [`SLOTS`] whether a transition needs a free slot. In both the first
+//! row whose conditions all hold applies. `docs/state-machine.md` publishes them,
 //! and a test compares it with this file.
 //!
 //! Not covered: workloads that are down for reasons of their own.
@@ -16,25 +16,30 @@ use crate::state::{Op, State};
 use crate::time::Now;
 use crate::transition::{Reason, Trigger};
 
-/// What a placement does to the availability of its deployment.
+/// How a placement counts against `maxUnavailable`.
+///
+/// A node is *in flight* if an open attempt has taken its workload down.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Occupancy {
-    /// Nothing of the limit.
+    /// It does not count.
     #[default]
     Nothing,
-    /// An attempt is in progress or lost, and the active version keeps running.
+    /// An attempt is in progress or its result is unknown, and the active
+    /// version keeps running. It does not count.
     Staging,
-    /// An attempt is in progress or lost, and the workload is down because of it.
+    /// An attempt is in progress or its result is unknown, and the workload is
+    /// down because of it. It takes a slot.
     InFlight,
-    /// Failed on a node that can be reached: the workload is down.
+    /// Failed on a reachable node: the workload is down. It takes a slot from
+    /// transitions that would take another node down.
     Down,
 }
 
 /// A condition of a row of [`OCCUPANCY`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlacementCondition {
-    /// The state is in flight or UNKNOWN.
-    UnderWay,
+    /// The attempt is in progress, or its result is UNKNOWN.
+    AttemptOpen,
     /// The active version keeps running beside the target.
     ActiveRuns,
     /// FAILED, but not in a removal, on an online node that did not refuse the
@@ -42,7 +47,7 @@ pub enum PlacementCondition {
     FailedOnUsableNode,
 }
 
-/// A row of the table of what a placement occupies.
+/// A row of [`OCCUPANCY`].
 #[derive(Debug)]
 pub struct OccupancyRow {
     pub id: &'static str,
@@ -55,16 +60,16 @@ pub struct OccupancyRow {
 pub enum TransitionCondition {
     /// The attempt discards a staged version; the active one was never stopped.
     DiscardsStaged,
-    /// The attempt starts a version beside the active one.
-    StartsBeside,
-    /// An attempt of the node is in flight.
+    /// The attempt stages a version: it starts beside the active one.
+    Stages,
+    /// The node is in flight: the attempt replaces one that has a slot.
     HoldsSlot,
     /// The placement is FAILED and no version runs.
     IsDown,
-    /// A rollback or a removal is tried again.
-    EndsOutage,
-    /// The previous version keeps running: the device refused the new one, or
-    /// that one failed beside it.
+    /// A failed rollback or removal is retried, or replaced by a rollback.
+    RetriesRollbackOrRemoval,
+    /// The previous version keeps running: the device cannot run the new one, or
+    /// the new one failed while it was staged.
     PreviousRuns,
 }
 
@@ -72,31 +77,32 @@ pub enum TransitionCondition {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlotNeed {
     Nothing,
-    /// A free slot; only attempts in flight are counted.
+    /// A free slot; only nodes in flight are counted.
     FreeOfInFlight,
-    /// A free slot; attempts in flight and failed nodes are counted.
+    /// A free slot; nodes in flight and failed nodes are counted.
     FreeOfInFlightAndDown,
 }
 
-/// A row of the table of what a transition needs.
+/// A row of [`SLOTS`].
 #[derive(Debug)]
 pub struct SlotRow {
     pub id: &'static str,
     pub conditions: &'static [TransitionCondition],
     pub needs: SlotNeed,
-    /// If this row refuses, the rest of the queue is skipped. Not so while the
-    /// rollout is staging: a node behind may need no slot.
+    /// Without a free slot, the nodes behind this one in the queue are skipped
+    /// in this call of `Site::step`. While the rollout is staging they are not:
+    /// one of them may be staged, which needs no slot.
     pub blocks_queue: bool,
 }
 
 use PlacementCondition::*;
 use TransitionCondition::*;
 
-/// What a placement occupies.
+/// How a placement counts against the limit.
 #[rustfmt::skip]
 pub static OCCUPANCY: &[OccupancyRow] = &[
-    OccupancyRow { id: "O1", conditions: &[UnderWay, ActiveRuns],      occupies: Occupancy::Staging },
-    OccupancyRow { id: "O2", conditions: &[UnderWay],                  occupies: Occupancy::InFlight },
+    OccupancyRow { id: "O1", conditions: &[AttemptOpen, ActiveRuns],      occupies: Occupancy::Staging },
+    OccupancyRow { id: "O2", conditions: &[AttemptOpen],                  occupies: Occupancy::InFlight },
     OccupancyRow { id: "O3", conditions: &[FailedOnUsableNode, ActiveRuns], occupies: Occupancy::Nothing },
     OccupancyRow { id: "O4", conditions: &[FailedOnUsableNode],             occupies: Occupancy::Down },
     OccupancyRow { id: "O5", conditions: &[],                          occupies: Occupancy::Nothing },
@@ -104,25 +110,28 @@ pub static OCCUPANCY: &[OccupancyRow] = &[
 
 /// What a transition needs.
 ///
-/// S3: an attempt that replaces one in flight inherits its slot. S4 needs none,
-/// since it ends an outage. S5 competes with attempts in flight only, or failed
-/// nodes would block each other forever. S6 and S7 take a running workload
-/// down, or install one, and count everything that is down. S6 counts
-/// differently from its neighbours in the queue of retries (S5), so it does not
-/// block them.
+/// - S1 and S2 take nothing down.
+/// - S3 inherits the slot of the attempt it replaces.
+/// - S4 takes nothing down: no version runs, and the retry ends the outage.
+/// - S5 competes with nodes in flight only; otherwise failed nodes would block
+///   each other forever.
+/// - S6 takes a running workload down, so it counts failed nodes as well. It is
+///   in the queue of retries with S5, which counts fewer nodes, so it does not
+///   block the nodes behind it.
+/// - S7 takes a running workload down or installs one, and counts failed nodes.
 #[rustfmt::skip]
 pub static SLOTS: &[SlotRow] = &[
     SlotRow { id: "S1", conditions: &[DiscardsStaged],     needs: SlotNeed::Nothing,           blocks_queue: false },
-    SlotRow { id: "S2", conditions: &[StartsBeside],       needs: SlotNeed::Nothing,           blocks_queue: false },
+    SlotRow { id: "S2", conditions: &[Stages],       needs: SlotNeed::Nothing,           blocks_queue: false },
     SlotRow { id: "S3", conditions: &[HoldsSlot],          needs: SlotNeed::Nothing,           blocks_queue: false },
-    SlotRow { id: "S4", conditions: &[IsDown, EndsOutage], needs: SlotNeed::Nothing,           blocks_queue: false },
+    SlotRow { id: "S4", conditions: &[IsDown, RetriesRollbackOrRemoval], needs: SlotNeed::Nothing,           blocks_queue: false },
     SlotRow { id: "S5", conditions: &[IsDown],             needs: SlotNeed::FreeOfInFlight,       blocks_queue: true },
     SlotRow { id: "S6", conditions: &[PreviousRuns],             needs: SlotNeed::FreeOfInFlightAndDown, blocks_queue: false },
     SlotRow { id: "S7", conditions: &[],                   needs: SlotNeed::FreeOfInFlightAndDown, blocks_queue: true },
 ];
 
 impl Site {
-    /// What a placement occupies, by the table.
+    /// How a placement counts against the limit, by the table.
     pub(in crate::site) fn occupancy(&self, placement: &Placement) -> Occupancy {
         let holds = |it: &PlacementCondition| self.placement_condition(placement, *it);
         let row = OCCUPANCY.iter().find(|it| it.conditions.iter().all(holds));
@@ -132,7 +141,7 @@ impl Site {
     fn placement_condition(&self, placement: &Placement, condition: PlacementCondition) -> bool {
         let state = placement.state();
         match condition {
-            UnderWay => state.is_in_flight() || matches!(state, State::Unknown(_)),
+            AttemptOpen => state.is_in_progress() || matches!(state, State::Unknown(_)),
             ActiveRuns => placement.staging.active_runs(),
             FailedOnUsableNode => {
                 matches!(state, State::Failed(op) if op != Op::Delete)
@@ -141,13 +150,13 @@ impl Site {
         }
     }
 
-    /// The node is online and did not refuse the revision.
+    /// The node is online, and its device can run the revision.
     pub(in crate::site) fn can_run_target(&self, placement: &Placement) -> bool {
         let site_node = self.site_nodes.get(&placement.id.node);
         site_node.is_some_and(|it| it.is_online()) && !placement.is_refused()
     }
 
-    /// Whether full slots refuse every node behind this one in its queue.
+    /// Whether a lack of slots blocks every node behind this one in its queue.
     pub(in crate::site) fn full_slots_block_queue(
         &self,
         placement: &Placement,
@@ -164,7 +173,7 @@ impl Site {
 }
 
 impl PlacementFacts<'_> {
-    /// The limit of nodes that are down leaves room for the step.
+    /// The limit of nodes that are down leaves room for the transition.
     pub(in crate::site) fn has_slot(&self) -> Check {
         let (Some(limit), Some(row)) = (limit(self.deployment), self.slot_row()) else {
             return Ok(());
@@ -173,7 +182,7 @@ impl PlacementFacts<'_> {
         let taken = match row.needs {
             SlotNeed::Nothing => return Ok(()),
             SlotNeed::FreeOfInFlight => index.in_flight.len(),
-            SlotNeed::FreeOfInFlightAndDown => index.in_flight.len() + self.others_down(),
+            SlotNeed::FreeOfInFlightAndDown => index.in_flight.len() + self.down_in_current_step(),
         };
         if taken < limit as usize {
             return Ok(());
@@ -191,23 +200,24 @@ impl PlacementFacts<'_> {
         let previous_runs = placement.is_refused() || placement.staging.active_runs();
         match condition {
             DiscardsStaged => placement.staging.active_runs() && self.returns_to_active(),
-            StartsBeside => self.starts_beside(),
+            Stages => self.stages(),
             HoldsSlot => self.deployment.rollout_index.in_flight.contains(&placement.id.node),
             IsDown => matches!(placement.state(), State::Failed(_)) && !previous_runs,
-            EndsOutage => self.ends_outage(),
+            RetriesRollbackOrRemoval => self.retries_rollback_or_removal(),
             PreviousRuns => previous_runs,
         }
     }
 
     /// The attempt returns to the version that kept running beside it.
     fn returns_to_active(&self) -> bool {
-        let runs = self.placement.revisions.last_good.as_ref().map(|it| it.workload);
+        let active = self.placement.revisions.last_good.as_ref().map(|it| it.workload);
         let wanted = self.want.as_ref().map(|it| it.revision.workload);
-        let replaced = self.trigger == Trigger::Superseded && runs.is_some() && runs == wanted;
-        self.trigger == Trigger::Rollback || replaced
+        let superseded_by_active =
+            self.trigger == Trigger::Superseded && active.is_some() && active == wanted;
+        self.trigger == Trigger::Rollback || superseded_by_active
     }
 
-    fn starts_beside(&self) -> bool {
+    fn stages(&self) -> bool {
         let forward = !matches!(self.trigger, Trigger::Promoted | Trigger::Rollback);
         forward
             && self.placement.can_stage()
@@ -215,14 +225,14 @@ impl PlacementFacts<'_> {
             && self.deployment.is_staging()
     }
 
-    fn ends_outage(&self) -> bool {
-        let leaves = matches!(self.placement.state(), State::Failed(Op::Rollback | Op::Delete));
-        leaves && (self.trigger == Trigger::Retry || self.moves_backward())
+    fn retries_rollback_or_removal(&self) -> bool {
+        self.has_failed_rollback_or_removal()
+            && (self.trigger == Trigger::Retry || self.moves_backward())
     }
 
-    /// Failed placements, without those of nodes outside the current step: they
-    /// cannot recover before it ends, so they must not block it.
-    fn others_down(&self) -> usize {
+    /// How many nodes have failed; while a rollout step is open, only those in
+    /// it. The others cannot recover before it ends, so they must not block it.
+    fn down_in_current_step(&self) -> usize {
         let down = &self.deployment.rollout_index.down;
         match self.deployment.is_open() {
             true => down.len(),
@@ -310,7 +320,7 @@ mod tests {
 
     fn placement_text(condition: PlacementCondition) -> &'static str {
         match condition {
-            UnderWay => "in flight or UNKNOWN",
+            AttemptOpen => "attempt in progress or UNKNOWN",
             ActiveRuns => "the active version keeps running",
             FailedOnUsableNode => "FAILED (not delete), node online, not refused by the device",
         }
@@ -319,12 +329,12 @@ mod tests {
     fn transition_text(condition: TransitionCondition) -> &'static str {
         match condition {
             DiscardsStaged => "discards a staged version and returns to the active one",
-            StartsBeside => "starts a version beside the active one",
-            HoldsSlot => "replaces an attempt in flight",
+            Stages => "stages a version beside the active one",
+            HoldsSlot => "replaces an attempt of a node in flight",
             IsDown => "FAILED and no version runs",
-            EndsOutage => "rollback or removal tried again",
+            RetriesRollbackOrRemoval => "a failed rollback or removal is retried",
             PreviousRuns => {
-                "the previous version keeps running (the device refused the new one, or it failed beside)"
+                "the previous version keeps running (the device cannot run the new one, or the new one failed while staged)"
             }
         }
     }

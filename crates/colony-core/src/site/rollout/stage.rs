@@ -57,8 +57,8 @@ impl Site {
 impl PlacementFacts<'_> {
     /// Rollbacks, removals and repairs ignore steps.
     pub(in crate::site) fn step_open(&self) -> Check {
-        let leaves = matches!(self.placement.state(), State::Failed(Op::Delete));
-        if self.moves_backward() || self.is_repair() || self.want.is_none() || leaves {
+        let removal_failed = matches!(self.placement.state(), State::Failed(Op::Delete));
+        if self.moves_backward() || self.is_repair() || self.want.is_none() || removal_failed {
             return Ok(());
         }
         if let Some(hold) = self.deployment.rollout.paused.clone() {

@@ -90,7 +90,7 @@ impl LastOutput {
                     return Err(format!("the server did not answer within {limit:?}"));
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    return Err(format!("the server was not done within {limit:?}"));
+                    return Err(format!("the server did not finish within {limit:?}"));
                 }
             }
         }
@@ -124,8 +124,8 @@ mod tests {
     fn a_program_is_waited_for_as_long_as_it_may_take() {
         check("echo a; echo b >&2", "ok: a b");
         check("exec sleep 600", "the server did not answer within 300ms");
-        check("echo a; sleep 600", "the server was not done within 600ms");
-        check("sleep 600 & echo a", "the server was not done within 600ms");
+        check("echo a; sleep 600", "the server did not finish within 600ms");
+        check("sleep 600 & echo a", "the server did not finish within 600ms");
     }
 
     #[track_caller]

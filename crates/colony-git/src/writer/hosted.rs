@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use gix::{ObjectId, Repository, ThreadSafeRepository};
 
-use super::{Batch, Written, message, stage};
+use super::{Batch, Written, apply, message};
 use crate::error::Error;
 use crate::repo;
 use crate::repo::durable;
@@ -64,11 +64,11 @@ impl Hosted {
         for _ in 0..TRIES {
             let mut repo = self.repo().with_object_memory();
             let head = self.head()?;
-            let staged = stage::stage(&repo, head, &batch.edits)?;
-            let Some(tree) = staged.tree else { return staged.written(None, head) };
+            let applied = apply::apply(&repo, head, &batch.edits)?;
+            let Some(tree) = applied.tree else { return applied.written(None, head) };
             let commit = message::commit(&repo, batch, tree, head)?;
             if self.publish(&mut repo, head, commit)? {
-                return staged.written(Some(commit), Some(commit));
+                return applied.written(Some(commit), Some(commit));
             }
         }
         Err(Error::Contended { doing: "move the branch", tries: TRIES })

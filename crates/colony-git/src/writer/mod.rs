@@ -5,6 +5,7 @@
 //! repository is hosted here, the branch moves in-process; elsewhere, by a
 //! push.
 
+mod apply;
 mod batch;
 mod diff;
 mod history;
@@ -13,7 +14,6 @@ mod listing;
 mod message;
 pub(crate) mod parts;
 mod push;
-mod stage;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -46,15 +46,15 @@ pub struct Deployments {
 
 #[derive(Debug)]
 enum RepoKind {
-    Here(Hosted),
-    There(Cache),
+    Hosted(Hosted),
+    Remote(Cache),
 }
 
 impl Deployments {
     /// The repository in `dir`, created with an empty first commit on `main` if
     /// it is missing.
     pub fn hosted(dir: &Path) -> Result<Deployments, Error> {
-        Ok(Deployments::at(RepoKind::Here(Hosted::open(dir)?)))
+        Ok(Deployments::at(RepoKind::Hosted(Hosted::open(dir)?)))
     }
 
     /// A remote repository, through a bare copy in `dir`. Does not contact the
@@ -62,7 +62,7 @@ impl Deployments {
     pub fn remote(dir: &Path, remote: Remote, branch: &str) -> Result<Deployments, Error> {
         pushable(&remote)?;
         let source = path::branch_ref(branch)?;
-        Ok(Deployments::at(RepoKind::There(Cache::open(dir, remote, source)?)))
+        Ok(Deployments::at(RepoKind::Remote(Cache::open(dir, remote, source)?)))
     }
 
     fn at(place: RepoKind) -> Deployments {
@@ -72,8 +72,8 @@ impl Deployments {
     /// Sets the limits of every later fetch.
     pub fn limited(self, limits: FetchLimits) -> Deployments {
         let place = match self.place {
-            RepoKind::Here(hosted) => RepoKind::Here(hosted),
-            RepoKind::There(cache) => RepoKind::There(cache.limited(limits)),
+            RepoKind::Hosted(hosted) => RepoKind::Hosted(hosted),
+            RepoKind::Remote(cache) => RepoKind::Remote(cache.limited(limits)),
         };
         Deployments { place, ..self }
     }
@@ -81,7 +81,7 @@ impl Deployments {
     /// Sets another address or other credentials of the same repository.
     pub fn set_remote(&self, remote: Remote) -> Result<(), Error> {
         pushable(&remote)?;
-        if let RepoKind::There(cache) = &self.place {
+        if let RepoKind::Remote(cache) = &self.place {
             cache.set_remote(remote);
         }
         Ok(())
@@ -91,8 +91,8 @@ impl Deployments {
     pub fn refresh(&self) -> Result<Option<GitRevision>, Error> {
         let _writing = self.writing.lock();
         let head = match &self.place {
-            RepoKind::Here(hosted) => hosted.head()?,
-            RepoKind::There(cache) => cache.fetch()?,
+            RepoKind::Hosted(hosted) => hosted.head()?,
+            RepoKind::Remote(cache) => cache.fetch()?,
         };
         head.map(repo::revision).transpose()
     }
@@ -158,8 +158,8 @@ impl Deployments {
         Edit::check_all(&batch.edits)?;
         let _writing = self.writing.lock();
         match &self.place {
-            RepoKind::Here(hosted) => hosted.write(batch),
-            RepoKind::There(cache) => cache.checked(push::write(cache, batch)),
+            RepoKind::Hosted(hosted) => hosted.write(batch),
+            RepoKind::Remote(cache) => cache.checked(push::write(cache, batch)),
         }
     }
 
@@ -192,7 +192,7 @@ impl Deployments {
         }
     }
 
-    /// Packs objects up if there are many loose ones. Worth a call every few hours.
+    /// Packs the objects if there are many loose ones. Call it every few hours.
     pub fn maintain(&self) -> Result<(), Error> {
         const DOING: &str = "repack the repository";
         let mut command = git::command(self.dir(), &[]);
@@ -215,29 +215,29 @@ impl Deployments {
 
     fn head_id(&self) -> Result<Option<ObjectId>, Error> {
         match &self.place {
-            RepoKind::Here(hosted) => hosted.head(),
-            RepoKind::There(cache) => cache.checked(cache.head()),
+            RepoKind::Hosted(hosted) => hosted.head(),
+            RepoKind::Remote(cache) => cache.checked(cache.head()),
         }
     }
 
     fn repo(&self) -> Repository {
         match &self.place {
-            RepoKind::Here(hosted) => hosted.repo(),
-            RepoKind::There(cache) => cache.repo(),
+            RepoKind::Hosted(hosted) => hosted.repo(),
+            RepoKind::Remote(cache) => cache.repo(),
         }
     }
 
     fn dir(&self) -> &Path {
         match &self.place {
-            RepoKind::Here(hosted) => hosted.dir(),
-            RepoKind::There(cache) => cache.dir(),
+            RepoKind::Hosted(hosted) => hosted.dir(),
+            RepoKind::Remote(cache) => cache.dir(),
         }
     }
 
     fn checked<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
         match &self.place {
-            RepoKind::Here(_) => result,
-            RepoKind::There(cache) => cache.checked(result),
+            RepoKind::Hosted(_) => result,
+            RepoKind::Remote(cache) => cache.checked(result),
         }
     }
 }

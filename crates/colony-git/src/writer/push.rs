@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use gix::{ObjectId, Repository};
 
-use super::stage::{self, Staged};
+use super::apply::{self, AppliedBatch};
 use super::{Batch, Written, message};
 use crate::cache::Cache;
 use crate::error::{Error, doing};
@@ -37,14 +37,14 @@ pub(super) fn write(cache: &Cache, batch: &Batch) -> Result<Written, Error> {
     let mut fresh = false;
     for _ in 0..TRIES {
         let mut repo = cache.repo().with_object_memory();
-        let staged = stage::stage(&repo, head, &batch.edits)?;
+        let applied = apply::apply(&repo, head, &batch.edits)?;
         // Only the present head of the remote can confirm that an edit is
         // already done or in conflict.
-        if !fresh && (head.is_none() || doubtful(&staged)) {
+        if !fresh && (head.is_none() || doubtful(&applied)) {
             (head, fresh) = (cache.fetch()?, true);
             continue;
         }
-        let Some(tree) = staged.tree else { return staged.written(None, head) };
+        let Some(tree) = applied.tree else { return applied.written(None, head) };
         let commit = message::commit(&repo, batch, tree, head)?;
         keep(cache, &mut repo)?;
         colony_process::fail::hit(colony_process::fail::Point::CentralPushPrepared);
@@ -52,20 +52,20 @@ pub(super) fn write(cache: &Cache, batch: &Batch) -> Result<Written, Error> {
             Pushed::Done => {
                 colony_process::fail::hit(colony_process::fail::Point::CentralPushDone);
                 track(cache, commit)?;
-                return staged.written(Some(commit), Some(commit));
+                return applied.written(Some(commit), Some(commit));
             }
             Pushed::Moved => (head, fresh) = (cache.fetch()?, true),
-            Pushed::Failed(error) => return arrived(cache, staged, commit).unwrap_or(Err(error)),
+            Pushed::Failed(error) => return arrived(cache, applied, commit).unwrap_or(Err(error)),
         }
         if contains(cache, head, commit)? {
-            return staged.written(Some(commit), head);
+            return applied.written(Some(commit), head);
         }
     }
     Err(Error::Contended { doing: DOING, tries: TRIES })
 }
 
-fn doubtful(staged: &Staged) -> bool {
-    staged.found_done || !staged.conflicts.is_empty() || staged.tree.is_none()
+fn doubtful(applied: &AppliedBatch) -> bool {
+    applied.found_unchanged || !applied.conflicts.is_empty() || applied.tree.is_none()
 }
 
 /// Writes the objects of a commit to disk, for the git program.
@@ -84,10 +84,14 @@ fn track(cache: &Cache, commit: ObjectId) -> Result<(), Error> {
 }
 
 /// The result of a failed push whose commit arrived all the same.
-fn arrived(cache: &Cache, staged: Staged, commit: ObjectId) -> Option<Result<Written, Error>> {
+fn arrived(
+    cache: &Cache,
+    applied: AppliedBatch,
+    commit: ObjectId,
+) -> Option<Result<Written, Error>> {
     let head = cache.fetch().ok()?;
     let there = contains(cache, head, commit).ok()?;
-    there.then(|| staged.written(Some(commit), head))
+    there.then(|| applied.written(Some(commit), head))
 }
 
 fn contains(cache: &Cache, head: Option<ObjectId>, commit: ObjectId) -> Result<bool, Error> {

@@ -59,7 +59,7 @@ fn a_server_that_drips_is_left_when_the_time_is_over() {
     let remote = Remote { url: server.url.clone(), auth: Auth::None };
     let error = packages(keep.path(), &remote, None, limits).expect_err("it never ends");
     assert!(matches!(error, Error::Limit { .. }), "{error:?}");
-    assert!(error.to_string().contains("not done within 400ms"), "{error}");
+    assert!(error.to_string().contains("timed out after 400ms"), "{error}");
 }
 
 #[test]

@@ -16,18 +16,19 @@ const EDITS_LIMIT: usize = 100_000;
 
 /// The result of applying a batch to a head.
 #[derive(Debug)]
-pub(super) struct Staged {
+pub(super) struct AppliedBatch {
     /// The tree to commit; `None` if there is nothing to write.
     pub(super) tree: Option<ObjectId>,
-    done: Vec<(String, Option<ObjectId>)>,
+    /// The content of every path that is not in conflict.
+    contents: Vec<(String, Option<ObjectId>)>,
     pub(super) conflicts: Vec<Conflict>,
     /// Some path already held the wanted content.
-    pub(super) found_done: bool,
+    pub(super) found_unchanged: bool,
 }
 
 enum Verdict {
     Write(Option<ObjectId>),
-    Done(Option<ObjectId>),
+    Unchanged(Option<ObjectId>),
     Conflict(Conflict),
 }
 
@@ -54,40 +55,44 @@ impl Edit {
 }
 
 /// Compares every edit with `head`, and writes the resulting tree.
-pub(super) fn stage(
+pub(super) fn apply(
     repo: &Repository,
     head: Option<ObjectId>,
     edits: &[Edit],
-) -> Result<Staged, Error> {
+) -> Result<AppliedBatch, Error> {
     let root = match head {
         Some(head) => repo::tree_of(repo, head)?,
         None => ObjectId::empty_tree(repo.object_hash()),
     };
-    let mut staged =
-        Staged { tree: None, done: Vec::new(), conflicts: Vec::new(), found_done: false };
+    let mut applied = AppliedBatch {
+        tree: None,
+        contents: Vec::new(),
+        conflicts: Vec::new(),
+        found_unchanged: false,
+    };
     let mut tree = repo.edit_tree(root).map_err(doing("edit the tree"))?;
     let mut changed = false;
     for edit in edits {
         match check_edit(repo, root, edit)? {
             Verdict::Write(blob) => {
                 write(repo, &mut tree, edit)?;
-                staged.done.push((edit.path.clone(), blob));
+                applied.contents.push((edit.path.clone(), blob));
                 changed = true;
             }
-            Verdict::Done(blob) => {
-                staged.done.push((edit.path.clone(), blob));
-                staged.found_done = true;
+            Verdict::Unchanged(blob) => {
+                applied.contents.push((edit.path.clone(), blob));
+                applied.found_unchanged = true;
             }
-            Verdict::Conflict(conflict) => staged.conflicts.push(conflict),
+            Verdict::Conflict(conflict) => applied.conflicts.push(conflict),
         }
     }
     if changed {
-        staged.tree = Some(tree.write().map_err(doing("write the tree"))?.detach());
+        applied.tree = Some(tree.write().map_err(doing("write the tree"))?.detach());
     }
-    Ok(staged)
+    Ok(applied)
 }
 
-impl Staged {
+impl AppliedBatch {
     /// The result of the batch once `commit` is on the branch.
     pub(super) fn written(
         self,
@@ -100,7 +105,7 @@ impl Staged {
         Ok(Written {
             revision: commit.map(repo::revision).transpose()?,
             head: head.map(repo::revision).transpose()?,
-            done: self.done.into_iter().map(done).collect::<Result<_, _>>()?,
+            done: self.contents.into_iter().map(done).collect::<Result<_, _>>()?,
             conflicts: self.conflicts,
         })
     }
@@ -115,7 +120,7 @@ fn check_edit(repo: &Repository, root: ObjectId, edit: &Edit) -> Result<Verdict,
         Some((entry, _)) => return conflict(repo, edit, Some(entry)),
     };
     if held == wanted {
-        return Ok(Verdict::Done(wanted));
+        return Ok(Verdict::Unchanged(wanted));
     }
     if held.map(repo::blob_id).transpose()? == edit.expected {
         return Ok(Verdict::Write(wanted));

@@ -36,11 +36,11 @@ pub enum SpiffeError {
     TooLong(usize),
     #[error("SPIFFE id does not begin with `{SCHEME}`")]
     Scheme,
-    #[error("trust domain `{0}` may hold only lower-case letters, digits, `.`, `-` and `_`")]
+    #[error("trust domain `{0}` must consist of lower-case letters, digits, `.`, `-` and `_`")]
     TrustDomain(String),
     #[error("SPIFFE id has no path")]
     NoPath,
-    #[error("segment `{0}` may hold only letters, digits, `.`, `-` and `_`")]
+    #[error("segment `{0}` must consist of letters, digits, `.`, `-` and `_`")]
     Segment(String),
 }
 
@@ -211,13 +211,13 @@ mod tests {
     fn flaws_are_named() {
         refuse("https://d/a", "SPIFFE id does not begin with `spiffe://`");
         refuse("spiffe://d", "SPIFFE id has no path");
-        refuse("spiffe:///a", "trust domain `` is not of");
-        refuse("spiffe://D/a", "trust domain `D` is not of");
-        refuse("spiffe://d:1/a", "trust domain `d:1` is not of");
-        refuse("spiffe://d/", "segment `` is not of");
-        refuse("spiffe://d/a//b", "segment `` is not of");
-        refuse("spiffe://d/../b", "segment `..` is not of");
-        refuse("spiffe://d/a%20b", "segment `a%20b` is not of");
+        refuse("spiffe:///a", "trust domain `` must consist of");
+        refuse("spiffe://D/a", "trust domain `D` must consist of");
+        refuse("spiffe://d:1/a", "trust domain `d:1` must consist of");
+        refuse("spiffe://d/", "segment `` must consist of");
+        refuse("spiffe://d/a//b", "segment `` must consist of");
+        refuse("spiffe://d/../b", "segment `..` must consist of");
+        refuse("spiffe://d/a%20b", "segment `a%20b` must consist of");
         refuse(&format!("spiffe://d/{}", "a".repeat(2048)), "SPIFFE id has 2059 bytes");
         refuse(&format!("spiffe://d/{}", "a".repeat(2038)), "SPIFFE id has 2049 bytes");
         assert!(format!("spiffe://d/{}", "a".repeat(2037)).parse::<SpiffeId>().is_ok());

@@ -47,7 +47,8 @@ async fn reasons_are_told() {
     let world = World::start().await;
     let url = world.server.url.clone();
     let foreign = TokenSigner::generate().unwrap().sign(&world.claims());
-    check(&foreign, &format!("{url} refuses: invitation is not signed by this fleet")).await;
+    check(&foreign, &format!("{url} refused to join: invitation is not signed by this fleet"))
+        .await;
     let expired = world.token(|it| it.expires = now() - 60);
     check(&expired, "invitation expired 60 seconds ago; create another one with `colony node invite` or `colony site invite`").await;
     check("col1_x", "invitation is malformed; copy all of it, it begins with `col1_`").await;

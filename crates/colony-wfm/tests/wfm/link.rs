@@ -119,7 +119,7 @@ async fn requests_that_cannot_be_written_are_refused() {
     let site = Site::new(DOMAIN);
     let link = link_to(&site, "https://127.0.0.1:1");
     let error = support::get(&link, "/a b").await.unwrap_err();
-    assert_eq!(error.to_string(), "could not make a request for `/a b`");
+    assert_eq!(error.to_string(), "could not build a request for `/a b`");
     let headers = [("x", "a\r\nb: c")];
     let sent = support::send(&link, Method::GET, "/", &headers, "").await;
     assert!(matches!(sent, Err(LinkError::Request { .. })), "{sent:?}");

@@ -27,7 +27,7 @@ pub(crate) async fn a_registry_that_is_gone_does_not_come_back(it: &Database) {
     let add = |it: &Registry| Write { registries_add: vec![it.clone()], ..Write::default() };
     let (old, mut other) = (registry("main"), registry("main"));
     store.commit(add(&old)).await.expect("it is added");
-    refused(store.commit(add(&old)).await, "registry `main` exists");
+    refused(store.commit(add(&old)).await, "registry `main` already exists");
     assert!(store.registry_synced(&old).await.expect("an answer"));
     let remove = Write { registries_remove: vec!["main".to_owned()], ..Write::default() };
     store.commit(remove).await.expect("it is removed");
@@ -108,7 +108,7 @@ pub(crate) async fn tokens_are_found_by_hash(it: &Database) {
     assert_eq!(store.token_by_hash("h1").await.expect("an answer"), None);
     assert_eq!(store.token_by_hash("h3").await.expect("an answer"), Some(ana.clone()));
     assert_eq!(store.token_list().await.expect("a list"), [ana, token("ben", "h2")]);
-    refused(store.commit(add(token("ben", "h4"))).await, "token `ben` exists");
+    refused(store.commit(add(token("ben", "h4"))).await, "token `ben` already exists");
     let remove = || Write { tokens_remove: vec!["ben".to_owned()], ..Write::default() };
     store.commit(remove()).await.expect("it is removed");
     refused(store.commit(remove()).await, "token `ben` does not exist");

@@ -25,7 +25,7 @@ const MAX_PROBLEM: usize = 4 * 1024;
 /// The requests of a manager.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Asks {
+pub struct ManagerRequests {
     /// Send the capabilities again.
     pub capabilities: bool,
     /// Report the status of these deployments again.
@@ -88,10 +88,10 @@ pub struct LogLine {
     pub text: String,
 }
 
-impl Asks {
+impl ManagerRequests {
     /// Whether there is no request.
     pub fn is_empty(&self) -> bool {
-        *self == Asks::default()
+        *self == ManagerRequests::default()
     }
 
     /// The header's value, within its limit.
@@ -110,17 +110,17 @@ impl Asks {
 
     /// Reads the header's value; one that is too long or unreadable counts as
     /// no request.
-    pub fn from_header(value: &[u8]) -> Asks {
+    pub fn from_header(value: &[u8]) -> ManagerRequests {
         if value.len() > MAX_HEADER {
             tracing::warn!(
                 bytes = value.len(),
                 "manager sent requests that exceed the limit of the header; ignoring them"
             );
-            return Asks::default();
+            return ManagerRequests::default();
         }
-        let mut asks: Asks = serde_json::from_slice(value).unwrap_or_else(|error| {
+        let mut asks: ManagerRequests = serde_json::from_slice(value).unwrap_or_else(|error| {
             tracing::warn!(%error, "could not read the manager's requests");
-            Asks::default()
+            ManagerRequests::default()
         });
         asks.logs.retain(LogRequest::is_sound);
         asks
@@ -184,12 +184,13 @@ mod tests {
         let mut logs: Vec<_> = (0..50).map(|it| request(format!("{it:064}"))).collect();
         logs.insert(0, request("../ä".into()));
         let deployments = (0..=255).map(id_of).collect();
-        let asks = Asks { capabilities: true, deployments, logs, renew: true, health: true };
+        let asks =
+            ManagerRequests { capabilities: true, deployments, logs, renew: true, health: true };
 
         let header = asks.to_header();
 
         assert!(header.len() <= MAX_HEADER && header.is_ascii(), "{}", header.len());
-        let read = Asks::from_header(header.as_bytes());
+        let read = ManagerRequests::from_header(header.as_bytes());
         assert_eq!((read.deployments.len(), read.logs.len()), (MAX_DEPLOYMENTS, MAX_LOGS));
         assert_eq!(read.logs.first(), asks.logs.get(1));
         assert!(read.capabilities && read.renew && read.health);
@@ -201,8 +202,9 @@ mod tests {
         let mut logs: Vec<_> = (0..9).map(|it| request(it.to_string(), long())).collect();
         logs.insert(0, request("endless".to_owned(), Some("x".repeat(MAX_POSITION + 1))));
         logs.insert(0, request("sly".to_owned(), Some("a\nb".to_owned())));
-        let header = Asks { logs, renew: true, ..Asks::default() }.to_header();
-        let read = Asks::from_header(header.as_bytes());
+        let header =
+            ManagerRequests { logs, renew: true, ..ManagerRequests::default() }.to_header();
+        let read = ManagerRequests::from_header(header.as_bytes());
         let ids: Vec<&str> = read.logs.iter().map(|it| it.id.as_str()).collect();
         assert!(read.renew);
         assert_eq!(ids, ["0", "1", "2"]);
@@ -211,13 +213,13 @@ mod tests {
     #[test]
     fn what_cannot_be_read_asks_nothing() {
         for value in ["", "{", "[]", r#"{"logs": 3}"#, r#"{"deployments": ["x"]}"#] {
-            assert!(Asks::from_header(value.as_bytes()).is_empty(), "{value}");
+            assert!(ManagerRequests::from_header(value.as_bytes()).is_empty(), "{value}");
         }
         let long = format!(r#"{{"renew":true,"x":"{}"}}"#, "y".repeat(MAX_HEADER));
-        assert!(Asks::from_header(long.as_bytes()).is_empty());
-        assert!(Asks::from_header(br#"{"renew":true,"unknown":1}"#).renew);
+        assert!(ManagerRequests::from_header(long.as_bytes()).is_empty());
+        assert!(ManagerRequests::from_header(br#"{"renew":true,"unknown":1}"#).renew);
         let sly = br#"{"logs":[{"id":"../x","deployment":"01010101-0101-8101-8101-010101010101","lines":1}]}"#;
-        assert!(Asks::from_header(sly).is_empty());
+        assert!(ManagerRequests::from_header(sly).is_empty());
     }
 
     #[test]

@@ -13,7 +13,7 @@ use colony_margo::{Capabilities, DeploymentId, DeploymentStatus, DeviceId, Diges
 use http::{HeaderMap, Method, StatusCode, header};
 use serde::Serialize;
 
-use crate::asks::{self, Asks, LogAnswer};
+use crate::asks::{self, LogAnswer, ManagerRequests};
 use crate::health::NodeReport;
 use crate::join::{Joined, RenewRequest};
 use crate::link::{Answer, Link, LinkError};
@@ -38,13 +38,13 @@ pub struct Client {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Poll {
     Unchanged {
-        asks: Asks,
+        asks: ManagerRequests,
     },
     Manifest {
         bytes: Bytes,
         /// To be sent unchanged with the next poll.
         etag: Option<String>,
-        asks: Asks,
+        asks: ManagerRequests,
     },
 }
 
@@ -198,7 +198,7 @@ fn segment(text: &str) -> String {
 
 fn poll(answer: Answer) -> Result<Poll, ClientError> {
     let asks = answer.headers.get(asks::HEADER);
-    let asks = asks.map(|it| Asks::from_header(it.as_bytes())).unwrap_or_default();
+    let asks = asks.map(|it| ManagerRequests::from_header(it.as_bytes())).unwrap_or_default();
     if answer.status == StatusCode::NOT_MODIFIED {
         return Ok(Poll::Unchanged { asks });
     }

@@ -27,7 +27,7 @@ pub mod file;
 /// The Margo documents that this interface carries.
 pub use colony_margo as margo;
 
-pub use asks::{Asks, LogAnswer, LogLine, LogRequest};
+pub use asks::{LogAnswer, LogLine, LogRequest, ManagerRequests};
 pub use client::{Client, ClientError, Poll};
 pub use health::{NodeReport, PullView, Readiness};
 pub use identity::authority::{Authority, requested_key};

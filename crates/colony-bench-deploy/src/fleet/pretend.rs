@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use colony_wfm::margo::status::{ColonyStatus, Overall, State};
 use colony_wfm::margo::{DeploymentId, DeploymentStatus, Digest, ManifestVersion, StateManifest};
-use colony_wfm::{Asks, Client, Credentials, Link, NodeReport, Poll, Trust, tls};
+use colony_wfm::{Client, Credentials, Link, ManagerRequests, NodeReport, Poll, Trust, tls};
 
 use crate::clock;
 
@@ -102,7 +102,7 @@ impl Pretender {
         Ok(())
     }
 
-    async fn asked(&mut self, asks: Asks) -> anyhow::Result<()> {
+    async fn asked(&mut self, asks: ManagerRequests) -> anyhow::Result<()> {
         for id in asks.deployments {
             if self.held.contains_key(&id) {
                 self.report(&id, &[State::Installed]);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use colony_core::id::NodeName;
 use colony_core::time::Monotonic;
-use colony_wfm::Asks;
+use colony_wfm::ManagerRequests;
 use parking_lot::Mutex;
 
 const AGAIN: Duration = Duration::from_secs(8);
@@ -18,7 +18,7 @@ pub(super) struct AskThrottle(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    last: BTreeMap<NodeName, (Asks, Monotonic)>,
+    last: BTreeMap<NodeName, (ManagerRequests, Monotonic)>,
     arrived: BTreeSet<NodeName>,
 }
 
@@ -35,15 +35,21 @@ impl AskThrottle {
     }
 
     /// Returns `asks` if they are to be sent with an answer at `now`.
-    pub(super) fn due(&self, node: &NodeName, asks: Asks, now: Monotonic) -> Asks {
+    pub(super) fn due(
+        &self,
+        node: &NodeName,
+        asks: ManagerRequests,
+        now: Monotonic,
+    ) -> ManagerRequests {
         let mut state = self.0.lock();
         if asks.is_empty() {
             state.last.remove(node);
             return asks;
         }
-        let repeated = |(last, at): &(Asks, Monotonic)| *last == asks && now.since(*at) < AGAIN;
+        let repeated =
+            |(last, at): &(ManagerRequests, Monotonic)| *last == asks && now.since(*at) < AGAIN;
         if state.last.get(node).is_some_and(repeated) {
-            return Asks::default();
+            return ManagerRequests::default();
         }
         state.last.insert(node.clone(), (asks.clone(), now));
         asks
@@ -74,7 +80,7 @@ mod tests {
         let (asked, node) = (AskThrottle::default(), "a".parse().expect("a name"));
         let answers = polls.iter().map(|(second, what)| {
             let (capabilities, renew) = (what.contains('c'), what.contains('r'));
-            let asks = Asks { capabilities, renew, ..Asks::default() };
+            let asks = ManagerRequests { capabilities, renew, ..ManagerRequests::default() };
             let due = asked.due(&node, asks, Monotonic(second * 1_000));
             if due.is_empty() { "-" } else { "ask" }
         });

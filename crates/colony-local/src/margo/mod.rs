@@ -19,7 +19,7 @@ use colony_core::margo::{
 };
 use colony_core::site::{self, Input, NodeManifest, Site};
 use colony_core::time::Now;
-use colony_wfm::{Asks, Have, Held, Joined, LogAnswer, Manager, NodeReport, SpiffeId};
+use colony_wfm::{Have, Held, Joined, LogAnswer, Manager, ManagerRequests, NodeReport, SpiffeId};
 
 use crate::brain::{Brain, Denied};
 use crate::health::vitals::Vitals;
@@ -76,7 +76,7 @@ impl NodeApi {
         let has = |etag: Digest| have.etag.as_deref() == Some(etag.to_string().as_str());
         if let Some(etag) = self.shelf.etag(node, version).filter(|it| has(*it)) {
             self.shelf.clear(node, version, etag);
-            return Ok(Held { bytes: Vec::new(), etag, asks: Asks::default() });
+            return Ok(Held { bytes: Vec::new(), etag, asks: ManagerRequests::default() });
         }
         let manifest = site.manifest(node)?;
         let (bytes, etag) = (manifest.bytes.clone(), manifest.etag);
@@ -86,12 +86,12 @@ impl NodeApi {
             self.shelf.show(node, manifest);
             colony_process::fail::hit(colony_process::fail::Point::LocalPollAnswered);
         }
-        Ok(Held { bytes, etag, asks: Asks::default() })
+        Ok(Held { bytes, etag, asks: ManagerRequests::default() })
     }
 
-    fn asks(&self, site: &Site, node: &NodeName, now: Now) -> Asks {
+    fn asks(&self, site: &Site, node: &NodeName, now: Now) -> ManagerRequests {
         let open = site.asks(node);
-        let asks = Asks {
+        let asks = ManagerRequests {
             capabilities: open.capabilities,
             deployments: open.deployments,
             logs: self.logs.open_for(node, now.mono),

@@ -18,7 +18,9 @@ use colony_core::margo::Digest;
 use colony_core::site::{Action, Command};
 use colony_core::state::State;
 use colony_testkit::{App, deployment_id};
-use colony_wfm::{Asks, ClientError, LogAnswer, LogLine, NodeReport, Poll, PrivateKey, PullView};
+use colony_wfm::{
+    ClientError, LogAnswer, LogLine, ManagerRequests, NodeReport, Poll, PrivateKey, PullView,
+};
 
 use plant::{Node, Plant};
 
@@ -383,7 +385,7 @@ async fn check_start(plant: &Plant, token: Option<String>, expected: &str) {
 }
 
 /// Polls until the node is asked for something.
-async fn asked(node: &Node, etag: &str, is: impl Fn(&Asks) -> bool) -> Asks {
+async fn asked(node: &Node, etag: &str, is: impl Fn(&ManagerRequests) -> bool) -> ManagerRequests {
     loop {
         match node.client.manifest(Some(etag), None, Duration::from_secs(10)).await {
             Ok(Poll::Unchanged { asks } | Poll::Manifest { asks, .. }) if is(&asks) => return asks,

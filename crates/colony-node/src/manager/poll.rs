@@ -16,7 +16,7 @@ use colony_core::margo::{Capabilities, Digest, bundle};
 use colony_core::node::{Fetch, Input};
 use colony_process::Backoff;
 use colony_runtime::Runtime;
-use colony_wfm::{Asks, ClientError};
+use colony_wfm::{ClientError, ManagerRequests};
 
 use crate::brain::{Brain, NotStored};
 use crate::manager::logs::Logs;
@@ -137,7 +137,7 @@ impl Poll {
         let sent = self.manager.client().capabilities(self.own.id(), &self.own).await;
         sent.context("could not send the capabilities to the manager")?;
         self.introduced = true;
-        // The poll that follows may be held for as long as nothing changes.
+        // The next poll may be held for `WAIT` before it shows the same.
         self.manager.set_reachable(true);
         Ok(())
     }
@@ -184,9 +184,9 @@ impl Poll {
 
     /// Handles the manager's requests, except those for reports. Returns
     /// whether any of them is not in progress already.
-    fn handle_requests(&mut self, asks: &Asks) -> bool {
+    fn handle_requests(&mut self, asks: &ManagerRequests) -> bool {
         let logs: Vec<_> = asks.logs.iter().filter(|it| self.logs.is_new(it)).cloned().collect();
-        let anything = !Asks { logs: logs.clone(), ..asks.clone() }.is_empty();
+        let anything = !ManagerRequests { logs: logs.clone(), ..asks.clone() }.is_empty();
         self.introduced &= !asks.capabilities;
         for request in logs {
             self.logs.read(request, self.runtime.clone(), self.manager.clone());

@@ -27,7 +27,7 @@ use axum::Router;
 use axum::routing::{get, post, put};
 use colony_margo::{Capabilities, DeploymentStatus, DeviceId, Digest, Problem};
 
-use crate::asks::{Asks, LogAnswer};
+use crate::asks::{LogAnswer, ManagerRequests};
 use crate::health::NodeReport;
 use crate::identity::SpiffeId;
 use crate::join::Joined;
@@ -103,7 +103,7 @@ pub struct Held {
     pub bytes: Vec<u8>,
     /// The digest of `bytes`.
     pub etag: Digest,
-    pub asks: Asks,
+    pub asks: ManagerRequests,
 }
 
 /// The Margo interface and colony's few extensions to it.

@@ -181,7 +181,7 @@ mod tests {
     #[track_caller]
     fn check_applied(value: &'static str, expected: bool) {
         let etag = colony_margo::Digest::of(b"x");
-        let held = Held { bytes: Vec::new(), etag, asks: crate::Asks::default() };
+        let held = Held { bytes: Vec::new(), etag, asks: crate::ManagerRequests::default() };
         let answer = answer(held, &headers("prefer", value));
         assert_eq!(answer.headers().contains_key("preference-applied"), expected, "{value}");
     }

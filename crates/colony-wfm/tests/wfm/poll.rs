@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use colony_margo::Digest;
-use colony_wfm::{Asks, Client, ClientAuth, ClientError, Poll, router};
+use colony_wfm::{Client, ClientAuth, ClientError, ManagerRequests, Poll, router};
 use http::Method;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
@@ -45,7 +45,7 @@ async fn poll_ends_unchanged_when_its_time_is_over() {
     let etag = world.etag().await;
     let begun = Instant::now();
     let poll = world.poll(Some(etag), Duration::from_secs(1)).await.unwrap();
-    assert_eq!(poll, Poll::Unchanged { asks: Asks::default() });
+    assert_eq!(poll, Poll::Unchanged { asks: ManagerRequests::default() });
     assert!(begun.elapsed() >= Duration::from_secs(1), "{:?}", begun.elapsed());
 }
 
@@ -53,7 +53,7 @@ async fn poll_ends_unchanged_when_its_time_is_over() {
 async fn poll_that_need_not_wait_is_answered_at_once() {
     let world = World::start().await;
     let etag = world.etag().await;
-    let unchanged = Poll::Unchanged { asks: Asks::default() };
+    let unchanged = Poll::Unchanged { asks: ManagerRequests::default() };
     assert_eq!(soon(world.poll(Some(etag), NO_WAIT)).await, unchanged);
     manifest(soon(world.poll(None, LONG)).await);
     manifest(soon(world.poll(Some("\"other\"".into()), LONG)).await);
@@ -65,7 +65,7 @@ async fn wishes_end_the_wait_and_come_along() {
     let etag = world.etag().await;
     let poll = world.poll(Some(etag.clone()), LONG);
     world.manager.waited(2).await;
-    let asks = Asks { capabilities: true, ..Asks::default() };
+    let asks = ManagerRequests { capabilities: true, ..ManagerRequests::default() };
     world.manager.change(|it| it.asks = asks.clone());
     assert_eq!(soon(poll).await, Poll::Unchanged { asks: asks.clone() });
     let again = soon(world.poll(None, LONG)).await;

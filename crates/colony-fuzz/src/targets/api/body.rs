@@ -30,7 +30,7 @@ const REQUESTS: &[Body] = bodies! {
     join: JoinRequest RenewRequest Joined;
     site: SiteJoinRequest SiteRenewRequest EventBatch NodesReport NodeHealth PullHealth LogAnswer
         BatchAnswer Hints HintsQuery SiteLogRequest SiteJoined SiteRenewed GitAccess GitAuth;
-    asks: Asks LogRequest LogAnswer LogLine;
+    asks: ManagerRequests LogRequest LogAnswer LogLine;
     health: NodeReport Readiness PullView;
     request: DeployRequest SiteAdd SiteTrust Invite RegistryAdd Lint Hold Release ReleaseWhat Steer
         QuarantineRelease Retry Rollback TokenAdd DeleteQuery EventQuery LogsQuery SiteQuery

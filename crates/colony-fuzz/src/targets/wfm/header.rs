@@ -2,17 +2,17 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use colony_wfm::asks::is_request_id;
-use colony_wfm::{Asks, LogAnswer, NodeReport, fuzz};
+use colony_wfm::{LogAnswer, ManagerRequests, NodeReport, fuzz};
 
 use crate::{Outcome, hold};
 
 pub(super) fn asks(input: &[u8]) -> Outcome {
-    let asks = Asks::from_header(input);
+    let asks = ManagerRequests::from_header(input);
     assert!(asks.logs.iter().all(|it| is_request_id(&it.id)), "{asks:?} has an id that is a path");
     let header = asks.to_header();
     assert!(header.len() <= 16 << 10, "a header of {} bytes", header.len());
     assert!(HeaderValue::from_str(&header).is_ok(), "{header:?} is not a header");
-    let again = Asks::from_header(header.as_bytes());
+    let again = ManagerRequests::from_header(header.as_bytes());
     assert_eq!(again.to_header(), header, "asked again it differs");
     Outcome::taken(format!("{} {}", !asks.deployments.is_empty(), !asks.logs.is_empty()))
 }

@@ -7,7 +7,9 @@ use colony_margo::problem::TryLater;
 use colony_margo::{
     Capabilities, DeploymentStatus, DeviceId, Digest, Problem, ProblemType, bundle, canonical,
 };
-use colony_wfm::{Asks, Authority, Have, Held, Joined, LogAnswer, Manager, NodeReport, SpiffeId};
+use colony_wfm::{
+    Authority, Have, Held, Joined, LogAnswer, Manager, ManagerRequests, NodeReport, SpiffeId,
+};
 use serde_json::json;
 use tokio::sync::{Notify, watch};
 
@@ -28,7 +30,7 @@ pub(crate) struct Fake {
 pub(crate) struct State {
     pub(crate) version: u64,
     pub(crate) text: String,
-    pub(crate) asks: Asks,
+    pub(crate) asks: ManagerRequests,
     pub(crate) ready: bool,
     /// A change that comes just after the manifest was read.
     pub(crate) sudden: Option<String>,

@@ -10,7 +10,7 @@ use colony_core::site::{Commit, Input, Timing};
 use colony_store::LocalStore;
 use colony_testkit::{App, capabilities, commit_id};
 
-use crate::brain::{Brain, Origin};
+use crate::brain::{Brain, SiteConfig};
 use crate::home::Membership;
 
 /// The writer of a brain, as a task.
@@ -34,7 +34,7 @@ pub(crate) async fn open(dir: &TempDir) -> (Brain, Running) {
 pub(crate) async fn open_as(dir: &TempDir, incarnation: Incarnation) -> (Brain, Running) {
     let store = LocalStore::open(&dir.path().join("local.db")).await.expect("a database");
     let site = "home".parse().expect("a name");
-    let origin = Origin { site, incarnation, timing: Timing::default() };
+    let origin = SiteConfig { site, incarnation, timing: Timing::default() };
     let (brain, writer) = Brain::open(store.clone(), origin).await.expect("a site");
     let stop = CancellationToken::new();
     let task = tokio::spawn(writer.run(stop.clone()));

@@ -15,7 +15,7 @@ use colony_process::{Access, Reconcile, RoleFolder, Signal, Tasks};
 use colony_store::LocalStore;
 use colony_wfm::{Authority, Peer, TlsListener, login};
 
-use crate::brain::{Brain, Origin, Writer};
+use crate::brain::{Brain, SiteConfig, Writer};
 use crate::git::{Follow, Source};
 use crate::health::Health;
 use crate::health::vitals::Vitals;
@@ -76,7 +76,7 @@ pub async fn start(config: Config) -> anyhow::Result<Local> {
     let store = store.context("could not open the site's database")?;
     let keys = Keys::load(&store).await.context("could not read the nodes' identities")?;
     let (site, incarnation) = (site_node.site.clone(), site_node.incarnation);
-    let origin = Origin { site, incarnation, timing: config.timing };
+    let origin = SiteConfig { site, incarnation, timing: config.timing };
     let (brain, writer) = Brain::open(store.clone(), origin).await?;
     let central = Central::new(&site_node, &credentials)?;
     let source = source(&home, &config, &site_node, &central)?;

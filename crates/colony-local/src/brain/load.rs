@@ -5,12 +5,12 @@ use anyhow::Context;
 use colony_core::site::{RowKey, Site};
 use colony_store::LocalStore;
 
-use crate::brain::Origin;
+use crate::brain::SiteConfig;
 
 /// Records of an earlier incarnation are removed: the seed from central
 /// contains the same state, updated by the events that central received since.
-pub(super) async fn site(store: &LocalStore, origin: &Origin) -> anyhow::Result<Site> {
-    let Origin { site: name, incarnation, timing } = origin;
+pub(super) async fn site(store: &LocalStore, config: &SiteConfig) -> anyhow::Result<Site> {
+    let SiteConfig { site: name, incarnation, timing } = config;
     let fresh = || Site::new(name.clone(), *incarnation, *timing);
     let rows = store.rows().await.context("could not read the site's records")?;
     if rows.is_empty() {

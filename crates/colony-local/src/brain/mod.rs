@@ -30,7 +30,7 @@ const QUEUE: usize = 256;
 
 /// The identity of the site and its timing settings.
 #[derive(Debug, Clone)]
-pub(crate) struct Origin {
+pub(crate) struct SiteConfig {
     pub site: SiteName,
     pub incarnation: Incarnation,
     pub timing: Timing,
@@ -69,30 +69,33 @@ pub(crate) enum Denied {
 
 impl Brain {
     /// Restores the site from disk; the caller has to run the writer.
-    pub(crate) async fn open(store: LocalStore, origin: Origin) -> anyhow::Result<(Brain, Writer)> {
-        let site = load::site(&store, &origin).await?;
+    pub(crate) async fn open(
+        store: LocalStore,
+        config: SiteConfig,
+    ) -> anyhow::Result<(Brain, Writer)> {
+        let site = load::site(&store, &config).await?;
         let clock = Clock::starting_at(site.clock());
         let (inbox, receiver) = mpsc::channel(QUEUE);
         let wakes = Notifiers::new(&site, clock.now());
         let shared = Shared { site: Mutex::new(Some(site)), inbox, clock, wakes };
         let brain = Brain(Arc::new(shared));
-        let writer = Writer::new(brain.clone(), store, origin, receiver);
+        let writer = Writer::new(brain.clone(), store, config, receiver);
         Ok((brain, writer))
     }
 
     /// Takes one step and returns when it is on disk.
     pub(crate) async fn step(&self, input: Input) -> Result<(), Denied> {
-        let (answer, end) = oneshot::channel();
-        let asked = QueuedInput { input, answer };
-        self.0.inbox.send(asked).await.map_err(|_| Denied::Stopping)?;
-        end.await.unwrap_or(Err(Denied::Stopping))
+        let (answer, receiver) = oneshot::channel();
+        let queued = QueuedInput { input, answer };
+        self.0.inbox.send(queued).await.map_err(|_| Denied::Stopping)?;
+        receiver.await.unwrap_or(Err(Denied::Stopping))
     }
 
     /// Looks at the site as it is on disk.
-    pub(crate) async fn read<T>(&self, look: impl FnOnce(&Site, Now) -> T) -> Result<T, Denied> {
+    pub(crate) async fn read<T>(&self, read: impl FnOnce(&Site, Now) -> T) -> Result<T, Denied> {
         let site = self.0.site.lock().await;
         let site = site.as_ref().ok_or(Denied::Unavailable)?;
-        Ok(look(site, self.0.clock.now()))
+        Ok(read(site, self.0.clock.now()))
     }
 
     pub(crate) fn wakes(&self) -> &Notifiers {

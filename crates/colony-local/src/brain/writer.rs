@@ -1,7 +1,8 @@
-//! The writer of the site: persists each step first, then answers and wakes.
+//! The only writer of the site: persists each step, then answers the caller and
+//! wakes the tasks that depend on the change.
 //!
 //! Inputs that arrive while a transaction is written share the next one. If the
-//! disk refuses a transaction, no caller gets a success and the site is
+//! database cannot commit, no caller gets a success and the site is
 //! restored from the stored state. The writer also runs the site's timers.
 
 use std::time::Duration;
@@ -15,7 +16,7 @@ use colony_core::site::{Changed, Input, Site};
 use colony_core::time::Monotonic;
 use colony_store::LocalStore;
 
-use crate::brain::{Brain, Denied, Origin, QueuedInput, load};
+use crate::brain::{Brain, Denied, QueuedInput, SiteConfig, load};
 
 /// The most inputs of one transaction.
 const BATCH_LIMIT: usize = 64;
@@ -27,7 +28,7 @@ const RETRY_DELAY: Duration = Duration::from_secs(1);
 pub(crate) struct Writer {
     brain: Brain,
     store: LocalStore,
-    origin: Origin,
+    config: SiteConfig,
     inbox: mpsc::Receiver<QueuedInput>,
     wake: Option<Monotonic>,
 }
@@ -46,11 +47,11 @@ impl Writer {
     pub(super) fn new(
         brain: Brain,
         store: LocalStore,
-        origin: Origin,
+        config: SiteConfig,
         inbox: mpsc::Receiver<QueuedInput>,
     ) -> Writer {
         let wake = Some(brain.now().mono);
-        Writer { brain, store, origin, inbox, wake }
+        Writer { brain, store, config, inbox, wake }
     }
 
     /// Processes inputs and timers until `stop`; inputs that are queued by then
@@ -85,7 +86,7 @@ impl Writer {
             Some(site) => site,
             None => match self.recover().await {
                 Some(site) => site,
-                None => return self.give_up(first),
+                None => return self.answer_all_unavailable(first),
             },
         };
         let group = self.steps(&mut site, first);
@@ -98,11 +99,12 @@ impl Writer {
             }
             Err(error) => {
                 error!(
-                    "could not commit to the database; all inputs of this batch are refused: {error:#}"
+                    "could not commit to the database; every caller of this batch gets \
+                     an error and may retry: {error:#}"
                 );
                 *guard = self.recover().await;
                 drop(guard);
-                group.deny();
+                group.answer_unavailable();
             }
         }
     }
@@ -139,7 +141,7 @@ impl Writer {
     /// Restores the site from disk; `None` while it cannot be read.
     async fn recover(&mut self) -> Option<Site> {
         self.wake = Some(self.brain.now().mono.after(RETRY_DELAY));
-        match load::site(&self.store, &self.origin).await {
+        match load::site(&self.store, &self.config).await {
             Ok(site) => {
                 self.brain.wakes().reset(&site, self.brain.now());
                 Some(site)
@@ -151,7 +153,7 @@ impl Writer {
         }
     }
 
-    fn give_up(&mut self, first: QueuedInput) {
+    fn answer_all_unavailable(&mut self, first: QueuedInput) {
         let mut next = Some(first);
         while let Some(queued) = next {
             // The caller may have stopped waiting.
@@ -169,7 +171,7 @@ impl CommitGroup {
         }
     }
 
-    fn deny(self) {
+    fn answer_unavailable(self) {
         for (sender, _) in self.answers {
             let _ = sender.send(Err(Denied::Unavailable));
         }
@@ -192,8 +194,8 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let store = LocalStore::open(&dir.path().join("local.db")).await.expect("a database");
         let site = "home".parse().expect("a name");
-        let origin = Origin { site, incarnation: 0, timing: Timing::default() };
-        let (brain, mut writer) = Brain::open(store, origin).await.expect("a site");
+        let config = SiteConfig { site, incarnation: 0, timing: Timing::default() };
+        let (brain, mut writer) = Brain::open(store, config).await.expect("a site");
         assert_eq!(writer.until_wake(), Duration::ZERO, "it looks around once it runs");
 
         writer.wake = Some(brain.now().mono.after(Duration::from_secs(3_600)));

@@ -68,7 +68,7 @@ impl Identity {
     fn make_server(&self, now: i64) -> anyhow::Result<Credentials> {
         let key = PrivateKey::generate().context("could not make the server's key")?;
         let id = SpiffeId::central(self.domain())?;
-        let csr = key.csr().context("could not ask for the server's certificate")?;
+        let csr = key.csr().context("could not create the server's certificate request")?;
         let chain = self.authority.sign(&csr, &id, &self.hosts, now, SERVER);
         Ok(Credentials {
             chain_pem: chain.context("could not sign the server's certificate")?,

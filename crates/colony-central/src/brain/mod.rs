@@ -125,7 +125,7 @@ impl Brain {
     ) -> Result<T, E> {
         let shared = &self.shared;
         let permit = shared.entry.clone().acquire_owned().await.map_err(|_| stopping())?;
-        let (answer, end) = {
+        let (answer, receiver) = {
             // There is no await after the stage is taken: a caller that is
             // dropped has staged all of its change or nothing.
             let mut stage = shared.stage_after_reload().await?;
@@ -139,7 +139,7 @@ impl Brain {
             }
         };
         shared.staged.notify_one();
-        end.await.unwrap_or_else(|_| Err(stopping()))?;
+        receiver.await.unwrap_or_else(|_| Err(stopping()))?;
         Ok(answer)
     }
 

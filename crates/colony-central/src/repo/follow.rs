@@ -30,7 +30,7 @@ impl Repo {
 
     /// Called after this role moved the branch: wakes the sites whose part has
     /// changed.
-    pub(crate) async fn moved(&self) {
+    pub(crate) async fn branch_moved(&self) {
         let _order = self.0.order.lock().await;
         match self.call("read the branch", Deployments::head).await {
             Ok(head) => self.publish_head(head).await,

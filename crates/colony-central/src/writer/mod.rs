@@ -2,9 +2,9 @@
 //!
 //! The queue is in the database, so after a crash at any point the next run
 //! continues: an edit that is already in Git counts as done. Nothing is
-//! recorded as committed before the push succeeded. The writer also follows the
-//! branch: rollbacks that Git has not followed become changes, and a target
-//! that was overruled by hand is dropped.
+//! recorded as committed until the push has succeeded. The writer also follows the
+//! branch: a rollback at a site becomes a change that reverts the file, and a
+//! target is dropped when another author has changed its file.
 
 mod batch;
 mod overruled;
@@ -69,14 +69,14 @@ impl Writer {
         if changes.is_empty() {
             return Ok(false);
         }
-        self.write_apart(changes).await?;
+        self.write_bisecting(changes).await?;
         Ok(true)
     }
 
-    /// Writes changes as one commit. If Git refuses their content, they are
-    /// split in halves until each refused change fails alone and the rest is
+    /// Writes changes as one commit. If Git rejects their content, they are
+    /// split in halves until each rejected change fails alone and the rest is
     /// committed.
-    async fn write_apart(&self, changes: Vec<Change>) -> anyhow::Result<()> {
+    async fn write_bisecting(&self, changes: Vec<Change>) -> anyhow::Result<()> {
         let mut parts = vec![changes];
         while let Some(mut part) = parts.pop() {
             match self.push(&part).await {
@@ -87,7 +87,7 @@ impl Writer {
                 }
                 Err(error) if error.is_about_content() => {
                     for change in &part {
-                        self.refuse(change, &error).await?;
+                        self.record_refusal(change, &error).await?;
                     }
                 }
                 Err(error) => {
@@ -107,7 +107,7 @@ impl Writer {
     }
 
     async fn record(&self, changes: &[Change], written: &Written) -> anyhow::Result<()> {
-        self.repo.moved().await;
+        self.repo.branch_moved().await;
         colony_process::fail::hit(colony_process::fail::Point::CentralGitWritten);
         self.metrics.commits.inc();
         record::record(&self.brain, changes, written).await?;
@@ -115,10 +115,13 @@ impl Writer {
         Ok(())
     }
 
-    async fn refuse(&self, change: &Change, error: &Error) -> anyhow::Result<()> {
+    async fn record_refusal(&self, change: &Change, error: &Error) -> anyhow::Result<()> {
         let reason = error_text(error);
-        tracing::warn!(change = change.id, "Git rejected a change, which fails: {reason}");
-        // Only the content was refused; Git itself works.
+        tracing::warn!(
+            change = change.id,
+            "Git rejected a change; its deployments are marked REFUSED: {reason}"
+        );
+        // Only the content was rejected; Git itself works.
         self.repo.record_result(None);
         self.metrics.changes_refused.inc();
         record::record_refusal(&self.brain, change, &reason).await

@@ -12,23 +12,24 @@ use crate::repo::{Repo, path};
 
 /// Drops every target that Git no longer holds.
 pub(super) async fn clear_overruled_targets(brain: &Brain, repo: &Repo) -> anyhow::Result<()> {
-    let wishes = wishes(brain).await?;
-    if wishes.is_empty() {
+    let expected_contents = expected_contents(brain).await?;
+    if expected_contents.is_empty() {
         return Ok(());
     }
     let over = repo
         .call("compare files", move |git| {
-            let paths: Vec<String> = wishes.iter().map(|it| path(&it.0, &it.1)).collect();
+            let paths: Vec<String> =
+                expected_contents.iter().map(|it| path(&it.0, &it.1)).collect();
             let found = git.blobs_at(&paths)?;
-            let pairs = wishes.into_iter().zip(found);
-            let over = pairs.filter(|(wish, found)| wish.2 != *found);
+            let pairs = expected_contents.into_iter().zip(found);
+            let over = pairs.filter(|(target, found)| target.2 != *found);
             Ok(over
                 .map(|((site, name, blob), found)| (site, name, blob, found))
                 .collect::<Vec<_>>())
         })
         .await?;
-    for (site, name, wished, found) in over {
-        clear(brain, &site, &name, (wished, found)).await?;
+    for (site, name, expected, found) in over {
+        clear(brain, &site, &name, (expected, found)).await?;
     }
     Ok(())
 }
@@ -36,17 +37,17 @@ pub(super) async fn clear_overruled_targets(brain: &Brain, repo: &Repo) -> anyho
 type OverruledTarget = (SiteName, DeploymentName, Option<BlobId>);
 
 /// The targets, with the content that Git must hold for them to stand.
-async fn wishes(brain: &Brain) -> anyhow::Result<Vec<OverruledTarget>> {
+async fn expected_contents(brain: &Brain) -> anyhow::Result<Vec<OverruledTarget>> {
     let fleet = brain.read().await?;
-    let mut wishes = Vec::new();
+    let mut expected_contents = Vec::new();
     for (site, view) in fleet.sites() {
         for (name, target) in &view.targets {
             if let Some(blob) = held_while_it_stands(target) {
-                wishes.push((site.clone(), name.clone(), blob.clone()));
+                expected_contents.push((site.clone(), name.clone(), blob.clone()));
             }
         }
     }
-    Ok(wishes)
+    Ok(expected_contents)
 }
 
 /// The content of the file as long as the target stands.
@@ -63,7 +64,7 @@ async fn clear(
     brain: &Brain,
     site: &SiteName,
     name: &DeploymentName,
-    (wished, found): (Option<BlobId>, Option<BlobId>),
+    (expected, found): (Option<BlobId>, Option<BlobId>),
 ) -> anyhow::Result<()> {
     let now = clock::wall();
     brain
@@ -71,11 +72,11 @@ async fn clear(
             // The target may have been accepted or planned again since it was
             // compared.
             let stands = fleet.site(site).and_then(|it| it.targets.get(name));
-            if stands.and_then(held_while_it_stands) != Some(&wished) {
+            if stands.and_then(held_while_it_stands) != Some(&expected) {
                 return Ok(((), Write::default()));
             }
             fleet.target_cleared(site, name)?;
-            let event = CentralEvent::Overruled { path: path(site, name), wished, found };
+            let event = CentralEvent::Overruled { path: path(site, name), wished: expected, found };
             let event = own_event(&event, "git", now, (Some(site), Some(name)));
             Ok(((), Write { events: vec![event], ..Write::default() }))
         })
@@ -96,14 +97,14 @@ mod tests {
     #[test]
     fn record_stands_while_git_holds_its_blob_and_before_it_is_written() {
         let (git, since) = (commit_id(1), Timestamp(0));
-        let (wished, found) = (Some(blob("wished")), Some(blob("found")));
+        let (expected, found) = (Some(blob("wished")), Some(blob("found")));
         let committed = |blob| Target::Committed { git: git.clone(), blob, since };
         for (target, expected) in [
-            (committed(wished.clone()), Some(&wished)),
+            (committed(expected.clone()), Some(&expected)),
             (committed(None), Some(&None)),
             (
                 Target::Conflict {
-                    expected: wished.clone(),
+                    expected: expected.clone(),
                     found: found.clone(),
                     diff: String::new(),
                     since,
@@ -111,11 +112,11 @@ mod tests {
                 Some(&found),
             ),
             (
-                Target::Refused { expected: wished.clone(), reason: String::new(), since },
-                Some(&wished),
+                Target::Refused { expected: expected.clone(), reason: String::new(), since },
+                Some(&expected),
             ),
             (Target::Planned { since }, None),
-            (Target::Accepted { git: git.clone(), blob: wished.clone(), since }, None),
+            (Target::Accepted { git: git.clone(), blob: expected.clone(), since }, None),
         ] {
             assert_eq!(held_while_it_stands(&target), expected, "{target:?}");
         }
@@ -125,15 +126,15 @@ mod tests {
     async fn only_a_wish_that_another_author_overruled_is_cleared_and_with_an_event() {
         let dir = tempfile::tempdir().expect("a folder");
         let app = App::with_home(dir.path()).await;
-        let wished = wish(&app, &[("edited", "a"), ("kept", "a")]).await;
+        let expected = commit_files(&app, &[("edited", "a"), ("kept", "a")]).await;
         let gone: DeploymentName = "gone".parse().expect("a name");
-        let head = wished.head.clone().expect("a commit");
+        let head = expected.head.clone().expect("a commit");
         let mut plant = Plant::new();
         plant.deploy(&Application::new("gone", "1.0.0"));
         change(&app, |fleet| fleet.apply(&home(), &plant.events, Timestamp(0)).map(drop)).await;
         change(&app, |fleet| fleet.target_committed(&home(), &gone, head, None, Timestamp(0)))
             .await;
-        let before = wished.done[0].1.clone();
+        let before = expected.done[0].1.clone();
         let found = write(&app, &[("edited", "b", before.clone())]).await.done[0].1.clone();
 
         clear_overruled_targets(&app.brain, &app.repo).await.expect("Git answers");
@@ -153,16 +154,16 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let app = App::with_home(dir.path()).await;
         let name: DeploymentName = "hello".parse().expect("a name");
-        let wished = wish(&app, &[("hello", "a")]).await.done[0].1.clone();
+        let expected = commit_files(&app, &[("hello", "a")]).await.done[0].1.clone();
         change(&app, |fleet| fleet.target_planned(&home(), &name, Timestamp(1))).await;
 
-        clear(&app.brain, &home(), &name, (wished, None)).await.expect("stored");
+        clear(&app.brain, &home(), &name, (expected, None)).await.expect("stored");
 
         assert_eq!(targets(&app), "hello");
     }
 
     /// Writes files and records them as targets of CO.
-    async fn wish(app: &App, files: &[(&str, &str)]) -> Written {
+    async fn commit_files(app: &App, files: &[(&str, &str)]) -> Written {
         let files: Vec<_> = files.iter().map(|(name, text)| (*name, *text, None)).collect();
         let written = write(app, &files).await;
         let head = written.head.clone().expect("a commit");

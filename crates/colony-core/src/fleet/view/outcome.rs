@@ -14,27 +14,28 @@ use crate::time::Timestamp;
 /// How a deployment ended, or that it has not.
 ///
 /// `InProgress` also covers a change that is not yet in Git or not yet accepted
-/// by the site, and an order that is not acknowledged. A watch ends at any other
+/// by the site, and a command that is not acknowledged. A watch ends at any other
 /// outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// Every placement has what is wanted.
+    /// Every placement runs the revision of Git.
     Installed,
     InProgress,
     /// A placement or a change failed, and no automatic retry is pending.
     Failed,
     /// A site or a node rolled back. Not a success.
     RolledBack,
-    /// Done everywhere but on nodes or sites that are offline.
+    /// Finished, except on nodes or sites that are offline.
     Deferred,
-    /// Nothing is left of it.
+    /// It was removed from every node.
     Deleted,
 }
 
 impl Outcome {
-    /// Nothing more happens until a node or a site comes back, or a person acts.
+    /// Nothing more happens until a node or a site connects again, or an operator
+    /// acts.
     pub fn is_end(self) -> bool {
         self != Outcome::InProgress
     }
@@ -61,10 +62,10 @@ impl SiteView {
             Some(Target::Conflict { .. } | Target::Refused { .. }) => return Outcome::Failed,
             Some(Target::Planned { .. }) => return Outcome::InProgress,
             Some(Target::Committed { git, .. }) => {
-                // A refusal from before the site came to this commit does not
-                // count.
-                let read = self.head.git.as_ref() == Some(git);
-                return if read && self.file_is_refused(site, name) {
+                // A refusal counts only if the site has read this commit: an
+                // earlier one is about an earlier version of the file.
+                let has_applied_commit = self.head.git.as_ref() == Some(git);
+                return if has_applied_commit && self.file_is_refused(site, name) {
                     Outcome::Failed
                 } else {
                     unfinished
@@ -79,7 +80,7 @@ impl SiteView {
                 Outcome::Deleted
             };
         };
-        if self.has_pending_order(name) {
+        if self.has_pending_command(name) {
             return unfinished;
         }
         self.outcome_placed(name, deployment, unfinished)
@@ -90,11 +91,11 @@ impl SiteView {
         self.files.contains_key(&deployment_path(site, name))
     }
 
-    /// An order about the deployment is not acknowledged yet.
-    fn has_pending_order(&self, name: &DeploymentName) -> bool {
-        let orders = self.commands.values().filter_map(|it| it.action.deployment());
+    /// A command for the deployment is not acknowledged yet.
+    fn has_pending_command(&self, name: &DeploymentName) -> bool {
+        let commands = self.commands.values().filter_map(|it| it.action.deployment());
         let own = |id: &DeploymentId| self.deployments_named(name).any(|it| it.id == *id);
-        orders.into_iter().any(own)
+        commands.into_iter().any(own)
     }
 
     fn outcome_placed(
@@ -127,12 +128,13 @@ impl SiteView {
             let reverting = deployment.awaits_revert().is_some();
             return if reverting { unfinished } else { Outcome::RolledBack };
         }
-        // Quarantined and no placement moves: only the end of the rollback is
-        // missing.
+        // Quarantined and no placement moves: the event that ends the rollback
+        // has not arrived yet.
         if deployment.is_quarantined() {
             return unfinished;
         }
-        // The open step soaks or waits for a promotion; then it goes on, or back.
+        // The open step soaks or waits for a promotion; then the rollout continues
+        // or is rolled back.
         if deployment.rollout.as_ref().is_some_and(|it| it.step < it.of) {
             return unfinished;
         }
@@ -165,13 +167,13 @@ impl SiteView {
     /// Without placements it fails if nodes have reported capabilities, as none
     /// of them fits. Otherwise it waits for a node.
     fn outcome_unplaced(&self, unfinished: Outcome) -> Outcome {
-        let described = self.nodes.values().any(|it| it.capabilities.is_some());
-        if described { Outcome::Failed } else { unfinished }
+        let any_capabilities = self.nodes.values().any(|it| it.capabilities.is_some());
+        if any_capabilities { Outcome::Failed } else { unfinished }
     }
 }
 
 impl Action {
-    /// The deployment the order is about, if it is about one.
+    /// The deployment that the command concerns, if it concerns one.
     pub fn deployment(&self) -> Option<&DeploymentId> {
         match self {
             Action::Retry { deployment, .. }

@@ -87,9 +87,10 @@ pub enum Reason {
     NodeRetired {
         node: NodeName,
     },
-    /// `busy` names a few of the nodes that hold the `taken` slots.
+    /// `some_nodes` lists a few of the nodes that hold the `taken` slots.
     SlotsFull {
-        busy: Vec<NodeName>,
+        #[serde(rename = "busy")]
+        some_nodes: Vec<NodeName>,
         taken: usize,
         limit: u32,
     },
@@ -97,17 +98,21 @@ pub enum Reason {
         node: NodeName,
         code: Code,
     },
-    /// The canary nodes have to run the revision well before other nodes get
-    /// it.
+    /// The canary nodes have to run the revision and be healthy before other
+    /// nodes get it.
     CanaryFirst {
-        done: usize,
-        of: usize,
+        #[serde(rename = "done")]
+        ready_nodes: usize,
+        #[serde(rename = "of")]
+        required_nodes: usize,
     },
     /// All nodes have to stage the revision beside the active one before it
     /// takes over on any node.
     StageFirst {
-        done: usize,
-        of: usize,
+        #[serde(rename = "done")]
+        ready_nodes: usize,
+        #[serde(rename = "of")]
+        required_nodes: usize,
     },
     Soaking {
         until: Timestamp,
@@ -150,7 +155,8 @@ pub enum Reason {
     },
     NoLastGood,
     TriesLeft {
-        left: u32,
+        #[serde(rename = "left")]
+        count: u32,
     },
     PolicyStops,
     EnvironmentError {
@@ -201,23 +207,29 @@ impl fmt::Display for Reason {
             Reason::NodeOffline { node, .. } => write!(f, "node {node} is offline"),
             Reason::NodeNeverHeard { node } => write!(f, "node {node} has not connected yet"),
             Reason::NodeRetired { node } => write!(f, "node {node} is retired"),
-            Reason::SlotsFull { busy, taken, limit } => {
-                write!(f, "{taken} of {limit} rollout slots taken by {}", list(busy, *taken))
+            Reason::SlotsFull { some_nodes, taken, limit } => {
+                write!(f, "{taken} of {limit} rollout slots taken by {}", list(some_nodes, *taken))
             }
             Reason::RolloutStopped { node, code } => {
                 write!(f, "the rollout stopped when node {node} failed with {code}")
             }
-            Reason::CanaryFirst { of: 0, .. } => {
+            Reason::CanaryFirst { required_nodes: 0, .. } => {
                 write!(f, "no reachable node is a canary, the others wait for one")
             }
-            Reason::CanaryFirst { done, of } => {
-                write!(f, "{done} of {of} canaries run it well, the others wait for them")
+            Reason::CanaryFirst { ready_nodes, required_nodes } => {
+                write!(
+                    f,
+                    "{ready_nodes} of {required_nodes} canaries run it and are healthy, the others wait for them"
+                )
             }
-            Reason::StageFirst { of: 0, .. } => {
+            Reason::StageFirst { required_nodes: 0, .. } => {
                 write!(f, "no reachable node runs an earlier version to stage next to")
             }
-            Reason::StageFirst { done, of } => {
-                write!(f, "{done} of {of} nodes have staged it; the takeover starts when all have")
+            Reason::StageFirst { ready_nodes, required_nodes } => {
+                write!(
+                    f,
+                    "{ready_nodes} of {required_nodes} nodes have staged it; the takeover starts when all have"
+                )
             }
             Reason::Soaking { .. } => {
                 write!(f, "soaking: nodes on the new version must stay healthy")
@@ -244,7 +256,7 @@ impl fmt::Display for Reason {
                 write!(f, "revision {} is quarantined: {code}", workload.short())
             }
             Reason::NoLastGood => write!(f, "no revision was ever installed to go back to"),
-            Reason::TriesLeft { left } => write!(f, "{left} tries are left"),
+            Reason::TriesLeft { count } => write!(f, "{count} attempts are left"),
             Reason::PolicyStops => {
                 write!(f, "`onFailure: stop` leaves the decision to an operator")
             }

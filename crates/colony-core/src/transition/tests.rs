@@ -62,7 +62,7 @@ fn every_failing_guard_gives_its_reason() {
                 return Err(Reason::NoLastGood);
             }
             if guard == Guard::TriesSpent {
-                return Err(Reason::TriesLeft { left: 2 });
+                return Err(Reason::TriesLeft { count: 2 });
             }
             Ok(())
         }
@@ -73,7 +73,7 @@ fn every_failing_guard_gives_its_reason() {
 
     assert_eq!(
         refusal.to_string(),
-        "2 tries are left; no revision was ever installed to go back to"
+        "2 attempts are left; no revision was ever installed to go back to"
     );
 }
 
@@ -117,7 +117,7 @@ fn reasons_say_what_was_noted_and_who_is_meant() {
     assert_eq!(held("a look first").to_string(), "ana holds the site: a look first");
     let full = |names: &str, taken| {
         let busy = names.split_whitespace().map(|it| it.parse().expect("a name")).collect();
-        Reason::SlotsFull { busy, taken, limit: 5 }.to_string()
+        Reason::SlotsFull { some_nodes: busy, taken, limit: 5 }.to_string()
     };
     assert_eq!(full("a b", 2), "2 of 5 rollout slots taken by a, b");
     assert_eq!(full("a b c d", 5), "5 of 5 rollout slots taken by a, b, c and 2 more");

@@ -27,11 +27,13 @@ impl Case<'_> {
             }
             Reason::NodeNeverHeard { node } => self.never_heard(node),
             Reason::NodeRetired { node } => Cause::Node(NodeCause::NodeRetired { node }),
-            Reason::SlotsFull { busy, taken, limit } => self.wave_full(&busy, taken, limit),
-            Reason::CanaryFirst { done, of } => {
+            Reason::SlotsFull { some_nodes, taken, limit } => {
+                self.slots_full(&some_nodes, taken, limit)
+            }
+            Reason::CanaryFirst { ready_nodes: done, required_nodes: of } => {
                 Cause::Rollout(RolloutCause::CanaryFirst { done, of, manual: self.is_manual() })
             }
-            Reason::StageFirst { done, of } => {
+            Reason::StageFirst { ready_nodes: done, required_nodes: of } => {
                 Cause::Rollout(RolloutCause::StageFirst { done, of, manual: self.is_manual() })
             }
             Reason::Soaking { until } => {
@@ -79,7 +81,7 @@ impl Case<'_> {
         Cause::Node(NodeCause::NodeNeverHeard { node, joined })
     }
 
-    fn wave_full(&self, busy: &[NodeName], taken: usize, limit: u32) -> Cause {
+    fn slots_full(&self, busy: &[NodeName], taken: usize, limit: u32) -> Cause {
         let others = busy.iter().filter(|it| **it != self.placement.id.node);
         let slots = others.take(taken).filter_map(|node| self.slot(node)).collect();
         Cause::Rollout(RolloutCause::SlotsFull { slots, taken, limit })

@@ -116,7 +116,7 @@ impl PlacementFacts<'_> {
         }
         let limit = revision_error_limit(self.deployment, Op::Update, self.placement);
         let left = limit.saturating_sub(self.placement.revision_errors);
-        if left > 0 { Err(Reason::TriesLeft { left }) } else { Ok(()) }
+        if left > 0 { Err(Reason::TriesLeft { count: left }) } else { Ok(()) }
     }
 
     fn policy_rolls_back(&self) -> Check {

@@ -187,8 +187,8 @@ impl PlacementFacts<'_> {
         if taken < limit as usize {
             return Ok(());
         }
-        let busy = index.in_flight.iter().chain(&index.down).take(3).cloned().collect();
-        Err(Reason::SlotsFull { busy, taken, limit })
+        let some_nodes = index.in_flight.iter().chain(&index.down).take(3).cloned().collect();
+        Err(Reason::SlotsFull { some_nodes, taken, limit })
     }
 
     fn slot_row(&self) -> Option<&'static SlotRow> {

@@ -98,10 +98,10 @@ impl PlacementFacts<'_> {
     }
 
     fn not_done(&self) -> Reason {
-        let (done, of) = self.site.progress(self.deployment);
+        let (ready_nodes, required_nodes) = self.site.progress(self.deployment);
         match self.deployment.is_blue_green() {
-            true => Reason::StageFirst { done, of },
-            false => Reason::CanaryFirst { done, of },
+            true => Reason::StageFirst { ready_nodes, required_nodes },
+            false => Reason::CanaryFirst { ready_nodes, required_nodes },
         }
     }
 }

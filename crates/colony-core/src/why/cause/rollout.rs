@@ -70,7 +70,9 @@ impl RolloutCause {
             )
             .gate(),
             RolloutCause::CanaryFirst { done, of, manual } => Explanation::new(
-                format!("{done} of {of} canaries run it well, and the others wait for them"),
+                format!(
+                    "{done} of {of} canaries run it and are healthy, and the others wait for them"
+                ),
                 format!("they soak, then {}", promoted(*manual, then)),
             )
             .gate(),

@@ -186,7 +186,7 @@ impl Steering {
             Steering::Promote => "opens the next step of its rollout",
             Steering::Pause => "starts nothing more until it is resumed",
             Steering::Resume => "goes on",
-            Steering::Abort => "goes back to the revision before",
+            Steering::Abort => "is rolled back to the previous revision",
         }
     }
 }

@@ -69,7 +69,7 @@ async fn rollout_is_steered_over_the_socket_of_the_site() {
     first.report("hello", "installed", manifest.manifest_version.get(), 1).await;
     assert_eq!(steer(Steering::Promote).await, "hello opens the next step of its rollout");
     second.manifest(1).await;
-    assert_eq!(steer(Steering::Abort).await, "hello goes back to the revision before");
+    assert_eq!(steer(Steering::Abort).await, "hello is rolled back to the previous revision");
     plant.central.event(|it| matches!(it.body, Body::Quarantined { .. })).await;
     role.stop().await;
 }

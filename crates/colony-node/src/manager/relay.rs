@@ -125,7 +125,7 @@ impl SentHealth {
             }
             Err(error) => {
                 // `poll` logs whether the manager is reachable.
-                debug!("could not tell the manager how the node is: {error}");
+                debug!("could not send the health of the node to the manager: {error}");
                 LOOK
             }
         };

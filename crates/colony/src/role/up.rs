@@ -100,7 +100,8 @@ async fn site_invitation(config: &Config, client: &Client) -> anyhow::Result<Opt
     if config.data().join("local/site.json").exists() {
         return Ok(None);
     }
-    let sites = client.site_list().await.context("could not ask the central orchestrator")?;
+    let sites =
+        client.site_list().await.context("could not list the sites of the central orchestrator")?;
     let invited = match sites.iter().any(|it| it.name.as_str() == SITE) {
         true => client.site_invite(SITE, &Invite { replace: true, ..Invite::default() }).await,
         false => client.site_add(&SiteAdd { name: SITE.to_owned(), ..SiteAdd::default() }).await,

@@ -51,7 +51,7 @@ pub(crate) async fn resume(
     steer(&app, &operator, &handle, Steering::Resume, request).await
 }
 
-/// End a rollout: everything goes back to the revision before
+/// End a rollout: all nodes roll back to the previous revision
 #[utoipa::path(post, path = "/api/v1/deployments/{name}/abort", tag = "deployments",
     params(("name" = String, Path)), request_body = Steer,
     responses((status = 202, description = "Ordered", body = Accepted)))]

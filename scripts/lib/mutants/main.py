@@ -30,7 +30,7 @@ CHECKS = {
     "colony-git": [
         "path.rs", "repo/durable/**", "repo/durable.rs", "repo/mod.rs", "repo/origin.rs", "repo/pack/**",
         "serve/gzip.rs", "serve/incoming.rs", "serve/line.rs", "serve/small.rs", "transport/limit.rs",
-        "writer/hosted.rs", "writer/push.rs", "writer/stage.rs", "writer/batch.rs",
+        "writer/hosted.rs", "writer/push.rs", "writer/apply.rs", "writer/batch.rs",
     ],
     # Who somebody is, what a token permits, what a certificate proves, and what a body may hold.
     "colony-wfm": [

@@ -144,6 +144,29 @@ async fn rollback_to_a_version_restores_its_file_and_delete_removes_it() {
 }
 
 #[tokio::test]
+async fn history_names_the_operator_who_ordered_a_rollback() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a"]).await;
+    for version in ["1.0", "1.1"] {
+        hub.deploy(version).await;
+        lo.follow().await;
+    }
+    hub.client.deployment_rollback("hello", &Rollback::default()).await.expect("an order");
+    lo.obey().await;
+    lo.converge();
+    lo.plant.pass(1);
+    lo.push().await;
+    lo.follow().await;
+
+    let history = hub.client.deployment_history("hello").await.expect("a history");
+    let (revert, deploy) = (&history.entries[0], &history.entries[1]);
+    assert!(revert.subject.starts_with("Revert hello at home from 1.1 to 1.0"), "{revert:?}");
+    assert_eq!(revert.author, deploy.author, "the operator ordered it");
+    hub.stop().await;
+}
+
+#[tokio::test]
 async fn second_delete_says_that_the_first_is_under_way() {
     let dir = tempfile::tempdir().expect("a folder");
     let hub = Hub::start(dir.path()).await;

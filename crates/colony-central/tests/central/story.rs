@@ -183,7 +183,18 @@ async fn second_delete_says_that_the_first_is_under_way() {
     let again = hub.client.deployment_delete("hello", &delete).await.expect("a plan");
     assert!(!again.accepted);
     let [finding] = &again.plan.findings[..] else { panic!("one finding: {:?}", again.plan) };
-    assert!(finding.problem.contains("already being removed at home"), "{finding}");
+    let said = "hello is already being removed at home (for 0 s, still on a); \
+                `colony why hello` says what it waits for";
+    assert_eq!(finding.problem, said);
+    let [shown] = &hub.client.deployment_list(None).await.expect("a list")[..] else {
+        panic!("one deployment")
+    };
+    assert_eq!(shown.version.as_deref(), Some("1.0"), "the version that is being removed");
+    assert_eq!(shown.sites[0].version.as_deref(), Some("1.0"));
+    let status = hub.client.status().await.expect("a status");
+    let [summary] = &status.deployments[..] else { panic!("one deployment") };
+    assert_eq!((summary.sites, summary.placements), (1, 1));
+    assert_eq!(summary.version.as_deref(), Some("1.0"));
     hub.stop().await;
 }
 

@@ -2,8 +2,62 @@
 //!
 //! Nothing here is ever built: these names stand in `value_type` and `body`.
 
+use std::borrow::Cow;
+
+use colony_core::fleet::RollupStatus;
+use colony_core::state::State;
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
+
+/// The state of a placement, as the state machine names it.
+#[derive(Debug)]
+pub struct PlacementState;
+
+impl PartialSchema for PlacementState {
+    fn schema() -> RefOr<Schema> {
+        names(State::all().map(|it| it.to_string()))
+    }
+}
+
+impl ToSchema for PlacementState {
+    fn name() -> Cow<'static, str> {
+        Cow::Borrowed("PlacementState")
+    }
+}
+
+/// Where a deployment stands at a site.
+#[derive(Debug)]
+pub struct DeploymentStatus;
+
+impl PartialSchema for DeploymentStatus {
+    fn schema() -> RefOr<Schema> {
+        let own = [
+            RollupStatus::Pending,
+            RollupStatus::Conflict,
+            RollupStatus::Refused,
+            RollupStatus::Waiting,
+            RollupStatus::RolledBack,
+            RollupStatus::Gone,
+        ];
+        let placed = State::all().map(RollupStatus::Placed);
+        let distinct = placed.filter(|it| !own.iter().any(|own| own.to_string() == it.to_string()));
+        names(own.into_iter().chain(distinct).map(|it| it.to_string()))
+    }
+}
+
+impl ToSchema for DeploymentStatus {
+    fn name() -> Cow<'static, str> {
+        Cow::Borrowed("DeploymentStatus")
+    }
+}
+
+/// A text that is one of these.
+fn names(all: impl Iterator<Item = String>) -> RefOr<Schema> {
+    let all: Vec<String> = all.collect();
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(all)).into()
+}
 
 /// An error answer (RFC 9457), `application/problem+json`.
 #[derive(Debug, Serialize, ToSchema)]

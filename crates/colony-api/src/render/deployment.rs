@@ -1,7 +1,5 @@
 //! A deployment across its sites.
 
-use std::collections::BTreeSet;
-
 use colony_core::fleet::{Fleet, Outcome, SiteView, overall};
 use colony_core::id::{DeploymentName, SiteName};
 use colony_core::site::deployment_path;
@@ -37,9 +35,10 @@ pub fn deployment(
         live.iter().map(|(site, view)| at_site(fleet, site, view, name, context)).collect();
     let leaving = live.iter().all(|(_, view)| view.deployments_named(name).all(|it| it.withdrawn));
     if leaving {
-        let there: BTreeSet<&SiteName> = live.iter().map(|it| it.0).collect();
-        let gone = fleet.sites().filter(|it| sees(it.0) && !there.contains(it.0));
-        sites.extend(gone.filter_map(|(site, view)| archived(site, view, name)));
+        let gone = fleet.last_deletion(name).into_iter().filter(|it| sees(it.0));
+        let mut gone: Vec<_> = gone.map(|(site, archive)| archived(site, archive)).collect();
+        gone.sort_by(|a, b| a.0.site.cmp(&b.0.site));
+        sites.extend(gone);
     }
     if sites.is_empty() {
         return None;

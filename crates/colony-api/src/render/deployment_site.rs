@@ -1,7 +1,9 @@
 //! A deployment at one site: the site's report and the file in Git.
 
 use colony_core::event::{HoldScope, Presence};
-use colony_core::fleet::{self, DeploymentView, Outcome, PlacementBucket, SiteView, Target};
+use colony_core::fleet::{
+    self, Archive, DeploymentView, Outcome, PlacementBucket, SiteView, Target,
+};
 use colony_core::id::{BlobId, DeploymentName, GitRevision, NodeName, SiteName};
 use colony_core::margo::Digest;
 use colony_core::site::{Quarantine, Rejected, deployment_path};
@@ -242,13 +244,7 @@ fn brought_by(
 }
 
 /// A site from which the deployment is completely removed.
-pub(super) fn archived(
-    site: &SiteName,
-    view: &SiteView,
-    name: &DeploymentName,
-) -> Option<(DeploymentSite, Outcome)> {
-    let own = view.archives.values().filter(|it| it.name.as_ref() == Some(name));
-    let last = own.max_by_key(|it| it.last)?;
+pub(super) fn archived(site: &SiteName, last: &Archive) -> (DeploymentSite, Outcome) {
     let shown = DeploymentSite {
         site: site.clone(),
         id: None,
@@ -271,7 +267,7 @@ pub(super) fn archived(
         unconfirmed: Some(last.unconfirmed),
         why: Vec::new(),
     };
-    Some((shown, Outcome::Deleted))
+    (shown, Outcome::Deleted)
 }
 
 fn commit(target: &Target) -> Option<GitRevision> {

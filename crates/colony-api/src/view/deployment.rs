@@ -38,6 +38,7 @@ pub struct DeploymentSite {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<DeploymentId>,
     /// PENDING, WAITING, ROLLED_BACK, CONFLICT, REFUSED, GONE, or its worst placement's state.
+    #[schema(value_type = crate::schema::DeploymentStatus)]
     pub status: String,
     #[schema(value_type = u64)]
     pub since: Timestamp,
@@ -157,14 +158,24 @@ pub struct RolloutView {
     /// It runs beside the old revision until the next step.
     #[serde(default)]
     pub staged: bool,
-    /// `open`, `soaking`, `awaits-promotion` or `paused`.
-    pub standing: String,
+    pub standing: RolloutStanding,
     /// When the soak ends.
     #[schema(value_type = Option<u64>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<PausedView>,
+}
+
+/// What the open step of a rollout does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RolloutStanding {
+    /// Nodes get the revision.
+    Open,
+    Soaking,
+    AwaitsPromotion,
+    Paused,
 }
 
 /// Who paused a rollout, and why.
@@ -180,19 +191,19 @@ pub struct PausedView {
 
 impl From<&colony_core::fleet::RolloutView> for RolloutView {
     fn from(it: &colony_core::fleet::RolloutView) -> RolloutView {
-        let (name, until) = match it.standing {
-            StepStanding::Open => ("open", None),
-            StepStanding::Soaking { until } => ("soaking", Some(until)),
-            StepStanding::AwaitsPromotion => ("awaits-promotion", None),
+        let (standing, until) = match it.standing {
+            StepStanding::Open => (RolloutStanding::Open, None),
+            StepStanding::Soaking { until } => (RolloutStanding::Soaking, Some(until)),
+            StepStanding::AwaitsPromotion => (RolloutStanding::AwaitsPromotion, None),
         };
-        let standing = if it.paused.is_some() { "paused" } else { name };
+        let standing = if it.paused.is_some() { RolloutStanding::Paused } else { standing };
         let paused = it.paused.as_ref().map(|it| PausedView {
             by: it.by.clone(),
             note: it.note.clone(),
             since: it.since,
         });
         let (step, of, nodes, staged) = (it.step, it.of, it.nodes, it.staged);
-        RolloutView { step, of, nodes, staged, standing: standing.to_owned(), until, paused }
+        RolloutView { step, of, nodes, staged, standing, until, paused }
     }
 }
 

@@ -23,7 +23,7 @@ pub use colony_core::fleet::{Outcome, SitePresence};
 pub use colony_core::plan::{PlanAction, PlanPull, PlanStep, PlanTarget, ValueChange};
 pub use deployment::{
     ConflictView, DeploymentSite, DeploymentView, HistoryEntry, HistoryView, PausedView,
-    QuarantineView, RolledBackView, RolloutView, StoppedView, status_text,
+    QuarantineView, RolledBackView, RolloutStanding, RolloutView, StoppedView, status_text,
 };
 pub use event::{EventPage, EventView};
 pub use node::{NodePlacement, NodeView};

@@ -58,7 +58,7 @@ pub struct NodeView {
 pub struct NodePlacement {
     #[schema(value_type = String)]
     pub deployment: DeploymentName,
-    #[schema(value_type = String, example = "INSTALLED")]
+    #[schema(value_type = crate::schema::PlacementState, example = "INSTALLED")]
     pub state: State,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,

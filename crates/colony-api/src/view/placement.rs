@@ -14,7 +14,7 @@ use colony_core::time::Timestamp;
 pub struct PlacementView {
     #[schema(value_type = String)]
     pub node: NodeName,
-    #[schema(value_type = String, example = "INSTALLED")]
+    #[schema(value_type = crate::schema::PlacementState, example = "INSTALLED")]
     pub state: State,
     #[schema(value_type = u64)]
     pub since: Timestamp,

@@ -1,7 +1,9 @@
 //! `delete`: removes the files, so that the sites remove the workloads.
 
+use colony_api::render::listed;
 use colony_core::id::{DeploymentId, DeploymentName, SiteName};
 use colony_core::site::Action;
+use colony_core::time::HumanDuration;
 
 use super::survey::{DefaultSites, Survey, survey};
 use super::{Next, Plan, not_at_sites, render, sites_text, view};
@@ -42,18 +44,30 @@ pub(crate) async fn delete(
         plan.next.extend(others.map(|it| Next::new(it, None)));
         (plan.commands, plan.forces) = forced(&survey, name, &plan.next);
     }
-    let waits: Vec<&SiteName> =
-        leaving.iter().filter(|it| !plan.next.iter().any(|next| next.file.site == **it)).collect();
+    let waits: Vec<String> = leaving
+        .iter()
+        .filter(|it| !plan.next.iter().any(|next| next.file.site == **it))
+        .map(|it| removal_text(&survey, it, name))
+        .collect();
     if !waits.is_empty() {
         let problem = format!(
             "{name} is already being removed at {}; `colony why {name}` says what it waits for",
-            sites_text(waits)
+            listed(waits, "no site")
         );
         render::warn(&mut plan.view, &problem);
     }
     plan.message = format!("Delete {name} at {}", sites_text(&plan.sites()));
     render::complete(&mut plan, name, &survey.snapshot);
     Ok(plan)
+}
+
+/// `home (for 5 min, still on b1, b2)`
+fn removal_text(survey: &Survey, site: &SiteName, name: &DeploymentName) -> String {
+    let Some(it) = survey.view(site).and_then(|it| it.removal(name)) else {
+        return format!("{site} (the site has not seen the commit yet)");
+    };
+    let lasting = HumanDuration(survey.snapshot.now.since(it.since));
+    format!("{site} (for {lasting}, still on {})", listed(it.nodes, "no node"))
 }
 
 /// The selected sites that still report the deployment.

@@ -19,7 +19,8 @@ pub(super) fn complete(plan: &mut Plan, name: &DeploymentName, snapshot: &Snapsh
     plan.view.hash = hash(plan, name);
 }
 
-fn show(view: &mut PlanView, planned: core::Plan) {
+/// Shows a plan of the core.
+pub(super) fn show(view: &mut PlanView, planned: core::Plan) {
     view.targets = planned.targets;
     view.parameters = planned.parameters;
     view.settings = planned.settings;

@@ -130,12 +130,12 @@ async fn order(app: &App, name: &DeploymentName, survey: &Survey) -> Result<Plan
         return Err(Fault::refused(format!("{reasons}; name a version or a commit with `--to`")));
     }
     let mut plan = Plan::new(view(name, &application(&survey.places)), String::new());
-    plan.view.targets = back.targets;
     for refusal in &back.refusals {
         render::warn(&mut plan.view, &format!("left out: {refusal}"));
     }
     let blobs: BTreeSet<BlobId> = back.orders.iter().map(|it| it.2.blob.clone()).collect();
     let texts = app.repo.texts(blobs).await?;
+    render::show(&mut plan.view, back.with_files(&texts, &survey.snapshot));
     for (site, deployment, good) in back.orders {
         let place = survey.places.iter().find(|it| it.site == site);
         if let Some((place, good)) = place.zip(texts.get(&good.blob)) {

@@ -63,14 +63,15 @@ async fn queue(
     let (bad, back) = (version(&revert.bad.blob), version(good));
     let reason = revert.reason.as_deref().unwrap_or("the site rolled back");
     let message = format!("Revert {name} at {site} from {bad} to {back}: {reason}");
+    let actor = revert.by.as_deref().unwrap_or("colony");
     let change = Change {
         id: uuid::Uuid::now_v7().to_string(),
         at: now,
-        actor: "colony".to_owned(),
+        actor: actor.to_owned(),
         message,
         trailers: vec![
             ("Colony-Deployment".to_owned(), name.to_string()),
-            ("Colony-Actor".to_owned(), "colony".to_owned()),
+            ("Colony-Actor".to_owned(), actor.to_owned()),
         ],
         edits: vec![ChangeEdit {
             path: path.to_owned(),

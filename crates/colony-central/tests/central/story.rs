@@ -144,6 +144,29 @@ async fn rollback_to_a_version_restores_its_file_and_delete_removes_it() {
 }
 
 #[tokio::test]
+async fn history_names_the_operator_who_ordered_a_rollback() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a"]).await;
+    for version in ["1.0", "1.1"] {
+        hub.deploy(version).await;
+        lo.follow().await;
+    }
+    hub.client.deployment_rollback("hello", &Rollback::default()).await.expect("an order");
+    lo.obey().await;
+    lo.converge();
+    lo.plant.pass(1);
+    lo.push().await;
+    lo.follow().await;
+
+    let history = hub.client.deployment_history("hello").await.expect("a history");
+    let (revert, deploy) = (&history.entries[0], &history.entries[1]);
+    assert!(revert.subject.starts_with("Revert hello at home from 1.1 to 1.0"), "{revert:?}");
+    assert_eq!(revert.author, deploy.author, "the operator ordered it");
+    hub.stop().await;
+}
+
+#[tokio::test]
 async fn second_delete_says_that_the_first_is_under_way() {
     let dir = tempfile::tempdir().expect("a folder");
     let hub = Hub::start(dir.path()).await;
@@ -160,7 +183,18 @@ async fn second_delete_says_that_the_first_is_under_way() {
     let again = hub.client.deployment_delete("hello", &delete).await.expect("a plan");
     assert!(!again.accepted);
     let [finding] = &again.plan.findings[..] else { panic!("one finding: {:?}", again.plan) };
-    assert!(finding.problem.contains("already being removed at home"), "{finding}");
+    let said = "hello is already being removed at home (for 0 s, still on a); \
+                `colony why hello` says what it waits for";
+    assert_eq!(finding.problem, said);
+    let [shown] = &hub.client.deployment_list(None).await.expect("a list")[..] else {
+        panic!("one deployment")
+    };
+    assert_eq!(shown.version.as_deref(), Some("1.0"), "the version that is being removed");
+    assert_eq!(shown.sites[0].version.as_deref(), Some("1.0"));
+    let status = hub.client.status().await.expect("a status");
+    let [summary] = &status.deployments[..] else { panic!("one deployment") };
+    assert_eq!((summary.sites, summary.placements), (1, 1));
+    assert_eq!(summary.version.as_deref(), Some("1.0"));
     hub.stop().await;
 }
 

@@ -74,7 +74,15 @@ pub enum Actor {
 
 impl Actor {
     pub fn is_operator(&self) -> bool {
-        matches!(self, Actor::Operator(_))
+        self.operator().is_some()
+    }
+
+    /// The name of the operator.
+    pub fn operator(&self) -> Option<&str> {
+        match self {
+            Actor::Operator(name) => Some(name),
+            Actor::Local | Actor::Node(_) => None,
+        }
     }
 }
 

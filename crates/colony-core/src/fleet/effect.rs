@@ -24,6 +24,8 @@ pub struct Revert {
     pub name: DeploymentName,
     pub bad: Revision,
     pub good: Option<Revision>,
+    /// The operator who ordered the rollback; `None` if the site decided it.
+    pub by: Option<String>,
     /// Why the site rolled back, as a clause; `None` if the quarantine entry is
     /// gone.
     pub reason: Option<String>,

@@ -35,6 +35,7 @@ pub use events::batch::{Applied, BATCH_LIMIT, BatchRefusal, RECENT_LIMIT};
 pub use events::placement::Flag;
 pub use events::rollout::RolloutView;
 pub use join::{HEARD_RECENTLY, JoinRefusal};
+pub use orders::deletion::Removal;
 pub use orders::order_state::ReportedSite;
 pub use orders::target::Target;
 pub use persisted::row::{Row, RowBody};

@@ -1,11 +1,13 @@
 //! Plans the rollback to the last good revision, as every site would execute
 //! it.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::site::SitePlanner;
-use super::{PlanAction, PlanTarget, Request, Snapshot};
+use super::{Plan, PlanAction, PlanTarget, Request, Snapshot, difference};
 use crate::attempt::Revision;
 use crate::fleet::{DeploymentView, ReportedSite};
-use crate::id::{DeploymentId, DeploymentName, SiteName};
+use crate::id::{BlobId, DeploymentId, DeploymentName, SiteName};
 use crate::orders::{self, Refusal};
 use crate::plan::NextFile;
 use crate::site::Action;
@@ -18,6 +20,21 @@ pub struct RollbackPlan {
     pub orders: Vec<(SiteName, DeploymentId, Revision)>,
     /// Why the other sites stay as they are.
     pub refusals: Vec<Refusal>,
+}
+
+impl RollbackPlan {
+    /// The plan with what differs between the files in Git and those that Git
+    /// will hold, by the rule of a deploy.
+    pub fn with_files(&self, texts: &BTreeMap<BlobId, String>, snapshot: &Snapshot) -> Plan {
+        let mut plan = Plan { targets: self.targets.clone(), ..Plan::default() };
+        for (site, _, good) in &self.orders {
+            let Some(known) = snapshot.sites.get(site) else { continue };
+            let text = texts.get(&good.blob).cloned();
+            let file = NextFile { site: site.clone(), text, carried: BTreeSet::new() };
+            difference::add_to(&mut plan, &file, known);
+        }
+        plan
+    }
 }
 
 /// Plans the rollback of a deployment at these sites.

@@ -59,6 +59,9 @@ pub struct Deployment {
 pub struct Quarantine {
     pub revision: Revision,
     pub node: Option<NodeName>,
+    /// The operator who ordered it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     pub failure: Failure,
     pub since: Timestamp,
 }

@@ -142,7 +142,7 @@ impl Site {
         nodes.into_iter().flatten()
     }
 
-    pub(super) fn placed_on(&self, node: &NodeName) -> Vec<PlacementId> {
+    pub(crate) fn placed_on(&self, node: &NodeName) -> Vec<PlacementId> {
         let placed = self.site_nodes.get(node).map(|it| &it.placed);
         let id = |it: &DeploymentId| PlacementId { deployment: it.clone(), node: node.clone() };
         placed.into_iter().flatten().map(id).collect()

@@ -2,7 +2,7 @@
 
 use crate::event::Presence;
 use crate::id::NodeName;
-use crate::site::{Site, SiteNode};
+use crate::site::{Placement, Site, SiteNode};
 use crate::why::{Cause, NodeCause, Subject, Why};
 
 /// The answer for one node; `None` if it is online and not cordoned.
@@ -15,7 +15,20 @@ pub fn node(site: &Site, node: &NodeName) -> Option<Why> {
     let mute = site_node.capabilities().is_none() && site_node.presence() != Presence::Joined;
     let mute = mute.then(|| Cause::Node(NodeCause::NoCapabilities { node: node.clone() }));
     let causes = silent.into_iter().chain(cordoned).chain(mute).collect();
-    Why::new(Subject::Node { node: node.clone() }, causes, "it gets its deployments")
+    Why::new(Subject::Node { node: node.clone() }, causes, next(site, site_node))
+}
+
+/// What happens when the node is back.
+fn next(site: &Site, site_node: &SiteNode) -> &'static str {
+    if site_node.presence() == Presence::Joined {
+        return "it gets its deployments";
+    }
+    let waits = |it: &Placement| !it.state().is_final() || site.outlook(it).trigger.is_some();
+    let placed = site.placed_on(&site_node.name);
+    match placed.iter().filter_map(|it| site.placement(it)).any(waits) {
+        true => "what waits for it goes on",
+        false => "it reports its state",
+    }
 }
 
 fn presence(site: &Site, site_node: &SiteNode) -> Option<Cause> {

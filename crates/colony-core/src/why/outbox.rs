@@ -181,8 +181,14 @@ impl AnswerOutbox {
         let files = self.current.keys().filter(|it| matches!(it, AnswerKey::File(_)));
         keys.extend(files.cloned().chain(file_keys(site)));
         let placed = changed.placements.iter().map(|it| it.deployment.clone());
-        let deployments = changed.deployments.iter().cloned().chain(placed);
-        keys.extend(deployments.map(AnswerKey::Deployment));
+        let deployments: BTreeSet<DeploymentId> =
+            changed.deployments.iter().cloned().chain(placed).collect();
+        // The answer for a node says whether a change waits for it.
+        let on = deployments.iter().filter_map(|it| site.deployment(it)).flat_map(|it| it.placed());
+        let on = on.chain(changed.placements.iter().map(|it| &it.node));
+        let on = on.map(|it| AnswerKey::Node(it.clone()));
+        keys.extend(on.filter(|it| self.current.contains_key(it)));
+        keys.extend(deployments.into_iter().map(AnswerKey::Deployment));
         let unready =
             self.outside.unready.iter().filter(|it| outside.unready.get(it.0) != Some(it.1));
         let newly =

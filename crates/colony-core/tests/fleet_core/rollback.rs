@@ -54,8 +54,9 @@ fn revert_that_an_operator_ordered_names_the_operator() {
     plant.converge();
     central.sync(&plant);
     let open = central.fleet.reverts_open();
-    let reasons: Vec<_> = open.iter().filter_map(|it| it.reason.as_deref()).collect();
-    assert_eq!(reasons, ["rolled-back (by ana)"]);
+    let [revert] = &open[..] else { panic!("one revert: {open:?}") };
+    assert_eq!(revert.reason.as_deref(), Some("rolled-back (by ana)"));
+    assert_eq!(revert.by.as_deref(), Some("ana"));
 }
 
 #[test]
@@ -114,6 +115,7 @@ fn check(good: Option<&str>, head: Option<&str>, expected: &str) {
         name: crate::kit::name("hello"),
         bad: revision("2.0.0"),
         good: good.map(revision),
+        by: None,
         reason: None,
     };
     let actual = match revert_decision(&revert, head.map(file).as_ref()) {

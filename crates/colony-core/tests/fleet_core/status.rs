@@ -91,8 +91,9 @@ fn a_removal_is_pending_then_deleting_then_gone() {
     central.sync(&plant);
     check(&central, "GONE");
     assert_eq!(central.fleet.deployment_names().count(), 0);
-    let archives: Vec<u64> = central.view().archives.values().map(|it| it.deleted).collect();
-    assert_eq!(archives, [2]);
+    let archives: Vec<_> = central.view().archives.values().collect();
+    let [archive] = archives[..] else { panic!("one archive: {archives:?}") };
+    assert_eq!((archive.deleted, archive.began()), (2, Timestamp(2)), "committed at 2");
 }
 
 #[test]

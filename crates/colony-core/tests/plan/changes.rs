@@ -1,6 +1,7 @@
 //! Parameters, settings and packages that change, and the way back.
 
 use colony_core::plan::{ValueChange, difference, plan_rollback};
+use colony_testkit::blob;
 
 use crate::kit::{World, app, hello, home, texts};
 
@@ -61,6 +62,11 @@ fn way_back_names_nodes_and_versions() {
     let plan = plan_rollback(&hello(), &[home()], &world.snapshot());
     assert_eq!(texts(&plan.targets), "a update 2>1, b update 2>1");
     assert_eq!(plan.orders.len(), 1);
+    let good = app("1.0.0", "").text(&home());
+    let whole = plan.with_files(&[(blob(&good), good.clone())].into(), &world.snapshot());
+    let deploy = world.plan_text(Some(good));
+    assert_eq!((&whole.pulls, &whole.parameters), (&deploy.pulls, &deploy.parameters));
+    assert_eq!(whole.pulls[0].targets, ["home/a", "home/b"]);
     // Another revision of the same version is called as a deploy calls it.
     let mut snapshot = world.snapshot();
     snapshot.versions.values_mut().for_each(|it| *it = "1.0.0".to_owned());

@@ -87,7 +87,8 @@ fn a_node_that_runs_what_nobody_offered_it_has_not_installed_it() {
     let revision = known.deployments[0].wanted.clone();
     let failure = Failure::new(Code::Exited, "it went wrong");
     let since = Timestamp(7);
-    known.deployments[0].quarantine = vec![Quarantine { revision, node: None, failure, since }];
+    known.deployments[0].quarantine =
+        vec![Quarantine { revision, node: None, by: None, failure, since }];
     // Its text is lost: it can be wanted, and offered to nobody.
     known.deployments[0].good = Some(seed(&hello(), "INSTALLED").deployments[0].wanted.clone());
     let mut plant = taken_over(known);

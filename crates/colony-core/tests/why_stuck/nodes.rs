@@ -61,7 +61,9 @@ fn node_is_offline() {
     let mut plant = installed("a");
     plant.silence("a");
     plant.pass(7_200);
-    assert_snapshot!(node(&plant, "a"), @"node a is offline, last contact 2 h ago. Next: it gets its deployments as soon as node a connects. To do (device owner): bring node a back.");
+    assert_snapshot!(node(&plant, "a"), @"node a is offline, last contact 2 h ago. Next: it reports its state as soon as node a connects. To do (device owner): bring node a back.");
+    plant.deploy(&hello("2.0.0"));
+    assert_snapshot!(node(&plant, "a"), @"node a is offline, last contact 2 h ago. Next: what waits for it goes on as soon as node a connects. To do (device owner): bring node a back.");
 }
 
 #[test]

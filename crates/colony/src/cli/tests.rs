@@ -330,6 +330,11 @@ fn help_of_deploy_explains_its_options() {
     mention and leave the rest. The change is one commit in the deployments repository; sites pick it up
     from there.
 
+    Without `--version` the version is the newest release in the catalog, also where an older one runs;
+    a pre-release only if there is no release. If `--set`, `--profile`, `--node` or a setting is given,
+    each site keeps the version it has; a new site gets the one that the other sites of the command have
+    in common, else the newest release.
+
     Usage: colony deploy [OPTIONS] <APPLICATION>
 
     Arguments:
@@ -338,8 +343,8 @@ fn help_of_deploy_explains_its_options() {
 
     Options:
           --version <VERSION>
-              A version of the catalog [default: the newest; where a parameter, a setting, a node or a
-              profile is given, the one that runs]
+              A version of the catalog [default: the newest release; with `--set`, `--profile`, `--node`
+              or a setting, the version that a site has]
 
           --name <NAME>
               The deployment's name [default: the application's id]
@@ -378,7 +383,7 @@ fn help_of_deploy_has_examples_and_exit_codes() {
     let DeployHelp { examples, .. } = deploy_help();
     assert_snapshot!(examples, @r"
     Examples:
-      colony deploy hello --watch                          the newest version, to the only site
+      colony deploy hello --watch                          the newest release, to the only site
       colony deploy hello --version 1.1 --site home,plant-b --watch
       colony deploy hello --set greeting='Hi there' --dry-run
       colony deploy camera --node plant-b/b2 --name camera-b2

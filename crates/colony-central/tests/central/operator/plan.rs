@@ -220,6 +220,10 @@ async fn way_back_has_a_diff() {
     check(&plan.targets, "a update 1.1");
     assert!(plan.has_changes() && plan.files[0].diff.contains("\n-"), "{:?}", plan.files);
     assert_eq!(plan.version.as_deref(), Some("1.0"));
+    let named = Rollback { to: Some("1.0".to_owned()), ..request };
+    let named = hub.client.deployment_rollback("hello", &named).await.expect("a plan").plan;
+    assert!(!plan.pulls.is_empty(), "{plan:?}");
+    assert_eq!((plan.pulls, plan.parameters), (named.pulls, named.parameters));
     let said =
         "site `home` will refuse 1.1 until you run `colony quarantine release hello --site home`";
     assert!(plan.findings.iter().any(|it| it.problem == said), "{:?}", plan.findings);

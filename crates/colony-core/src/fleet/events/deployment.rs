@@ -2,9 +2,9 @@
 
 use crate::attempt::Revision;
 use crate::event::Event;
-use crate::fleet::RowKey;
 use crate::fleet::events::projection_writer::ProjectionWriter;
 use crate::fleet::view::DeploymentView;
+use crate::fleet::{Archive, RowKey};
 use crate::id::{DeploymentId, DeploymentName};
 
 impl ProjectionWriter<'_> {
@@ -80,12 +80,13 @@ impl ProjectionWriter<'_> {
         self.deployment(id, |it| {
             (it.withdrawn, it.since, it.rollout) = (true, event.at, None);
         });
-        if let Some(archive) = self.view.archives.get_mut(id) {
-            (archive.deleted, archive.unconfirmed) = (0, 0);
-            self.mark(|site| RowKey::Archive(site, id.clone()));
-        }
         self.removal_undone(id);
         let name = self.view.deployments.get(id).map(|it| it.name.clone());
+        let planned = name.as_ref().and_then(|it| self.view.removal_planned(it));
+        let began = Some(planned.unwrap_or(event.at));
+        let archive = Archive { name: name.clone(), began, last: event.at, ..Archive::default() };
+        self.view.archives.insert(id.clone(), archive);
+        self.mark(|site| RowKey::Archive(site, id.clone()));
         // While another id has the same name, the file is not removed from Git.
         let alone = |it: &DeploymentName| self.view.deployments_named(it).all(|it| it.withdrawn);
         if let Some(name) = name.filter(alone) {

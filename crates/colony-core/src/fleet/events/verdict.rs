@@ -50,13 +50,15 @@ fn revert(
     bad: &Revision,
     good: Option<&Revision>,
 ) -> Revert {
+    let quarantine = deployment.quarantine.get(&bad.workload);
     Revert {
         site: site.clone(),
         deployment: deployment.id.clone(),
         name: deployment.name.clone(),
         bad: bad.clone(),
         good: good.cloned(),
-        reason: deployment.quarantine.get(&bad.workload).map(clause),
+        by: quarantine.and_then(|it| it.by.clone()),
+        reason: quarantine.map(clause),
     }
 }
 
@@ -79,6 +81,7 @@ impl ProjectionWriter<'_> {
         let entry = Quarantine {
             revision: bad.clone(),
             node: node.clone(),
+            by: event.actor.operator().map(str::to_owned),
             failure: failure.clone(),
             since: event.at,
         };

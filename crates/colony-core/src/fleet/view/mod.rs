@@ -151,15 +151,31 @@ pub struct PlacementView {
     pub flagged: Option<Flag>,
 }
 
-/// How many placements of a deployment became DELETED at a site since it was
-/// withdrawn. Nodes that were deselected before that do not count.
+/// The last removal of a deployment from a site: how many placements became
+/// DELETED since it was withdrawn. Nodes that were deselected before that do
+/// not count.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Archive {
     pub name: Option<DeploymentName>,
     pub deleted: u64,
     /// The number of these removals that no node confirmed.
     pub unconfirmed: u64,
+    /// When central planned the removal or, without such a plan, when the site
+    /// saw it; absent in rows of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began: Option<Timestamp>,
     pub last: Timestamp,
+}
+
+impl Archive {
+    pub fn began(&self) -> Timestamp {
+        self.began.unwrap_or(self.last)
+    }
+
+    /// The time of the last removal. The site's clock may be behind central's.
+    pub fn ended(&self) -> Timestamp {
+        self.last.max(self.began())
+    }
 }
 
 /// Whether a site's orchestrator connects.

@@ -142,6 +142,7 @@ impl StepContext<'_> {
         let entry = Quarantine {
             revision: bad.clone(),
             node: node.clone(),
+            by: actor.operator().map(str::to_owned),
             failure: failure.clone(),
             since,
         };

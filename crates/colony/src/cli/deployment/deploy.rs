@@ -15,13 +15,19 @@ use crate::cli::reference::{NodeRef, Patience, Setting};
 /// A deployment is known by its name: the first `deploy` creates it, the next
 /// ones change what they mention and leave the rest. The change is one commit
 /// in the deployments repository; sites pick it up from there.
+///
+/// Without `--version` the version is the newest release in the catalog, also
+/// where an older one runs; a pre-release only if there is no release. If
+/// `--set`, `--profile`, `--node` or a setting is given, each site keeps the
+/// version it has; a new site gets the one that the other sites of the command
+/// have in common, else the newest release.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, disable_version_flag = true)]
 pub(crate) struct Deploy {
     /// The application's id; `colony app list` shows them
     pub(crate) application: String,
-    /// A version of the catalog [default: the newest; where a parameter, a
-    /// setting, a node or a profile is given, the one that runs]
+    /// A version of the catalog [default: the newest release; with `--set`,
+    /// `--profile`, `--node` or a setting, the version that a site has]
     #[arg(long)]
     pub(crate) version: Option<String>,
     /// The deployment's name [default: the application's id]
@@ -56,7 +62,7 @@ pub(crate) struct Deploy {
 
 const EXAMPLES: &str = "\
 Examples:
-  colony deploy hello --watch                          the newest version, to the only site
+  colony deploy hello --watch                          the newest release, to the only site
   colony deploy hello --version 1.1 --site home,plant-b --watch
   colony deploy hello --set greeting='Hi there' --dry-run
   colony deploy camera --node plant-b/b2 --name camera-b2

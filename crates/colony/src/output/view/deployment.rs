@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use colony_api::view::{
     DeploymentSite, DeploymentView, FailureView, HistoryView, Outcome, PlacementView,
-    QuarantineView, RolloutView, status_text,
+    QuarantineView, RolloutStanding, RolloutView, status_text,
 };
 use colony_core::event::Presence;
 use colony_core::state::State;
@@ -254,11 +254,15 @@ fn rollout(it: &RolloutView, look: &RenderOptions) -> String {
         Some(nodes) => format!(" ({nodes} nodes)"),
         None => String::new(),
     };
-    let standing = match (&it.paused, it.standing.as_str(), it.until) {
+    let standing = match (&it.paused, it.standing, it.until) {
         (Some(hold), _, _) => format!("paused by {} {}", hold.by, look.ago(hold.since)),
-        (None, "soaking", Some(until)) => format!("soaking, which ends {}", look.until(until)),
-        (None, "awaits-promotion", _) => "waits to be promoted".to_owned(),
-        (None, other, _) => other.to_owned(),
+        (None, RolloutStanding::Soaking, Some(until)) => {
+            format!("soaking, which ends {}", look.until(until))
+        }
+        (None, RolloutStanding::Soaking, None) => "soaking".to_owned(),
+        (None, RolloutStanding::AwaitsPromotion, _) => "waits to be promoted".to_owned(),
+        (None, RolloutStanding::Open, _) => "open".to_owned(),
+        (None, RolloutStanding::Paused, _) => "paused".to_owned(),
     };
     format!("step {} of {}{nodes}{staged}, {standing}", it.step, it.of)
 }

@@ -1,11 +1,13 @@
 //! What the site's engineer sees and orders at the socket of the orchestrator.
 
 use colony_api::client::Client as Operator;
-use colony_api::request::{EventQuery, Hold, Steer, Steering};
+use colony_api::request::{EventQuery, Hold, LogsQuery, Steer, Steering};
 use colony_core::event::Body;
 use colony_testkit::App;
+use colony_wfm::Poll;
 
 use crate::plant::Plant;
+use crate::soon;
 
 #[tokio::test]
 async fn events_name_a_deployment_that_has_left() {
@@ -101,4 +103,32 @@ async fn the_site_engineer_sees_and_follows_the_log() {
     let why = operator.deployment_why("broken", None).await.expect("an answer");
     assert!(why.reasons[0].sentence.contains("deployments/plant/broken.yaml"), "{why:?}");
     role.stop().await;
+}
+
+#[tokio::test]
+async fn request_for_logs_is_answered_when_the_orchestrator_stops() {
+    let plant = Plant::new().await;
+    let role = plant.first_start().await;
+    let node = plant.node("a").await;
+    plant.deploy(&App::new("hello", "1.0.0"));
+    let (_, etag) = node.manifest(1).await;
+    let operator = Operator::unix(&role.socket).expect("a socket");
+    let query = LogsQuery::default();
+    let asked = tokio::spawn(async move { operator.deployment_logs("hello", &query).await });
+    soon("the request", async {
+        loop {
+            let wait = std::time::Duration::from_secs(10);
+            let (Poll::Unchanged { asks } | Poll::Manifest { asks, .. }) =
+                node.client.manifest(Some(&etag), None, wait).await.expect("an answer");
+            if !asks.logs.is_empty() {
+                return;
+            }
+        }
+    })
+    .await;
+
+    role.stop().await;
+    let refused = asked.await.expect("no panic").expect_err("there are no logs");
+    let problem = refused.problem().unwrap_or_else(|| panic!("{refused:?}"));
+    assert_eq!(problem.status, 503);
 }

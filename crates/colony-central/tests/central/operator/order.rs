@@ -198,6 +198,26 @@ async fn logs_are_asked_for_with_the_hints_and_handed_to_who_waits() {
 }
 
 #[tokio::test]
+async fn request_for_logs_is_answered_when_the_orchestrator_stops() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a"]).await;
+    hub.deploy("1.0").await;
+    lo.follow().await;
+    hub.end().await;
+    let (client, query) = (hub.client.clone(), LogsQuery::default());
+    let asked = tokio::spawn(async move { client.deployment_logs("hello", &query).await });
+    let head = lo.plant.site.git().expect("a commit").to_string();
+    assert!(lo.hints(&format!("head={head}")).await.is_some_and(|it| !it.logs.is_empty()));
+
+    hub.stop().await;
+    let refused = asked.await.expect("no panic").expect_err("there are no logs");
+    let problem = refused.problem().unwrap_or_else(|| panic!("{refused:?}"));
+    let said = problem.detail.as_deref();
+    assert_eq!((problem.status, said), (503, Some("the orchestrator is stopping")));
+}
+
+#[tokio::test]
 async fn relayed_health_says_where_nodes_join_and_survives_a_restart() {
     let dir = tempfile::tempdir().expect("a folder");
     let hub = Hub::start(dir.path()).await;

@@ -26,6 +26,8 @@ pub trait OrderState {
     fn site(&self) -> &SiteName;
     fn deployment(&self, id: &DeploymentId) -> Option<DeploymentState>;
     fn has_node(&self, node: &NodeName) -> bool;
+    /// The file of the deployment in Git cannot be used.
+    fn refuses_file(&self, name: &DeploymentName) -> bool;
     fn is_held(&self, scope: &HoldScope) -> bool;
     /// A commit that removes too much at once waits for a release.
     fn holds_removal(&self) -> bool;
@@ -73,11 +75,20 @@ pub struct Refusal {
 
 impl std::error::Error for Refusal {}
 
+impl Refusal {
+    /// The order names something that the site does not have, so the request
+    /// is answered with "not found".
+    pub fn is_unknown(&self) -> bool {
+        matches!(self.reason, OrderReason::UnknownDeployment(_) | OrderReason::UnknownNode(_))
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum OrderReason {
     LongNote(usize),
     UnknownDeployment(DeploymentId),
     UnknownNode(NodeName),
+    FileRefused(DeploymentName),
     BeingRemoved,
     AlreadyRolledBack,
     NoRollout,
@@ -135,6 +146,14 @@ pub fn check(action: &Action, state: &impl OrderState) -> Result<(), Refusal> {
     })
 }
 
+/// Why no order about a deployment can be executed that the site does not run:
+/// its file in Git is refused. `None` if the site does not know the name.
+pub fn refused_file(name: &DeploymentName, state: &impl OrderState) -> Option<Refusal> {
+    let reason = OrderReason::FileRefused(name.clone());
+    let refusal = || Refusal { site: state.site().clone(), deployment: None, reason };
+    state.refuses_file(name).then(refusal)
+}
+
 fn is_held_release(action: &Action, state: &impl OrderState) -> bool {
     matches!(action, Action::ReleaseHold { scope } if state.is_held(scope))
 }
@@ -146,6 +165,11 @@ fn check_known(
     state: &impl OrderState,
 ) -> Result<(), OrderReason> {
     let Some(it) = found else { return check_site(action, state) };
+    if let Some(node) = action.placement_node() {
+        // A placement can outlive its node.
+        let known = state.has_node(node) || it.placements.iter().any(|at| at.0 == *node);
+        ensure(known, OrderReason::UnknownNode(node.clone()))?;
+    }
     match action {
         Action::ReleaseHold { scope } => ensure(state.is_held(scope), OrderReason::NotHeld),
         Action::ReleaseQuarantine { .. } => ensure(it.releasable, OrderReason::NothingQuarantined),
@@ -264,6 +288,9 @@ impl fmt::Display for Refusal {
             }
             OrderReason::UnknownDeployment(id) => write!(f, "deployment {id} is not at {site}"),
             OrderReason::UnknownNode(node) => write!(f, "node {node} has not joined {site}"),
+            OrderReason::FileRefused(name) => {
+                write!(f, "{name} is not deployed at {site}: its file in Git is refused")
+            }
             OrderReason::BeingRemoved => write!(f, "{name} is being removed at {site}"),
             OrderReason::AlreadyRolledBack => write!(
                 f,

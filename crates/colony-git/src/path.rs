@@ -12,6 +12,12 @@ pub(crate) fn check(path: &str) -> Result<(), Error> {
     }
 }
 
+/// Whether a path in a site's folder is a deployment; other files are for
+/// people.
+pub(crate) fn is_document(path: &str) -> bool {
+    path.ends_with(".yaml") || path.ends_with(".yml")
+}
+
 fn problem(path: &str) -> Option<&'static str> {
     if path.len() > PATH_LIMIT {
         return Some("it is longer than 512 bytes");

@@ -13,13 +13,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use colony_core::id::{BlobId, GitRevision, SiteName};
 use colony_core::margo::{Finding, Severity};
 use colony_core::site::{Commit, Content, File};
+use gix::objs::tree::EntryKind;
 use gix::{ObjectId, Repository};
 
 use crate::cache::Cache;
 use crate::error::Error;
+use crate::path::is_document;
 use crate::repo::walk::{self, Change};
 use crate::repo::{self, BLOB_LIMIT, Entry, Reached, origin};
-use crate::writer::parts::is_document;
 use crate::{FetchLimits, Remote, path};
 
 /// A bare copy of the repository that follows one branch.
@@ -173,7 +174,8 @@ impl Watch {
         // Files that are not YAML are notes for people; the site ignores them.
         let Some(entry) = new.filter(|_| is_document(&path)) else { return Ok(File::gone(&path)) };
         if !entry.mode.is_blob() {
-            return Ok(refused(path, "this is a link, not a file".to_owned(), "a regular file"));
+            let problem = format!("this is {}, not a regular file", kind_of(entry));
+            return Ok(refused(path, problem, "a regular file"));
         }
         Ok(match repo::blob_read(repo, entry.id)? {
             Ok(text) => {
@@ -210,14 +212,10 @@ fn settings_change(
     new: ObjectId,
 ) -> Result<Vec<Change>, Error> {
     let path = format!("sites/{site}.yaml");
-    let file = |root| file_at(repo, root, &path);
+    let file = |root| at(repo, root, &path);
     let old = old.map(file).transpose()?.flatten();
     let new = file(new)?;
     Ok(if old == new { Vec::new() } else { vec![Change { path, new }] })
-}
-
-fn file_at(repo: &Repository, root: ObjectId, path: &str) -> Result<Option<Entry>, Error> {
-    Ok(at(repo, root, path)?.filter(|it| !it.mode.is_tree()))
 }
 
 fn folder_at(repo: &Repository, root: ObjectId, path: &str) -> Result<Option<ObjectId>, Error> {
@@ -227,6 +225,16 @@ fn folder_at(repo: &Repository, root: ObjectId, path: &str) -> Result<Option<Obj
 fn at(repo: &Repository, root: ObjectId, path: &str) -> Result<Option<Entry>, Error> {
     let found = repo::entry_at(repo, root, path)?;
     Ok(found.filter(|(_, reached)| *reached == Reached::Path).map(|(it, _)| it))
+}
+
+/// What stands where a file is expected.
+fn kind_of(entry: Entry) -> &'static str {
+    match entry.mode.kind() {
+        EntryKind::Tree => "a folder",
+        EntryKind::Link => "a link",
+        EntryKind::Commit => "a submodule",
+        EntryKind::Blob | EntryKind::BlobExecutable => "a file",
+    }
 }
 
 fn refused(path: String, problem: String, expected: &str) -> File {

@@ -173,7 +173,7 @@ impl Work {
         });
         tasks.spawn("act", act::run(brain.clone(), runtime.clone(), own.clone(), stop.clone()));
         tasks.spawn("report", report::run(brain.clone(), manager.clone(), stop.clone()));
-        let poll = poll::Poll::new(brain, manager, runtime, own);
+        let poll = poll::Poll::new(brain, manager, Arc::new(runtime), own);
         tasks.spawn("poll", poll.run(stop));
         let Some(mut service) = service else { return tasks.join().await };
         tokio::select! {

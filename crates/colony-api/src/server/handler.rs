@@ -1,10 +1,12 @@
 //! The handlers: parse, take one snapshot, render.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::str::FromStr;
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
@@ -78,12 +80,12 @@ pub async fn fleet_why<Q: ReadApi>(State(app): State<Q>, caller: Q::Caller) -> A
 pub async fn site_list<Q: ReadApi>(
     State(app): State<Q>,
     caller: Q::Caller,
-    headers: HeaderMap,
+    request: Parts,
     query: QueryResult<ListQuery>,
 ) -> ListAnswer<Q> {
     let query = parameters(query)?;
     let render = |fleet: &Fleet, it: &Context<'_>| Ok(render::sites(fleet, page(&query), it));
-    list(&app, &caller, &headers, render).await
+    list(&app, &caller, &request, render).await
 }
 
 /// Show a site
@@ -122,14 +124,14 @@ pub async fn site_why<Q: ReadApi>(
 pub async fn node_list<Q: ReadApi>(
     State(app): State<Q>,
     caller: Q::Caller,
-    headers: HeaderMap,
+    request: Parts,
     query: QueryResult<ListQuery>,
 ) -> ListAnswer<Q> {
     let query = parameters(query)?;
     let site = query.site.as_ref().map(|it| viewed(&app, &caller, it)).transpose()?;
     let render =
         |fleet: &Fleet, it: &Context<'_>| render::nodes(fleet, site.as_ref(), page(&query), it);
-    list(&app, &caller, &headers, render).await
+    list(&app, &caller, &request, render).await
 }
 
 /// Show a node
@@ -170,7 +172,7 @@ pub async fn node_why<Q: ReadApi>(
 pub async fn deployment_list<Q: ReadApi>(
     State(app): State<Q>,
     caller: Q::Caller,
-    headers: HeaderMap,
+    request: Parts,
     query: QueryResult<ListQuery>,
 ) -> ListAnswer<Q> {
     let query = parameters(query)?;
@@ -181,7 +183,7 @@ pub async fn deployment_list<Q: ReadApi>(
         }
         Ok(render::deployments(fleet, site.as_ref(), page(&query), context))
     };
-    list(&app, &caller, &headers, render).await
+    list(&app, &caller, &request, render).await
 }
 
 /// Show a deployment
@@ -235,12 +237,11 @@ fn page(query: &ListQuery) -> Page<'_> {
 async fn list<Q: ReadApi, T: Serialize + Send>(
     app: &Q,
     caller: &Q::Caller,
-    headers: &HeaderMap,
+    request: &Parts,
     render: impl FnOnce(&Fleet, &Context<'_>) -> Result<Vec<T>, Problem> + Send,
 ) -> ListAnswer<Q> {
-    // Weak, because ages in sentences change without a new version.
-    let tag = app.list_version().await.map(|it| format!("W/\"{it}\""));
-    let known = headers.get(header::IF_NONE_MATCH).and_then(|it| it.to_str().ok());
+    let tag = app.list_version().await.map(|it| list_tag(&it, &request.uri));
+    let known = request.headers.get(header::IF_NONE_MATCH).and_then(|it| it.to_str().ok());
     let has = |tag: &str| known.is_some_and(|it| it.split(',').any(|it| it.trim() == tag));
     let mut response = match tag.as_deref().is_some_and(has) {
         true => StatusCode::NOT_MODIFIED.into_response(),
@@ -249,6 +250,15 @@ async fn list<Q: ReadApi, T: Serialize + Send>(
     let tag = tag.and_then(|it| HeaderValue::from_str(&it).ok());
     tag.map(|it| response.headers_mut().insert(header::ETAG, it));
     Ok(response)
+}
+
+/// The ETag of a list: of this URL only, so that no request with an error
+/// matches the tag of another list. Weak, because ages in sentences change
+/// without a new version.
+fn list_tag(version: &str, uri: &Uri) -> String {
+    let mut url = DefaultHasher::new();
+    uri.path_and_query().map(ToString::to_string).hash(&mut url);
+    format!("W/\"{version}-{:x}\"", url.finish())
 }
 
 /// A site that the caller may view.

@@ -56,7 +56,10 @@ pub(crate) async fn logs(
     let asked = app.relay.ask(&place.site, id, request);
     let mut asked = asked.ok_or_else(|| Fault::later("too many ask for logs", 5))?;
     app.brain.notifier().ring_one(&place.site);
-    let answer = tokio::time::timeout(PATIENCE, asked.answer()).await.ok().flatten();
+    let answer = tokio::time::timeout(PATIENCE, asked.answer());
+    let answer = app.stop.run_until_cancelled(answer).await;
+    let answer = answer.ok_or_else(|| Fault::later("the orchestrator is stopping", 2))?;
+    let answer = answer.ok().flatten();
     let Some(answer) = answer else {
         let (site, node) = (&place.site, &place.node);
         return Err(Fault::later(format!("{site}/{node} did not send its logs in time"), 10));

@@ -21,7 +21,7 @@ impl Repo {
         // Serialized, so that an older head never replaces a newer one.
         let _order = self.0.order.lock().await;
         let head = self.call("read the branch", Deployments::refresh).await;
-        self.record_result(head.as_ref().err());
+        self.record_read(head.as_ref().err());
         let head = head?;
         *self.0.asked.lock() = Some(clock::wall());
         self.publish_head(head.clone()).await;
@@ -123,6 +123,6 @@ impl Repo {
         let now = clock::wall();
         // If the clock was set back, the age of the response is unknown.
         let asked = self.0.asked.lock().is_some_and(|it| it <= now && now.since(it) < FRESH);
-        self.hosted().is_some() || (asked && self.problem().is_none())
+        self.hosted().is_some() || (asked && self.0.read_problem.lock().is_none())
     }
 }

@@ -41,7 +41,11 @@ struct Inner {
     /// When Git last responded without an error.
     asked: Mutex<Option<Timestamp>>,
     facts: Mutex<BTreeMap<BlobId, Arc<Facts>>>,
-    problem: Mutex<Option<String>>,
+    /// Why the last read of the branch failed, if it did.
+    read_problem: Mutex<Option<String>>,
+    /// Why the last write failed, if it did. A read does not clear it: a
+    /// repository can be readable and refuse or drop every push.
+    write_problem: Mutex<Option<String>>,
     labels: Mutex<Option<(Option<GitRevision>, Labels)>>,
 }
 
@@ -59,7 +63,8 @@ impl Repo {
             order: tokio::sync::Mutex::default(),
             asked: Mutex::default(),
             facts: Mutex::default(),
-            problem: Mutex::default(),
+            read_problem: Mutex::default(),
+            write_problem: Mutex::default(),
             labels: Mutex::default(),
         }))
     }
@@ -145,14 +150,22 @@ impl Repo {
         Ok(labels)
     }
 
-    /// Records whether Git worked.
-    pub(crate) fn record_result(&self, error: Option<&Error>) {
-        *self.0.problem.lock() = error.map(error_text);
+    /// Records whether the branch could be read.
+    fn record_read(&self, error: Option<&Error>) {
+        *self.0.read_problem.lock() = error.map(error_text);
+    }
+
+    /// Records whether Git took a write. One that it took needs a read as well.
+    pub(crate) fn record_write(&self, error: Option<&Error>) {
+        *self.0.write_problem.lock() = error.map(error_text);
+        if error.is_none() {
+            self.record_read(None);
+        }
     }
 
     /// Why Git does not work, if it does not.
     pub(crate) fn problem(&self) -> Option<String> {
-        self.0.problem.lock().clone()
+        self.0.write_problem.lock().clone().or_else(|| self.0.read_problem.lock().clone())
     }
 }
 
@@ -192,4 +205,25 @@ pub(crate) fn path_parts(path: &str) -> Option<(SiteName, DeploymentName)> {
     let rest = path.strip_prefix("deployments/")?.strip_suffix(".yaml")?;
     let (site, name) = rest.split_once('/')?;
     Some((site.parse().ok()?, name.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn failed_write_stays_the_problem_although_the_branch_can_be_read() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let git = Deployments::hosted(dir.path()).expect("a repository");
+        let repo = Repo::new(git, None);
+        let problem = "no answer within 30 s".to_owned();
+        repo.record_write(Some(&Error::Git { doing: "push to the repository", problem }));
+
+        repo.refresh().await.expect("it is readable");
+        let said = repo.problem().expect("the push failed");
+        assert!(said.contains("no answer within 30 s"), "{said}");
+        assert!(repo.is_current(), "no move of the branch can have been missed");
+        repo.record_write(None);
+        assert_eq!(repo.problem(), None);
+    }
 }

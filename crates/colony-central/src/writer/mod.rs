@@ -91,7 +91,7 @@ impl Writer {
                     }
                 }
                 Err(error) => {
-                    self.repo.record_result(Some(&error));
+                    self.repo.record_write(Some(&error));
                     return Err(error).context("could not write to Git; the changes stay queued");
                 }
             }
@@ -102,7 +102,7 @@ impl Writer {
     async fn push(&self, changes: &[Change]) -> Result<Written, Error> {
         let batch = batch::build(changes, clock::unix(clock::wall()));
         let written = self.repo.call("commit", move |git| git.write(&batch)).await?;
-        self.repo.record_result(None);
+        self.repo.record_write(None);
         Ok(written)
     }
 
@@ -122,7 +122,7 @@ impl Writer {
             "Git rejected a change; its deployments are marked REFUSED: {reason}"
         );
         // Only the content was rejected; Git itself works.
-        self.repo.record_result(None);
+        self.repo.record_write(None);
         self.metrics.changes_refused.inc();
         record::record_refusal(&self.brain, change, &reason).await
     }

@@ -178,6 +178,33 @@ fn removal_of_a_bad_file_ends_with_the_last_placement_or_the_next_orchestrator()
 }
 
 #[test]
+fn retired_node_leaves_the_counts_of_a_deployment_that_stays() {
+    let (mut central, mut plant) = start();
+    for node in ["a", "b", "c"] {
+        plant.join(node);
+    }
+    plant.deploy(&app("1.0.0"));
+    plant.converge();
+    plant.silence("c");
+    plant.pass(60);
+    for node in ["a", "c"] {
+        let node = node.parse().expect("a name");
+        plant.command(Action::Retire { node }).expect("it is retired");
+    }
+    central.sync(&plant);
+    let placed: usize = central.view().placements.values().map(|it| it.len()).sum();
+    assert_eq!((placed, central.count(PlacementBucket::Installed)), (1, 1));
+    assert_eq!(central.view().installed(&name("hello")), 1);
+    assert_eq!(central.archived(), (0, 0), "the deployment is still there");
+    check(&central, "INSTALLED");
+
+    plant.undeploy("hello");
+    plant.converge();
+    central.sync(&plant);
+    assert_eq!(central.archived(), (1, 0), "only the deletion from node b counts");
+}
+
+#[test]
 fn installed_with_another_revision_is_not_done() {
     let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
     plant.command(Action::Hold { scope: HoldScope::Site, note: String::new() }).expect("held");

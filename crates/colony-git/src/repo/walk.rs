@@ -9,6 +9,7 @@ use colony_core::id::BlobId;
 use gix::{ObjectId, Repository};
 
 use crate::error::Error;
+use crate::path::is_document;
 use crate::repo::{self, DEPTH_LIMIT, Entry};
 
 const FILES_LIMIT: usize = 1_000_000;
@@ -31,7 +32,8 @@ pub(crate) fn files(
 }
 
 /// A path at which two trees differ; every entry that is not a folder counts as
-/// a file.
+/// a file. So does a folder with the name of a document: it stands where a file
+/// is expected, and is not looked into.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Change {
     pub(crate) path: String,
@@ -93,8 +95,9 @@ impl Walk<'_> {
         if old == new {
             return Ok(());
         }
-        let tree = |it: Option<Entry>| it.filter(|it| it.mode.is_tree()).map(|it| it.id);
-        let file = |it: Option<Entry>| it.filter(|it| !it.mode.is_tree());
+        let is_folder = |it: &Entry| it.mode.is_tree() && !is_document(&path);
+        let tree = |it: Option<Entry>| it.filter(is_folder).map(|it| it.id);
+        let file = |it: Option<Entry>| it.filter(|it| !is_folder(it));
         if file(old) != file(new) {
             self.push(Change { path: path.clone(), new: file(new) })?;
         }

@@ -9,6 +9,7 @@ use colony_core::id::GitRevision;
 use gix::{ObjectId, Repository};
 
 use crate::error::Error;
+use crate::path::is_document;
 use crate::repo::{self, Reached};
 
 /// The most files that are listed for one folder.
@@ -78,12 +79,6 @@ pub(super) fn strays(
         }
     }
     Ok(found)
-}
-
-/// Whether a path in a site's folder is a deployment; other files are for
-/// people.
-pub(crate) fn is_document(path: &str) -> bool {
-    path.ends_with(".yaml") || path.ends_with(".yml")
 }
 
 /// The entries of a folder by name; empty if the folder does not exist.

@@ -211,7 +211,7 @@ fn bad_files_are_findings_and_hold_up_nothing() {
     assert_eq!(refused.len(), 6, "{refused:?}");
     for expected in [
         "large.yaml: the file has 1048577 bytes",
-        "link.yaml: this is a link, not a file",
+        "link.yaml: this is a link, not a regular file",
         "binary.yaml: ",
         "broken.yaml: ",
         "Not A Name.yaml: ",
@@ -221,6 +221,52 @@ fn bad_files_are_findings_and_hold_up_nothing() {
         assert!(found, "{expected} {refused:?}");
     }
     assert_eq!(told(&commit).matches("deployed").count(), 1);
+}
+
+#[test]
+fn link_or_folder_in_place_of_a_file_is_a_finding_and_removes_nothing() {
+    let world = World::empty();
+    let (person, watch) = (world.person(), open(&world));
+    for name in ["hello", "linked", "folder"] {
+        app(&person, "home", name, "1.0.0");
+    }
+    person.put("sites/home.yaml", "labels: {}\n").commit("first").push();
+    let first = look(&watch, None);
+    for path in ["deployments/home/linked.yaml", "deployments/home/folder.yaml", "sites/home.yaml"]
+    {
+        person.remove(path);
+    }
+    // The target exists and is valid: following the link would deploy it.
+    let link = person.dir.join("deployments/home/linked.yaml");
+    std::os::unix::fs::symlink("hello.yaml", link).expect("a link");
+    let text = App::new("inner", "1.0.0").text(&site("home"));
+    person.put("deployments/home/folder.yaml/inner.yaml", text);
+    person.put("deployments/home/empty.yaml/.gitkeep", "");
+    person.put("sites/home.yaml/settings.yaml", "labels: {}\n");
+    app(&person, "home", "hello", "1.1.0");
+    person.commit("second").push();
+    let expected = [
+        "sites/home.yaml: this is a folder, not a regular file",
+        "deployments/home/empty.yaml: this is a folder, not a regular file",
+        "deployments/home/folder.yaml: this is a folder, not a regular file",
+        "deployments/home/linked.yaml: this is a link, not a regular file",
+    ];
+    for base in [None, Some(&first.revision)] {
+        let second = look(&watch, base);
+        let refused: Vec<String> = second.files.iter().filter_map(problem).collect();
+        assert_eq!(refused, expected, "since {base:?}");
+        assert!(told(&second).contains("hello.yaml deployed"), "{}", told(&second));
+        assert!(!told(&second).contains("gone"), "{}", told(&second));
+    }
+    let second = look(&watch, Some(&first.revision));
+
+    person.remove("deployments/home/folder.yaml/inner.yaml");
+    std::fs::remove_dir(person.dir.join("deployments/home/folder.yaml")).expect("it is empty");
+    app(&person, "home", "folder", "1.1.0");
+    person.remove("deployments/home/empty.yaml/.gitkeep").commit("third").push();
+    let third = look(&watch, Some(&second.revision));
+    let expected = "deployments/home/empty.yaml gone, deployments/home/folder.yaml deployed";
+    assert_eq!(told(&third), expected);
 }
 
 #[test]

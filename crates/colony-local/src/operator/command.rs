@@ -13,6 +13,7 @@ use colony_api::view::Accepted;
 use colony_core::event::HoldScope;
 use colony_core::id::{DeploymentId, NodeName};
 use colony_core::margo::Problem;
+use colony_core::orders;
 use colony_core::site::{Action, Command};
 use colony_wfm::Refusal;
 use colony_wfm::server::JsonBody;
@@ -63,7 +64,7 @@ pub(super) async fn deployment_hold(
     JsonBody(hold): JsonBody<Hold>,
 ) -> Answer {
     desk.own_all(&hold.sites)?;
-    let scope = HoldScope::Deployment(desk.deployment_id(&name).await?);
+    let scope = HoldScope::Deployment(desk.ordered_id(&name).await?);
     let action = Action::Hold { scope, note: hold.note };
     desk.order(&caller, action, format!("{name} starts nothing until it is released")).await
 }
@@ -75,7 +76,7 @@ pub(super) async fn deployment_release(
     JsonBody(release): JsonBody<Release>,
 ) -> Answer {
     desk.own_all(&release.sites)?;
-    let scope = HoldScope::Deployment(desk.deployment_id(&name).await?);
+    let scope = HoldScope::Deployment(desk.ordered_id(&name).await?);
     desk.order(&caller, Action::ReleaseHold { scope }, format!("{name} goes on")).await
 }
 
@@ -86,7 +87,7 @@ pub(super) async fn deployment_retry(
     JsonBody(retry): JsonBody<Retry>,
 ) -> Answer {
     desk.own_all(&retry.sites)?;
-    let deployment = desk.deployment_id(&name).await?;
+    let deployment = desk.ordered_id(&name).await?;
     let node = retry.node.map(|it| desk.node_named(&it)).transpose()?;
     let action = Action::Retry { deployment, node };
     desk.order(&caller, action, format!("what failed of {name} is tried again")).await
@@ -99,7 +100,7 @@ pub(super) async fn quarantine_release(
     JsonBody(release): JsonBody<QuarantineRelease>,
 ) -> Answer {
     desk.own_all(&release.sites)?;
-    let deployment = desk.deployment_id(&name).await?;
+    let deployment = desk.ordered_id(&name).await?;
     let action = Action::ReleaseQuarantine { deployment };
     desk.order(&caller, action, format!("the quarantined versions of {name} may be tried again"))
         .await
@@ -137,7 +138,7 @@ pub(super) async fn node_order(
 
 impl ApiState {
     async fn steer(&self, caller: &Caller, name: &str, what: Steering, note: String) -> Answer {
-        let deployment = self.deployment_id(name).await?;
+        let deployment = self.ordered_id(name).await?;
         let action = match what {
             Steering::Promote => Action::Promote { deployment },
             Steering::Pause => Action::Pause { deployment, note },
@@ -167,6 +168,18 @@ impl ApiState {
     /// Refuses an order that names another site.
     fn own_all(&self, sites: &[String]) -> Result<(), Problem> {
         sites.iter().try_for_each(|it| self.own(it))
+    }
+
+    /// The deployment that an order is about.
+    async fn ordered_id(&self, text: &str) -> Result<DeploymentId, Problem> {
+        let unknown = match self.deployment_id(text).await {
+            Ok(id) => return Ok(id),
+            Err(problem) => problem,
+        };
+        let Ok(name) = text.parse() else { return Err(unknown) };
+        let refusal = self.brain.read(|site, _| orders::refused_file(&name, site)).await;
+        let refusal = refusal.map_err(problem::denied)?;
+        Err(refusal.map_or(unknown, |it| Kind::Refused.problem(it.to_string())))
     }
 
     pub(super) async fn deployment_id(&self, name: &str) -> Result<DeploymentId, Problem> {

@@ -14,6 +14,7 @@ use colony_wfm::server::QueryParameters;
 use colony_wfm::{LogRequest, Refusal};
 
 use super::ApiState;
+use crate::brain::Denied;
 use crate::problem;
 
 const LINES: u32 = 200;
@@ -38,7 +39,9 @@ pub(super) async fn deployment_logs(
         service: query.service,
         after: query.after,
     };
-    let answer = desk.logs.ask(&desk.brain, node.clone(), wish).await;
+    let asked = desk.logs.ask(&desk.brain, node.clone(), wish);
+    let answer = desk.stop.run_until_cancelled(asked).await;
+    let answer = answer.ok_or_else(|| problem::denied(Denied::Stopping))?;
     let line = |colony_wfm::LogLine { service, time, text }| {
         let time = time.map(Timestamp);
         LogLine { service, time, text }

@@ -85,7 +85,11 @@ fn is_due(made: i64, now: i64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use colony_wfm::TlsListener;
+    use std::net::{SocketAddr, TcpStream};
+
+    use axum::Router;
+    use colony_wfm::{Peer, TlsListener, Trust};
+    use rustls::pki_types::ServerName;
 
     use super::*;
 
@@ -104,10 +108,33 @@ mod tests {
         let own = ServerCertificate { authority, site, hosts: vec!["127.0.0.1".to_owned()] };
         let anywhere = ([127, 0, 0, 1], 0).into();
         let port = TlsListener::bind(anywhere, own.tls().expect("TLS")).await.expect("a port");
+        let (address, reloader) = (port.local_addr(), port.reloader());
+        let (stop, grace) = (std::future::pending(), Duration::ZERO);
+        let server = tokio::spawn(colony_wfm::serve(port, Router::new(), Peer::of, stop, grace));
         let made = 1_800_000_000;
-        let renew = |now| own.renew_if_due(made, now, &port.reloader());
+        let renew = |now| own.renew_if_due(made, now, &reloader);
+        let first = served(&own, address).await;
+
         assert_eq!(renew(made + RENEW - 1), made, "it is young");
+        assert!(served(&own, address).await == first, "it is the same certificate");
         assert_eq!(renew(made + RENEW), made + RENEW);
+        assert!(served(&own, address).await != first, "the next connection gets another one");
+        server.abort();
+    }
+
+    /// The certificate that a node gets with its next connection.
+    async fn served(own: &ServerCertificate, address: SocketAddr) -> Vec<u8> {
+        let expect = SpiffeId::wfm(own.authority.trust_domain(), own.site.as_str()).expect("an id");
+        let trust = Trust::Roots { pem: own.authority.root_pem(), expect };
+        let config = tls::client_config(None, trust).expect("TLS");
+        let name = ServerName::from(address.ip());
+        let shake = move || {
+            let mut client = rustls::ClientConnection::new(config, name).expect("a client");
+            let mut stream = TcpStream::connect(address).expect("it listens");
+            client.complete_io(&mut stream).expect("the site is trusted");
+            client.peer_certificates().expect("a certificate")[0].to_vec()
+        };
+        tokio::task::spawn_blocking(shake).await.expect("no panic")
     }
 
     #[track_caller]

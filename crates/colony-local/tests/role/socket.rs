@@ -1,11 +1,13 @@
 //! What the site's engineer sees and orders at the socket of the orchestrator.
 
 use colony_api::client::Client as Operator;
-use colony_api::request::{EventQuery, Hold, Steer, Steering};
+use colony_api::request::{EventQuery, Hold, LogsQuery, Retry, Steer, Steering};
 use colony_core::event::Body;
 use colony_testkit::App;
+use colony_wfm::Poll;
 
 use crate::plant::Plant;
+use crate::soon;
 
 #[tokio::test]
 async fn events_name_a_deployment_that_has_left() {
@@ -101,4 +103,57 @@ async fn the_site_engineer_sees_and_follows_the_log() {
     let why = operator.deployment_why("broken", None).await.expect("an answer");
     assert!(why.reasons[0].sentence.contains("deployments/plant/broken.yaml"), "{why:?}");
     role.stop().await;
+}
+
+#[tokio::test]
+async fn order_about_a_refused_file_is_a_conflict_and_one_about_the_unknown_is_not_found() {
+    let plant = Plant::new().await;
+    let role = plant.first_start().await;
+    plant.deploy(&App::new("hello", "1.0.0"));
+    plant.central.event(|it| matches!(it.body, Body::DeploymentAccepted { .. })).await;
+    plant.deploy(&App::new("broken", "1.0.0").with("replicas: many"));
+    plant.central.event(|it| matches!(it.body, Body::FileRefused { .. })).await;
+    let operator = Operator::unix(&role.socket).expect("a socket");
+    let answer = async |name: &str, node: Option<&str>| {
+        let retry = Retry { node: node.map(str::to_owned), ..Retry::default() };
+        let refused = operator.deployment_retry(name, &retry).await.expect_err("it is refused");
+        let problem = refused.problem().expect("a problem").clone();
+        (problem.status, problem.detail.unwrap_or_default())
+    };
+
+    let said = "broken is not deployed at plant: its file in Git is refused".to_owned();
+    assert_eq!(answer("broken", None).await, (409, said.clone()));
+    let held = operator.deployment_hold("broken", &Hold::default()).await.expect_err("refused");
+    assert!(held.to_string().contains(&said), "{held}");
+    assert_eq!(answer("nowhere", None).await.0, 404);
+    assert_eq!(answer("hello", Some("plant/nobody")).await.0, 404);
+    role.stop().await;
+}
+
+#[tokio::test]
+async fn request_for_logs_is_answered_when_the_orchestrator_stops() {
+    let plant = Plant::new().await;
+    let role = plant.first_start().await;
+    let node = plant.node("a").await;
+    plant.deploy(&App::new("hello", "1.0.0"));
+    let (_, etag) = node.manifest(1).await;
+    let operator = Operator::unix(&role.socket).expect("a socket");
+    let query = LogsQuery::default();
+    let asked = tokio::spawn(async move { operator.deployment_logs("hello", &query).await });
+    soon("the request", async {
+        loop {
+            let wait = std::time::Duration::from_secs(10);
+            let (Poll::Unchanged { asks } | Poll::Manifest { asks, .. }) =
+                node.client.manifest(Some(&etag), None, wait).await.expect("an answer");
+            if !asks.logs.is_empty() {
+                return;
+            }
+        }
+    })
+    .await;
+
+    role.stop().await;
+    let refused = asked.await.expect("no panic").expect_err("there are no logs");
+    let problem = refused.problem().unwrap_or_else(|| panic!("{refused:?}"));
+    assert_eq!(problem.status, 503);
 }

@@ -4,11 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use colony_core::margo::{Digest, ManifestVersion, StateManifest};
+use async_trait::async_trait;
+use colony_core::attempt::Failure;
+use colony_core::margo::{Capabilities, DeploymentId, Digest, ManifestVersion, StateManifest};
 use colony_core::node::{Input, Policy};
+use colony_runtime::{LogPage, LogQuery};
 use colony_wfm::{Authority, Claims, Credentials, PrivateKey, SpiffeId, TokenKind, TokenSigner};
 
 use crate::manager::Manager;
+use crate::manager::logs::LogSource;
 use crate::{Choice, Config, Identity, clock};
 
 pub(crate) const SITE: &str = "home";
@@ -68,6 +72,25 @@ pub(crate) fn invitation(site: &str, url: &str, authority: &Authority) -> String
         replace: false,
     };
     TokenSigner::generate().expect("a signer").sign(&claims)
+}
+
+/// The capabilities of a device without resources.
+pub(crate) fn capabilities(identity: &Identity) -> Capabilities {
+    let id = identity.device().expect("an id");
+    let text = serde_json::json!({
+        "properties": { "id": id, "vendor": "v", "modelNumber": "m", "serialNumber": "s" },
+    });
+    Capabilities::parse(text.to_string().as_bytes()).expect("good capabilities").value
+}
+
+/// An engine without a line of logs.
+pub(crate) struct NoLogs;
+
+#[async_trait]
+impl LogSource for NoLogs {
+    async fn logs(&self, _: &DeploymentId, _: &LogQuery) -> Result<LogPage, Failure> {
+        Ok(LogPage { lines: Vec::new(), position: String::new() })
+    }
 }
 
 /// A manifest with one deployment, and its document.

@@ -28,12 +28,9 @@ impl StandIn {
     /// Answers requests with these statuses in turn, and repeats the last one.
     pub(crate) async fn start(statuses: &'static [u16]) -> StandIn {
         let authority = sample::authority();
-        let config = tls::server_config(&own(&authority), ClientAuth::Optional).expect("TLS");
-        let address = ([127, 0, 0, 1], 0).into();
-        let listener = TlsListener::bind(address, config).await.expect("a free port");
-        let url = format!("https://{}", listener.local_addr());
+        let signer = authority.clone();
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let (heard, signer) = (seen.clone(), authority.clone());
+        let heard = seen.clone();
         let app = Router::new().fallback(move |request: Request| {
             let (heard, signer) = (heard.clone(), signer.clone());
             async move {
@@ -45,9 +42,20 @@ impl StandIn {
                 (status, answer(&signer, &path, &body))
             }
         });
+        let mut site = StandIn::serving(app, authority).await;
+        site.seen = seen;
+        site
+    }
+
+    /// Answers requests with `app`.
+    pub(crate) async fn serving(app: Router, authority: Authority) -> StandIn {
+        let config = tls::server_config(&own(&authority), ClientAuth::Optional).expect("TLS");
+        let address = ([127, 0, 0, 1], 0).into();
+        let listener = TlsListener::bind(address, config).await.expect("a free port");
+        let url = format!("https://{}", listener.local_addr());
         let (stop, grace) = (std::future::pending(), Duration::ZERO);
         let task = tokio::spawn(colony_wfm::serve(listener, app, Peer::of, stop, grace));
-        StandIn { url, authority, seen, task }
+        StandIn { url, authority, seen: Arc::default(), task }
     }
 
     /// The paths of all requests.

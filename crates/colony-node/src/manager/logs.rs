@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use tokio::task::{AbortHandle, JoinSet};
 use tracing::warn;
 
 use colony_core::attempt::Failure;
+use colony_core::margo::DeploymentId;
 use colony_runtime::{LogEntry, LogPage, LogQuery, Runtime};
 use colony_wfm::{LogAnswer, LogLine, LogRequest};
 
@@ -20,21 +22,40 @@ const TOGETHER: usize = 8;
 /// How long the engine may take; the requester waits a little longer.
 const LIMIT: Duration = Duration::from_secs(20);
 
+/// Where logs are read: the engine, outside of tests.
+#[async_trait]
+pub(crate) trait LogSource: Send + Sync {
+    async fn logs(&self, deployment: &DeploymentId, query: &LogQuery) -> Result<LogPage, Failure>;
+}
+
+#[async_trait]
+impl LogSource for Runtime {
+    async fn logs(&self, deployment: &DeploymentId, query: &LogQuery) -> Result<LogPage, Failure> {
+        Runtime::logs(self, deployment, query).await
+    }
+}
+
 /// The requests in progress, by id.
-#[derive(Debug, Default)]
 pub(crate) struct Logs {
+    source: Arc<dyn LogSource>,
+    manager: Arc<Manager>,
     reading: JoinSet<()>,
     open: BTreeMap<String, AbortHandle>,
 }
 
 impl Logs {
+    pub(crate) fn new(source: Arc<dyn LogSource>, manager: Arc<Manager>) -> Logs {
+        Logs { source, manager, reading: JoinSet::new(), open: BTreeMap::new() }
+    }
+
     /// The request is not being read already.
     pub(crate) fn is_new(&self, request: &LogRequest) -> bool {
         self.open.get(&request.id).is_none_or(AbortHandle::is_finished)
     }
 
-    pub(crate) fn read(&mut self, request: LogRequest, runtime: Runtime, manager: Arc<Manager>) {
-        self.begin(request.id.clone(), send(request, runtime, manager));
+    pub(crate) fn read(&mut self, request: LogRequest) {
+        let (source, manager) = (self.source.clone(), self.manager.clone());
+        self.begin(request.id.clone(), send(request, source, manager));
     }
 
     fn begin(&mut self, id: String, work: impl Future<Output = ()> + Send + 'static) {
@@ -51,12 +72,12 @@ impl Logs {
     }
 }
 
-async fn send(request: LogRequest, runtime: Runtime, manager: Arc<Manager>) {
+async fn send(request: LogRequest, source: Arc<dyn LogSource>, manager: Arc<Manager>) {
     let LogRequest { id, deployment, previous, lines, since_seconds, service, after } = request;
     let since =
         since_seconds.map(|it| u64::try_from(clock::unix()).unwrap_or_default().saturating_sub(it));
     let query = LogQuery { previous, lines, since, service, after };
-    let answer = answer(runtime.logs(&deployment, &query)).await;
+    let answer = answer(source.logs(&deployment, &query)).await;
     if let Err(error) = manager.client().logs(&id, &answer).await {
         warn!("could not send logs: {error}");
     }
@@ -82,6 +103,7 @@ mod tests {
     use colony_core::code::Code;
 
     use super::*;
+    use crate::kit::sample;
 
     #[tokio::test(start_paused = true)]
     async fn an_engine_that_hangs_is_told_of() {
@@ -94,7 +116,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_hangs_is_begun_once_and_holds_nobody_up() {
-        let mut logs = Logs::default();
+        let mut logs = Logs::new(Arc::new(sample::NoLogs), sample::joined().1);
         logs.begin("a".to_owned(), pending());
         logs.begin("a".to_owned(), pending());
         assert_eq!((logs.reading.len(), logs.is_new(&request("a"))), (1, false));

@@ -2,7 +2,7 @@
 //! manager. Beside it: the tasks that use it, to poll, report, send the health
 //! of the node and answer requests for logs.
 
-mod logs;
+pub(crate) mod logs;
 pub(crate) mod poll;
 pub(crate) mod relay;
 pub(crate) mod report;

@@ -1,5 +1,6 @@
 //! Polls the manifest: the answer lists what should run, and the request is the
-//! node's sign of life.
+//! node's sign of life. So the node also polls while it fetches the contents of
+//! a manifest, which may take minutes over a slow line.
 //!
 //! The manager is the local orchestrator, or another Margo workload manager.
 
@@ -12,19 +13,21 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-use colony_core::margo::{Capabilities, Digest, bundle};
+use bytes::Bytes;
+
+use colony_core::margo::{Capabilities, DeploymentId, Digest, bundle};
 use colony_core::node::{Fetch, Input};
 use colony_process::Backoff;
-use colony_runtime::Runtime;
-use colony_wfm::{ClientError, ManagerRequests};
+use colony_wfm::{Client, ClientError, ManagerRequests};
 
 use crate::brain::{Brain, NotStored};
-use crate::manager::logs::Logs;
-use crate::manager::{Manager, Refused};
+use crate::manager::logs::{LogSource, Logs};
+use crate::manager::{Manager, Refused, is_refusal};
 
 /// How long the manager may hold a request. Well below the lease.
 const WAIT: Duration = Duration::from_secs(10);
-/// The poll interval for a manager that does not hold requests.
+/// The poll interval for a manager that does not hold requests, and while the
+/// node fetches contents. Well below the lease.
 const INTERVAL: Duration = Duration::from_secs(5);
 /// The longest pause after a failure. A manager that restarted marks the node
 /// offline one lease after its last request, so the node polls well within it.
@@ -33,20 +36,31 @@ const RETRY_LONGEST: Duration = Duration::from_secs(5);
 pub(crate) struct Poll {
     brain: Arc<Brain>,
     manager: Arc<Manager>,
-    runtime: Runtime,
     own: Capabilities,
     introduced: bool,
     logs: Logs,
+    interval: Duration,
+}
+
+/// The answer to a poll.
+struct Answer {
+    /// With its `ETag`; absent if the node holds the current one.
+    manifest: Option<(Bytes, Option<String>)>,
+    /// The deployments whose reports the manager requests.
+    reports: Vec<DeploymentId>,
+    /// The manager has requests that were not in progress already.
+    requested: bool,
 }
 
 impl Poll {
     pub(crate) fn new(
         brain: Arc<Brain>,
         manager: Arc<Manager>,
-        runtime: Runtime,
+        logs: Arc<dyn LogSource>,
         own: Capabilities,
     ) -> Poll {
-        Poll { brain, manager, runtime, own, introduced: false, logs: Logs::default() }
+        let logs = Logs::new(logs, manager.clone());
+        Poll { brain, manager, own, introduced: false, logs, interval: INTERVAL }
     }
 
     pub(crate) async fn run(mut self, stop: CancellationToken) -> anyhow::Result<()> {
@@ -104,33 +118,37 @@ impl Poll {
 
     /// One poll. Returns how long to wait before the next.
     async fn poll(&mut self) -> anyhow::Result<Duration> {
-        if !self.introduced {
-            self.introduce().await?;
-        }
-        let (version, etag) = self.brain.have();
         let begun = Instant::now();
-        let client = self.manager.client();
-        let answer = client.manifest(etag.as_deref(), version, WAIT).await;
-        let answer = answer.context("could not fetch the manifest from the manager")?;
-        let (manifest, asks) = match answer {
-            colony_wfm::Poll::Unchanged { asks } => (None, asks),
-            colony_wfm::Poll::Manifest { bytes, etag, asks } => (Some((bytes, etag)), asks),
-        };
-        // Requests first: they must not be lost if the manifest is refused or
-        // cannot be stored.
-        let requested = self.handle_requests(&asks);
+        let Answer { manifest, reports, requested } = self.request_manifest(WAIT).await?;
+        // A manager that answers "nothing new" at once does not hold requests.
+        let held = begun.elapsed() >= Duration::from_secs(1);
         let changed = match manifest {
             Some((bytes, etag)) => self.accept_manifest(&bytes, etag).await?,
             None => false,
         };
         // Requests for reports last: they may name deployments of the manifest.
-        if !asks.deployments.is_empty() {
-            self.brain.step(Input::ReportsRequested(asks.deployments))?;
+        if !reports.is_empty() {
+            self.brain.step(Input::ReportsRequested(reports))?;
         }
         let unchanged = !requested && !changed;
-        // A manager that answers "nothing new" at once does not hold requests.
-        let held = begun.elapsed() >= Duration::from_secs(1);
-        Ok(if unchanged && !held { INTERVAL } else { Duration::ZERO })
+        Ok(if unchanged && !held { self.interval } else { Duration::ZERO })
+    }
+
+    /// Requests the manifest, and handles the other requests of the manager:
+    /// they must not be lost if the manifest is refused or cannot be stored.
+    async fn request_manifest(&mut self, wait: Duration) -> anyhow::Result<Answer> {
+        if !self.introduced {
+            self.introduce().await?;
+        }
+        let (version, etag) = self.brain.have();
+        let answer = self.manager.client().manifest(etag.as_deref(), version, wait).await;
+        let answer = answer.context("could not fetch the manifest from the manager")?;
+        let (manifest, asks) = match answer {
+            colony_wfm::Poll::Unchanged { asks } => (None, asks),
+            colony_wfm::Poll::Manifest { bytes, etag, asks } => (Some((bytes, etag)), asks),
+        };
+        let requested = self.handle_requests(&asks);
+        Ok(Answer { manifest, reports: asks.deployments, requested })
     }
 
     async fn introduce(&mut self) -> anyhow::Result<()> {
@@ -143,7 +161,11 @@ impl Poll {
     }
 
     /// Accepts a manifest. Returns whether it differs from the last one.
-    async fn accept_manifest(&self, bytes: &[u8], etag: Option<String>) -> anyhow::Result<bool> {
+    async fn accept_manifest(
+        &mut self,
+        bytes: &[u8],
+        etag: Option<String>,
+    ) -> anyhow::Result<bool> {
         debug!("received a manifest");
         let fetch = match self.brain.check(bytes, etag.as_deref()) {
             Ok(Some(fetch)) => fetch,
@@ -153,7 +175,11 @@ impl Poll {
         if fetch.etag_differs {
             warn!("the ETag is not the digest of the manifest");
         }
-        let documents = self.fetch(&fetch).await?;
+        let client = self.manager.client();
+        let documents = tokio::select! {
+            documents = fetch_documents(&client, &fetch) => documents?,
+            refusal = self.poll_until_refusal() => return Err(refusal),
+        };
         debug!(documents = documents.len(), "received the documents of the manifest");
         colony_process::fail::hit(colony_process::fail::Point::NodeManifestFetched);
         let bytes = bytes.to_vec();
@@ -161,25 +187,25 @@ impl Poll {
         Ok(true)
     }
 
-    /// Fetches the missing documents, as one archive if there are several.
-    async fn fetch(&self, fetch: &Fetch) -> anyhow::Result<BTreeMap<Digest, Vec<u8>>> {
-        let client = self.manager.client();
-        if let (Some(digest), true) = (&fetch.bundle, fetch.missing.len() > 1) {
-            let bytes = client.bundle(digest).await.context("could not fetch the bundle")?;
-            anyhow::ensure!(
-                Digest::of(&bytes) == *digest,
-                "the bundle does not have the digest in the manifest"
-            );
-            let files = bundle::unpack(&bytes, &bundle::Limits::default())?;
-            return Ok(files.into_iter().map(|(_, it)| (Digest::of(&it), it)).collect());
+    /// Polls while contents are fetched, so that the node stays online. Ends
+    /// only when the manager refuses this node.
+    ///
+    /// A manifest in an answer is ignored, also a newer one: if each newer one
+    /// restarted the fetch, a slow line might never complete any. So are
+    /// requests for reports, which may name deployments of the manifest that
+    /// is being fetched. The manager repeats both with the next poll.
+    async fn poll_until_refusal(&mut self) -> anyhow::Error {
+        loop {
+            tokio::time::sleep(self.interval).await;
+            let polled = self.request_manifest(Duration::ZERO).await;
+            self.manager.set_reachable(polled.is_ok());
+            let Err(error) = polled else { continue };
+            if error.downcast_ref().is_some_and(is_refusal) {
+                return error;
+            }
+            self.manager.rotate();
+            warn!("contents are still being fetched: {error:#}");
         }
-        let mut documents = BTreeMap::new();
-        for (id, digest) in &fetch.missing {
-            let bytes = client.document(id, digest).await;
-            let bytes = bytes.with_context(|| format!("could not fetch deployment {id}"))?;
-            documents.insert(Digest::of(&bytes), bytes.to_vec());
-        }
-        Ok(documents)
     }
 
     /// Handles the manager's requests, except those for reports. Returns
@@ -189,7 +215,7 @@ impl Poll {
         let anything = !ManagerRequests { logs: logs.clone(), ..asks.clone() }.is_empty();
         self.introduced &= !asks.capabilities;
         for request in logs {
-            self.logs.read(request, self.runtime.clone(), self.manager.clone());
+            self.logs.read(request);
         }
         if asks.renew {
             self.manager.renew.wake();
@@ -201,15 +227,88 @@ impl Poll {
     }
 }
 
+/// Fetches the missing documents, as one archive if there are several.
+async fn fetch_documents(
+    client: &Client,
+    fetch: &Fetch,
+) -> anyhow::Result<BTreeMap<Digest, Vec<u8>>> {
+    if let (Some(digest), true) = (&fetch.bundle, fetch.missing.len() > 1) {
+        let bytes = client.bundle(digest).await.context("could not fetch the bundle")?;
+        anyhow::ensure!(
+            Digest::of(&bytes) == *digest,
+            "the bundle does not have the digest in the manifest"
+        );
+        let files = bundle::unpack(&bytes, &bundle::Limits::default())?;
+        return Ok(files.into_iter().map(|(_, it)| (Digest::of(&it), it)).collect());
+    }
+    let mut documents = BTreeMap::new();
+    for (id, digest) in &fetch.missing {
+        let bytes = client.document(id, digest).await;
+        let bytes = bytes.with_context(|| format!("could not fetch deployment {id}"))?;
+        documents.insert(Digest::of(&bytes), bytes.to_vec());
+    }
+    Ok(documents)
+}
+
 fn next_delay(backoff: &mut Backoff) -> Duration {
     backoff.next_delay().min(RETRY_LONGEST)
 }
 
 #[cfg(test)]
 mod tests {
+    use axum::Router;
+    use axum::http::StatusCode;
+    use axum::http::header::{CONTENT_TYPE, ETAG};
+    use axum::routing::{any, get};
+    use colony_core::margo::manifest::MEDIA_TYPE;
     use colony_core::site::Timing;
+    use tokio::sync::watch;
 
     use super::*;
+    use crate::Identity;
+    use crate::kit::sample;
+    use crate::kit::stand_in::StandIn;
+
+    #[tokio::test]
+    async fn node_polls_while_it_fetches_contents() {
+        let Input::Manifest { bytes, etag, documents } = sample::manifest(1) else { panic!() };
+        let etag = etag.expect("the manifest has a tag");
+        let document = documents.into_values().next().expect("the manifest has a document");
+        let polls = Arc::new(watch::Sender::new(0));
+        let (count, wait) = (polls.clone(), polls.clone());
+        let manifest = move || async move {
+            count.send_modify(|it| *it += 1);
+            ([(CONTENT_TYPE, MEDIA_TYPE.to_owned()), (ETAG, etag)], bytes)
+        };
+        // The document comes only after so many polls.
+        let content = move || async move {
+            wait.subscribe().wait_for(|it| *it == POLLS).await.expect("the count goes on");
+            document
+        };
+        let app = Router::new()
+            .route("/api/v1/deployments", get(manifest))
+            .route("/api/v1/deployments/{id}/{digest}", get(content))
+            .fallback(any(|| async { StatusCode::OK }));
+        let site = StandIn::serving(app, sample::authority()).await;
+        let dir = tempfile::tempdir().expect("a directory");
+        let identity =
+            Identity { urls: vec![site.url.clone()], ..sample::identity(&site.authority) };
+        let brain =
+            Arc::new(Brain::open(&sample::config(dir.path()), &identity).expect("it opens"));
+        let manager = Arc::new(Manager::new(&identity).expect("a way to the manager"));
+        let own = sample::capabilities(&identity);
+        let poll = Poll::new(brain.clone(), manager.clone(), Arc::new(sample::NoLogs), own);
+        let mut poll = Poll { interval: Duration::from_millis(1), ..poll };
+
+        let polled = tokio::time::timeout(Duration::from_secs(20), poll.poll()).await;
+
+        polled.expect("the node polls until the document is there").expect("it is accepted");
+        assert_eq!(brain.have().0, Some(1));
+        assert!(manager.is_reachable());
+    }
+
+    /// The first poll gets the manifest, the others show that the node lives.
+    const POLLS: usize = 4;
 
     #[test]
     fn a_manager_that_was_away_hears_of_the_node_within_its_lease() {
@@ -217,5 +316,6 @@ mod tests {
         let delays: Vec<u128> = (0..8).map(|_| next_delay(&mut backoff).as_millis()).collect();
         assert_eq!(delays, [250, 500, 1_000, 2_000, 4_000, 5_000, 5_000, 5_000]);
         assert!(RETRY_LONGEST * 2 < Timing::default().lease);
+        assert!(INTERVAL * 2 < Timing::default().lease, "also while contents are fetched");
     }
 }

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use colony_api::view::Accepted;
 use colony_core::fleet::{DeploymentView, ReportedSite, SitePresence};
 use colony_core::id::{DeploymentName, SiteName};
-use colony_core::orders;
+use colony_core::orders::{self, Refusal};
 use colony_core::site::Action;
 
 use crate::api::extract::name;
@@ -50,25 +50,37 @@ impl OrderTargets<'_> {
         let named = plan::sites_of(self.app, self.operator, self.sites).await?;
         view::deployment(self.app, self.operator, &handle).await?;
         let fleet = self.app.brain.read().await?;
-        let (mut given, mut refused) = (Vec::new(), Vec::new());
+        let (mut given, mut refusals) = (Vec::new(), Vec::new());
         for (site, view) in fleet.sites_of(&handle) {
             if !named.is_empty() && !named.contains(site) || !self.operator.sees(site) {
                 continue;
             }
             self.operator.must_be_at(Role::Operator, site)?;
+            let state = ReportedSite { name: site, view };
+            if view.deployment_named(&handle).is_none() {
+                refusals.extend(orders::refused_file(&handle, &state));
+            }
             for it in view.deployments_named(&handle) {
                 let action = order(it);
-                match orders::check(&action, &ReportedSite { name: site, view }) {
+                match orders::check(&action, &state) {
                     Ok(()) => given.push((site.clone(), action)),
-                    Err(refusal) => refused.push(refusal.to_string()),
+                    Err(refusal) => refusals.push(refusal),
                 }
             }
         }
+        let mut refused: Vec<String> = refusals.iter().map(Refusal::to_string).collect();
         let lacks = |it: &&SiteName| !fleet.sites_of(&handle).any(|at| at.0 == *it);
         let lacking = named.iter().filter(lacks);
         refused.extend(lacking.map(|it| format!("{it} has not reported deployment {handle}")));
         if given.is_empty() {
-            return Err(Fault::refused(no_site(&handle, refused)));
+            // Every selected site was asked, and lacks what the order names.
+            let asked = !refusals.is_empty() && refused.len() == refusals.len();
+            let is_unknown = asked && refusals.iter().all(Refusal::is_unknown);
+            let reasons = no_site(&handle, refused);
+            return Err(match is_unknown {
+                true => Fault::not_found(reasons),
+                false => Fault::refused(reasons),
+            });
         }
         // Without named sites the order goes to the sites that can execute it.
         let left_out = match named.is_empty() && !refused.is_empty() {

@@ -1,12 +1,15 @@
 //! Orders travel down with the hints, logs come up; both are told.
 
-use colony_api::request::{DeployRequest, Hold, LogsQuery, Release, SiteAdd, Steer, Steering};
+use colony_api::request::{
+    DeployRequest, Hold, LogsQuery, Release, Retry, SiteAdd, Steer, Steering,
+};
 use colony_api::site::{LogAnswer, NodeHealth, NodesReport, PullHealth};
 use colony_api::view::{InviteKind, LogLine};
 use colony_core::state::State;
 use colony_core::time::Timestamp;
 use http::Method;
 
+use crate::repository::git_http::{clone, git};
 use crate::support::{Hub, Lo, hello};
 
 #[tokio::test]
@@ -194,6 +197,56 @@ async fn logs_are_asked_for_with_the_hints_and_handed_to_who_waits() {
 
     let view = asked.await.expect("no panic");
     assert_eq!((view.lines, view.position.as_deref()), (vec![line], Some("web=7+1")));
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn request_for_logs_is_answered_when_the_orchestrator_stops() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a"]).await;
+    hub.deploy("1.0").await;
+    lo.follow().await;
+    hub.end().await;
+    let (client, query) = (hub.client.clone(), LogsQuery::default());
+    let asked = tokio::spawn(async move { client.deployment_logs("hello", &query).await });
+    let head = lo.plant.site.git().expect("a commit").to_string();
+    assert!(lo.hints(&format!("head={head}")).await.is_some_and(|it| !it.logs.is_empty()));
+
+    hub.stop().await;
+    let refused = asked.await.expect("no panic").expect_err("there are no logs");
+    let problem = refused.problem().unwrap_or_else(|| panic!("{refused:?}"));
+    let said = problem.detail.as_deref();
+    assert_eq!((problem.status, said), (503, Some("the orchestrator is stopping")));
+}
+
+#[tokio::test]
+async fn order_about_a_refused_file_is_a_conflict_and_one_about_the_unknown_is_not_found() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a"]).await;
+    hub.deploy("1.0").await;
+    lo.follow().await;
+    let work = clone(&hub, dir.path()).await;
+    std::fs::write(work.join("deployments/home/broken.yaml"), "a: [\n").expect("a file");
+    git(&work, &["add", "."]).await;
+    git(&work, &["commit", "-qm", "broken"]).await;
+    git(&work, &["push", "-q"]).await;
+    lo.follow().await;
+    let answer = async |name: &str, node: Option<&str>| {
+        let retry = Retry { node: node.map(str::to_owned), ..Retry::default() };
+        let refused = hub.client.deployment_retry(name, &retry).await.expect_err("refused");
+        let problem = refused.problem().expect("a problem").clone();
+        (problem.status, problem.detail.unwrap_or_default())
+    };
+
+    let said = "broken is not deployed at home: its file in Git is refused".to_owned();
+    assert_eq!(answer("broken", None).await, (409, said.clone()));
+    let held = hub.client.deployment_hold("broken", &Hold::default()).await.expect_err("refused");
+    assert!(held.to_string().contains(&said), "{held}");
+    assert_eq!(answer("nowhere", None).await.0, 404);
+    let said = "node nobody has not joined home".to_owned();
+    assert_eq!(answer("hello", Some("home/nobody")).await, (404, said));
     hub.stop().await;
 }
 

@@ -146,3 +146,20 @@ async fn list_of_another_run_is_sent_again() {
     assert_eq!(hub.list_unless("/api/v1/sites", &etag).await.status, 200);
     hub.stop().await;
 }
+
+#[tokio::test]
+async fn tag_of_a_list_does_not_hide_the_error_of_another_request() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let add = SiteAdd { name: "home".to_owned(), ..SiteAdd::default() };
+    hub.client.site_add(&add).await.expect("a site");
+    for list in ["/api/v1/nodes", "/api/v1/deployments"] {
+        let answer = hub.send(Method::GET, list, "").await;
+        let etag = answer.headers["etag"].to_str().expect("text").to_owned();
+        for (query, expected) in [("", 304), ("?site=home", 200), ("?site=nope", 404)] {
+            let status = hub.list_unless(&format!("{list}{query}"), &etag).await.status;
+            assert_eq!(status, expected, "{list}{query}");
+        }
+    }
+    hub.stop().await;
+}

@@ -3,9 +3,9 @@
 use crate::attempt::Revision;
 use crate::event::{HoldScope, StepStanding};
 use crate::fleet::{DeploymentView, SiteView};
-use crate::id::{DeploymentId, GitRevision, NodeName, SiteName};
+use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName, SiteName};
 use crate::orders::{DeploymentState, OrderState, StepState, rollback_target};
-use crate::site::{Action, Command};
+use crate::site::{Action, Command, deployment_path};
 
 /// A site with its name. Orders that the site has not acknowledged count as
 /// executed, because orders are executed in sequence.
@@ -41,6 +41,10 @@ impl OrderState for ReportedSite<'_> {
 
     fn has_node(&self, node: &NodeName) -> bool {
         self.view.nodes.contains_key(node)
+    }
+
+    fn refuses_file(&self, name: &DeploymentName) -> bool {
+        self.view.files.contains_key(&deployment_path(self.name, name))
     }
 
     fn is_held(&self, scope: &HoldScope) -> bool {

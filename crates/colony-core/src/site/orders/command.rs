@@ -108,6 +108,26 @@ impl Action {
         }
     }
 
+    /// The node to which an order about a deployment is limited.
+    pub(crate) fn placement_node(&self) -> Option<&NodeName> {
+        match self {
+            Action::Retry { node, .. } | Action::Force { node, .. } => node.as_ref(),
+            Action::Hold { .. }
+            | Action::ReleaseHold { .. }
+            | Action::ReleaseRemoval
+            | Action::AcceptHistory { .. }
+            | Action::ReleaseQuarantine { .. }
+            | Action::Rollback { .. }
+            | Action::Promote { .. }
+            | Action::Pause { .. }
+            | Action::Resume { .. }
+            | Action::Abort { .. }
+            | Action::Cordon { .. }
+            | Action::Uncordon { .. }
+            | Action::Retire { .. } => None,
+        }
+    }
+
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Action::Hold { .. } => "hold",

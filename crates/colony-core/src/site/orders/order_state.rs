@@ -1,9 +1,9 @@
 //! The state of a site that the rules of `orders` read.
 
 use crate::event::HoldScope;
-use crate::id::{DeploymentId, GitRevision, NodeName, PlacementId, SiteName};
+use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName, PlacementId, SiteName};
 use crate::orders::{DeploymentState, OrderState, StepState, rollback_target};
-use crate::site::{Deployment, Placement, Site};
+use crate::site::{Deployment, Placement, Site, deployment_path};
 
 impl OrderState for Site {
     fn site(&self) -> &SiteName {
@@ -41,6 +41,10 @@ impl OrderState for Site {
 
     fn has_node(&self, node: &NodeName) -> bool {
         self.site_nodes.contains_key(node)
+    }
+
+    fn refuses_file(&self, name: &DeploymentName) -> bool {
+        self.git.refused.contains_key(&deployment_path(&self.log.site, name))
     }
 
     fn is_held(&self, scope: &HoldScope) -> bool {

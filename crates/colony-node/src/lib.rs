@@ -113,7 +113,10 @@ impl Node {
     /// for.
     pub fn engine(&self) -> String {
         match self.finder.slot.runtime() {
-            Ok(runtime) => format!("{} {}", runtime.engine().kind, runtime.engine().version),
+            Ok(runtime) => {
+                let engines = runtime.engines().map(|it| format!("{} {}", it.kind, it.version));
+                engines.collect::<Vec<_>>().join(", ")
+            }
             Err(why) => format!("waiting for the container engine: {why}"),
         }
     }

@@ -56,10 +56,39 @@ pub struct Credential {
 /// The engine that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineInfo {
-    /// `docker` or `podman`.
-    pub kind: &'static str,
+    pub kind: EngineKind,
     pub version: String,
-    pub socket: PathBuf,
+    /// The path of its socket.
+    pub address: String,
+}
+
+/// The kinds of container engines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EngineKind {
+    Docker,
+    Podman,
+}
+
+impl EngineKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            EngineKind::Docker => "docker",
+            EngineKind::Podman => "podman",
+        }
+    }
+
+    /// The type of profiles that it runs.
+    pub fn profile_type(self) -> &'static str {
+        match self {
+            EngineKind::Docker | EngineKind::Podman => "compose",
+        }
+    }
+}
+
+impl fmt::Display for EngineKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 /// The document and the component that an action is about.

@@ -11,11 +11,11 @@ pub enum Error {
         /// Each address with its result.
         tried: Vec<String>,
     },
-    #[error("could not talk to the engine at {}", .socket.display())]
+    #[error("could not talk to the engine at {address}")]
     Engine {
-        socket: PathBuf,
+        address: String,
         #[source]
-        source: bollard::errors::Error,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     #[error("could not prepare the folder {}", .path.display())]
     Folder {

@@ -7,7 +7,7 @@ use colony_core::attempt::Failure;
 use colony_core::margo::{DeviceId, Digest};
 use serde::de::DeserializeOwned;
 
-use crate::docker::engine::{self, Image, Info, Inspected, Listed, Verdict, Version};
+use crate::docker::api::{self, Image, Info, Inspected, Listed, Verdict, Version};
 use crate::docker::engine_error::EngineError;
 use crate::docker::health::check::Check;
 use crate::docker::image::{Reference, load};

@@ -8,7 +8,6 @@ use colony_core::margo::{ComponentName, DeploymentId, Digest, Json};
 use colony_core::node::{Action, staged};
 
 use crate::config::Subject;
-use crate::docker::label::Owner;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
@@ -30,11 +29,6 @@ impl Job {
         };
         let nothing = || Failure::new(Code::InvalidConfig, "there is no document for this action");
         let subject = subject.ok_or_else(nothing)?;
-        let kind = &subject.document.spec.profile.kind;
-        if kind != "compose" {
-            let message = format!("profiles of type `{kind}` are not run by this node");
-            return Err(Failure::new(Code::NotEligible, message));
-        }
         Ok(Some(Job {
             deployment: action.deployment().clone(),
             component: component.clone(),
@@ -42,16 +36,6 @@ impl Job {
             staged: matches!(action, Action::Stage { .. }),
             subject,
         }))
-    }
-
-    pub(crate) fn owner(&self, service: &str) -> Owner {
-        Owner {
-            deployment: self.deployment.clone(),
-            component: self.component.clone(),
-            fingerprint: self.mark(),
-            staged: self.staged,
-            service: service.to_owned(),
-        }
     }
 
     /// The fingerprint its containers carry.
@@ -94,5 +78,24 @@ fn text(value: &Json) -> String {
         Json::String(text) => text.clone(),
         Json::Null => String::new(),
         Json::Bool(_) | Json::Number(_) | Json::Array(_) | Json::Object(_) => value.to_string(),
+    }
+}
+
+/// The component or deployment of an action, for its failures.
+pub(crate) fn source(action: &Action) -> String {
+    action.component().map_or_else(|| action.deployment().to_string(), ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_names_the_component_or_the_deployment() {
+        let deployment = DeploymentId::from_bytes([7; 16]);
+        let remove = Action::Remove { deployment: deployment.clone() };
+        assert_eq!(source(&remove), deployment.to_string());
+        let (component, fingerprint) = ("web".parse().unwrap(), Digest::of(b"web"));
+        assert_eq!(source(&Action::Start { deployment, component, fingerprint }), "web");
     }
 }

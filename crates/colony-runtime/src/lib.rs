@@ -1,14 +1,15 @@
 //! Container engines: turns the archive of a component into containers.
 //!
-//! One adapter for Docker and Podman, both through the Engine API on a Unix
-//! socket. The node's core decides what should be there; this crate does it
-//! and shows what is there. It owns the containers, networks and volumes with
-//! the labels `colony.node` and `colony.identity` of the node, and the files
-//! below [`Config::dir`].
+//! The node's core decides what should be there; this crate does it and shows
+//! what is there. It owns the containers, networks and volumes with the labels
+//! `colony.node` and `colony.identity` of the node, and the files below
+//! [`Config::dir`].
 //!
-//! `compose` reads the files of packages and is pure, `oci` fetches from
-//! registries, `docker` is all that knows the Engine API, and [`Runtime`] wires
-//! them.
+//! `engine` is what a node needs of any engine, and [`Runtime`] sends each
+//! document to the engine that runs its profile. `docker` is the engine for
+//! Docker and Podman, both through the Engine API on a Unix socket, and all that
+//! knows this API. `compose` reads the files of packages and is pure, `oci`
+//! fetches from registries, `logs` is what all engines answer about logs.
 //!
 //! Invariants:
 //! - an action describes a goal: interrupted between any two calls to the
@@ -21,24 +22,26 @@
 //! Left out: when to act, and when to give up. Helm charts.
 
 mod acting;
-mod collect;
 pub mod compose;
 mod config;
 mod docker;
+mod engine;
 mod error;
 mod file;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 mod job;
+mod logs;
 mod news;
 mod oci;
 mod runtime;
+mod url;
 
 pub use config::{
-    Choice, Config, Credential, EngineInfo, Facts, PullProgress, Registries, Subject,
+    Choice, Config, Credential, EngineInfo, EngineKind, Facts, PullProgress, Registries, Subject,
 };
-pub use docker::logs::{LogEntry, LogPage, LogQuery};
 pub use error::Error;
+pub use logs::{LogEntry, LogPage, LogQuery};
 pub use oci::registry::push::{PushError, Pushed, push_component};
 pub use oci::source::{BUILTIN, Fetched, Source};
 pub use runtime::Runtime;

@@ -1,148 +1,129 @@
-//! The runtime: one engine, one node.
+//! The runtime of a node: its engines.
+//!
+//! A document goes to the engine that runs profiles of its type. Actions on a
+//! deployment whose document is gone go to all of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 
-use bollard::Docker;
 use colony_core::attempt::Failure;
+use colony_core::code::Code;
 use colony_core::margo::{DeploymentId, Digest};
 use colony_core::node::{Action, Container, Prepared};
-use tokio::sync::Mutex;
+use futures_util::future::{join_all, select_all, try_join_all};
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use crate::acting::Acting;
 use crate::config::{Config, EngineInfo, Facts, PullProgress, Subject};
-use crate::docker::connect::{self, Hints};
-use crate::docker::engine::{Engine, Info};
-use crate::docker::health::watched::Watched;
-use crate::docker::health::{Healths, watch};
-use crate::docker::image::Use;
-use crate::docker::label;
-use crate::docker::logs::{LogPage, LogQuery};
-use crate::docker::pulls::Pulls;
-use crate::docker::scope::Scope;
-use crate::docker::survey::interference::Interference;
+use crate::docker;
+use crate::engine::Engine;
 use crate::error::Error;
-use crate::file;
-use crate::job::Job;
-use crate::news::News;
+use crate::job::{self, Job};
+use crate::logs::{LogPage, LogQuery};
 use crate::oci::registry::Registry;
 
-/// The containers of one node on one engine. Cheap to clone.
+/// The engines of one node. Cheap to clone.
 #[derive(Clone)]
 pub struct Runtime {
     inner: Arc<Inner>,
 }
 
-pub(crate) struct Inner {
-    pub(crate) config: Config,
-    pub(crate) scope: Scope,
-    pub(crate) docker: Docker,
-    pub(crate) engine: Engine,
-    info: EngineInfo,
-    pub(crate) facts: Facts,
-    /// Where the engine keeps its images, if this process can see it.
-    images_dir: String,
-    pub(crate) rotate_logs: bool,
-    pub(crate) registry: Registry,
-    pub(crate) news: News,
-    pub(crate) watched: Watched,
-    pub(crate) health: Healths,
-    pub(crate) acting: Acting,
-    pub(crate) interference: Interference,
-    pub(crate) pulls: Pulls,
-    pub(crate) networking: Mutex<()>,
-    pub(crate) noting: Mutex<()>,
+struct Inner {
+    /// At least one.
+    engines: Vec<Arc<dyn Engine>>,
+    /// Which of them a deployment was last started or seen on.
+    homes: Mutex<BTreeMap<DeploymentId, usize>>,
 }
 
 impl Runtime {
-    /// Finds the engine and prepares the folder. Nothing on the engine changes.
+    /// Finds the engines and prepares the folder. Nothing on them changes.
     pub async fn connect(config: Config) -> Result<Runtime, Error> {
-        let folder = |source| Error::Folder { path: config.dir.clone(), source };
-        file::make_private(&config.dir).await.map_err(folder)?;
-        let scope = Scope::open(config.node.clone(), &config.identity, &config.dir).await;
-        let scope = scope.map_err(folder)?;
-        let (docker, info) = connect::find(&config.engine, &Hints::of_process()).await?;
-        let engine = Engine { socket: info.socket.clone(), kind: info.kind };
-        let told = engine.info().await.map_err(|it| Error::NoEngine {
-            tried: vec![format!("{} ({it})", info.socket.display())],
-        })?;
         let registry = Registry::new(config.registries.clone(), config.manager.clone());
-        let inner = Inner {
-            docker,
-            engine,
-            facts: facts(&told),
-            rotate_logs: info.kind == "docker" && told.logging_driver == "json-file",
-            images_dir: told.docker_root_dir,
-            info,
-            config,
-            scope,
-            registry,
-            news: News::default(),
-            watched: Watched::default(),
-            health: Healths::default(),
-            acting: Acting::default(),
-            interference: Interference::default(),
-            pulls: Pulls::default(),
-            networking: Mutex::default(),
-            noting: Mutex::default(),
-        };
+        let registry = Arc::new(registry);
+        let engine = docker::engine::connect(&config.engine.clone(), config, registry).await?;
+        let inner = Inner { engines: vec![engine], homes: Mutex::default() };
         Ok(Runtime { inner: Arc::new(inner) })
     }
 
-    pub fn engine(&self) -> &EngineInfo {
-        &self.inner.info
+    /// The engines, at least one.
+    pub fn engines(&self) -> impl Iterator<Item = &EngineInfo> {
+        self.each().map(|it| it.info())
     }
 
+    fn each(&self) -> impl Iterator<Item = &Arc<dyn Engine>> {
+        self.inner.engines.iter()
+    }
+
+    /// The types of profiles that the engines run.
+    pub fn profile_types(&self) -> BTreeSet<&'static str> {
+        self.engines().map(|it| it.kind.profile_type()).collect()
+    }
+
+    /// Whether all engines answer.
     pub async fn ping(&self) -> Result<(), Error> {
-        let socket = &self.inner.info.socket;
-        let answer = self.inner.docker.ping().await;
-        answer.map(|_| ()).map_err(|source| Error::Engine { socket: socket.clone(), source })
+        try_join_all(self.each().map(|it| it.ping())).await.map(drop)
     }
 
     /// Reaches the goal of `action`. `Prepare`, `Start` and `Stage` need their
-    /// subject. `Start` and `Stage` wait for what services depend on, so `run`
-    /// must be running.
-    /// Engine events of the deployment in the meantime cause no notification:
-    /// the caller looks when the action has ended.
+    /// subject, and `run` must be running.
     pub async fn perform(
         &self,
         action: &Action,
         subject: Option<Subject>,
     ) -> Result<Prepared, Failure> {
-        let acting = self.inner.acting.begin(action.deployment(), &self.inner.news);
-        let done = self.inner.perform(action, subject).await;
-        acting.end();
+        let done = match Job::of(action, subject)? {
+            Some(job) => self.engine_for(&job)?.perform(action, Some(&job)).await,
+            None => {
+                let all = self.each().map(|it| it.perform(action, None));
+                try_join_all(all).await.map(|_| Prepared::default())
+            }
+        };
         done.map_err(|it| match it.source.is_empty() {
-            true => Failure { source: label::place(action), ..it },
+            true => Failure { source: job::source(action), ..it },
             false => it,
         })
     }
 
-    /// All containers of this node. A container without an identity counts if
-    /// its deployment is in `known`.
+    fn engine_for(&self, job: &Job) -> Result<&Arc<dyn Engine>, Failure> {
+        let wanted = &job.subject.document.spec.profile.kind;
+        let found = self.each().enumerate().find(|it| it.1.info().kind.profile_type() == wanted);
+        let (home, engine) = found.ok_or_else(|| {
+            let message = format!("no engine of this node runs profiles of type `{wanted}`");
+            Failure::new(Code::NotEligible, message)
+        })?;
+        self.inner.homes.lock().insert(job.deployment.clone(), home);
+        Ok(engine)
+    }
+
+    /// All containers of this node. Fails if one of the engines does: without
+    /// its answer its containers would look removed.
     pub async fn observe(&self, known: &BTreeSet<DeploymentId>) -> Result<Vec<Container>, Failure> {
-        self.inner.scope.note(known);
-        self.inner.observe().await
+        let all = try_join_all(self.each().map(|it| it.observe(known))).await?;
+        let mut homes = self.inner.homes.lock();
+        for (home, containers) in all.iter().enumerate() {
+            homes.extend(containers.iter().map(|it| (it.deployment.clone(), home)));
+        }
+        homes.retain(|it, _| known.contains(it));
+        Ok(all.into_iter().flatten().collect())
     }
 
-    /// Resolves when the engine or a health check has reported something since
-    /// the last look.
+    /// Resolves when an engine or a health check has reported something since
+    /// the last observation.
     pub async fn changed(&self) {
-        self.inner.news.since_look().await;
+        select_all(self.each().map(|it| it.changed())).await;
     }
 
-    /// Listens to the engine and runs health checks until `stop`.
+    /// Listens to the engines and runs health checks until `stop`.
     pub async fn run(&self, stop: CancellationToken) {
-        watch::run(&self.inner, stop).await;
+        join_all(self.each().map(|it| it.run(stop.clone()))).await;
     }
 
     /// Removes archives, configurations and images that only fingerprints
     /// outside of `needed` use.
     pub async fn collect(&self, needed: &BTreeSet<Digest>) -> Result<(), Failure> {
-        self.inner.collect(needed).await
+        let all = join_all(self.each().map(|it| it.collect(needed))).await;
+        all.into_iter().collect()
     }
 
     /// The logs of the services of a deployment.
@@ -151,98 +132,35 @@ impl Runtime {
         deployment: &DeploymentId,
         query: &LogQuery,
     ) -> Result<LogPage, Failure> {
-        self.inner.logs(deployment, query).await
+        let home = self.inner.homes.lock().get(deployment).copied().unwrap_or_default();
+        match self.inner.engines.get(home) {
+            Some(engine) => engine.logs(deployment, query).await,
+            None => Ok(LogPage::default()),
+        }
     }
 
+    /// The resources of the machine, as the first engine sees them.
     pub async fn facts(&self) -> Facts {
-        let storage_bytes = self.inner.storage().map_or(0, |it| it.1);
-        Facts { storage_bytes, ..self.inner.facts.clone() }
+        match self.inner.engines.first() {
+            Some(engine) => engine.facts().await,
+            None => Facts::default(),
+        }
     }
 
     /// The images that are being fetched.
     pub fn progress(&self) -> Vec<PullProgress> {
-        self.inner.pulls.shown()
+        self.each().flat_map(|it| it.progress()).collect()
     }
 
-    /// Resolves when an image pull begins; one that began since the last call
-    /// counts. For one waiter.
+    /// Resolves when the fetch of an image begins; one that began since the
+    /// last call counts. For one waiter.
     pub async fn pulling(&self) {
-        self.inner.pulls.begun().await;
-    }
-}
-
-impl Inner {
-    async fn perform(
-        &self,
-        action: &Action,
-        subject: Option<Subject>,
-    ) -> Result<Prepared, Failure> {
-        let job = Job::of(action, subject)?;
-        match (action, job) {
-            (Action::Prepare { refresh, .. }, Some(job)) => {
-                return self.prepare(&job, *refresh).await;
-            }
-            (Action::Start { .. }, Some(job)) => self.start(&job).await?,
-            (Action::Clear { deployment, component, keep }, _) => {
-                self.clear(deployment, component, *keep).await?;
-            }
-            (Action::Stage { .. }, Some(job)) => self.stage(&job).await?,
-            (Action::Unstage { deployment, component }, _) => {
-                self.unstage(deployment, component).await?;
-            }
-            (Action::Remove { deployment }, _) => self.remove(deployment).await?,
-            // These have a job, or its absence was an error.
-            (Action::Prepare { .. } | Action::Start { .. } | Action::Stage { .. }, None) => {}
-        }
-        Ok(Prepared::default())
-    }
-
-    /// Returns the services that should keep running, so without those that run
-    /// to completion.
-    async fn prepare(&self, job: &Job, refresh: bool) -> Result<Prepared, Failure> {
-        if refresh {
-            self.archive_refresh(job).await;
-        }
-        let project = self.project(job).await?;
-        let purpose = if refresh { Use::Refresh } else { Use::Prepare };
-        self.images(&project, &job.deployment, purpose).await?;
-        let outdated = refresh && self.is_outdated(job, &project).await?;
-        let one_shots = project.one_shots();
-        let lasting = project.services.keys().filter(|it| !one_shots.contains(it.as_str()));
-        Ok(Prepared { services: lasting.cloned().collect(), outdated })
-    }
-
-    /// Free and total bytes where images are kept.
-    pub(crate) fn storage(&self) -> Option<(u64, u64)> {
-        let images = Path::new(&self.images_dir);
-        let place = if images.is_dir() { images } else { &self.config.dir };
-        let found = rustix::fs::statvfs(place).ok()?;
-        Some((found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize))
-    }
-}
-
-fn facts(info: &Info) -> Facts {
-    let os = [&info.operating_system, &info.os_type].into_iter().find(|it| !it.is_empty());
-    Facts {
-        cpus: f64::from(info.cpus),
-        architecture: info.architecture.clone(),
-        memory_bytes: info.mem_total,
-        storage_bytes: 0,
-        os: os.cloned().unwrap_or_default(),
+        select_all(self.each().map(|it| it.pulling())).await;
     }
 }
 
 impl fmt::Debug for Runtime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.fmt(f)
-    }
-}
-
-impl fmt::Debug for Inner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Runtime")
-            .field("node", &self.config.node)
-            .field("engine", &self.info)
-            .finish_non_exhaustive()
+        f.debug_list().entries(self.engines()).finish()
     }
 }

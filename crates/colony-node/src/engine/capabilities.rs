@@ -1,5 +1,6 @@
 //! The capabilities of this device: detected, with the operator's labels.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use anyhow::Context;
@@ -17,10 +18,11 @@ pub(crate) async fn detect(
     runtime: &Runtime,
 ) -> anyhow::Result<Capabilities> {
     let facts = runtime.facts().await;
-    let mut own = Capabilities::new(properties(identity, &facts)?);
-    let engine = runtime.engine();
-    own.set_label("engine", json!(engine.kind));
-    own.set_label("engine-version", json!(engine.version));
+    let mut own = Capabilities::new(properties(identity, &facts, runtime.profile_types())?);
+    if let Some(engine) = runtime.engines().next() {
+        own.set_label("engine", json!(engine.kind.name()));
+        own.set_label("engine-version", json!(engine.version));
+    }
     own.set_label("os", json!(facts.os));
     own.set_label("colony", json!(env!("CARGO_PKG_VERSION")));
     for (key, value) in &config.labels {
@@ -29,7 +31,11 @@ pub(crate) async fn detect(
     Ok(own)
 }
 
-fn properties(identity: &Identity, facts: &Facts) -> anyhow::Result<Properties> {
+fn properties(
+    identity: &Identity,
+    facts: &Facts,
+    profile_types: BTreeSet<&str>,
+) -> anyhow::Result<Properties> {
     let serial = text("/etc/machine-id");
     let (vendor, model) = (dmi("sys_vendor"), dmi("product_name"));
     let mut properties = Properties::non_hosting(identity.device()?, &vendor, &model, &serial);
@@ -40,7 +46,7 @@ fn properties(identity: &Identity, facts: &Facts) -> anyhow::Result<Properties> 
     properties.storage = quantity(facts.storage_bytes);
     properties.otel_collector = Some(false);
     properties.supported_runtimes = vec!["oci".to_owned()];
-    properties.supported_deployment_types = vec!["compose".to_owned()];
+    properties.supported_deployment_types = profile_types.into_iter().map(str::to_owned).collect();
     Ok(properties)
 }
 

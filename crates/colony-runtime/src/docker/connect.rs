@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use bollard::{API_DEFAULT_VERSION, Docker};
 
-use crate::config::{Choice, EngineInfo};
-use crate::docker::engine::{Engine, Version};
+use crate::config::{Choice, EngineInfo, EngineKind};
+use crate::docker::api::{EngineApi, Version};
 use crate::error::Error;
 
 /// How long an engine may take to answer the first call; some start with it.
@@ -78,8 +78,8 @@ async fn greet(path: &Path) -> Result<Version, String> {
     if !path.exists() {
         return Err("does not exist".to_owned());
     }
-    let engine = Engine { socket: path.to_owned(), kind: "" };
-    match tokio::time::timeout(GREETING, engine.version()).await {
+    let api = EngineApi { socket: path.to_owned(), kind: EngineKind::Docker };
+    match tokio::time::timeout(GREETING, api.version()).await {
         Ok(answer) => answer.map_err(|it| it.to_string()),
         Err(_) => Err("does not answer".to_owned()),
     }
@@ -88,20 +88,20 @@ async fn greet(path: &Path) -> Result<Version, String> {
 fn suits(choice: &Choice, version: &Version) -> bool {
     match choice {
         Choice::Auto | Choice::Socket(_) => true,
-        Choice::Docker => version.kind() == "docker",
-        Choice::Podman => version.kind() == "podman",
+        Choice::Docker => version.kind() == EngineKind::Docker,
+        Choice::Podman => version.kind() == EngineKind::Podman,
     }
 }
 
 async fn connected(socket: PathBuf, version: &Version) -> Result<(Docker, EngineInfo), Error> {
-    let failed = |source| Error::Engine { socket: socket.clone(), source };
-    let path = socket.to_string_lossy();
+    let path = socket.to_string_lossy().into_owned();
+    let failed = |it| Error::Engine { address: path.clone(), source: Box::new(it) };
     let docker = Docker::connect_with_unix(&path, ANSWER, API_DEFAULT_VERSION).map_err(failed)?;
     let docker = docker.negotiate_version().await.map_err(failed)?;
     let info = EngineInfo {
         kind: version.kind(),
         version: version.version.clone(),
-        socket: socket.clone(),
+        address: path.clone(),
     };
     Ok((docker, info))
 }

@@ -1,288 +1,229 @@
-//! Requests to the engine that bypass the client library.
-//!
-//! The library parses states into closed enums and fails on the ones only
-//! Podman knows (`stopped`), so that one unusual container would hide all
-//! others. The data for a look at the engine is therefore read here, with
-//! states as text and every field optional that can be absent.
+//! Docker and Podman as a container engine of the node.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
 
-use bytes::Bytes;
-use http_body_util::{BodyExt, Empty, Limited};
-use hyper_util::rt::TokioIo;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use async_trait::async_trait;
+use bollard::Docker;
+use colony_core::attempt::Failure;
+use colony_core::margo::{DeploymentId, Digest};
+use colony_core::node::{Action, Container, Prepared};
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
 
-use crate::docker::engine_error::EngineError;
+use crate::acting::Acting;
+use crate::config::{Choice, Config, EngineInfo, EngineKind, Facts, PullProgress};
+use crate::docker::api::{EngineApi, Info};
+use crate::docker::connect::{self, Hints};
+use crate::docker::health::watched::Watched;
+use crate::docker::health::{Healths, watch};
+use crate::docker::image::Use;
+use crate::docker::pulls::Pulls;
+use crate::docker::scope::Scope;
+use crate::docker::survey::interference::Interference;
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::file;
+use crate::job::Job;
+use crate::logs::{LogPage, LogQuery};
+use crate::news::News;
+use crate::oci::archive::Archives;
+use crate::oci::registry::Registry;
 
-const ANSWER_LIMIT: usize = 32 << 20;
-/// Podman fails to list containers if one is removed meanwhile.
-const LIST_TRIES: u32 = 3;
-const ANSWER_TIME: Duration = Duration::from_secs(60);
+/// The Engine API of Docker or Podman. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Handle(Arc<DockerEngine>);
 
-/// The engine's socket.
-#[derive(Debug, Clone)]
-pub(crate) struct Engine {
-    pub(crate) socket: PathBuf,
-    pub(crate) kind: &'static str,
+pub(crate) struct DockerEngine {
+    pub(crate) config: Config,
+    pub(crate) scope: Scope,
+    pub(crate) docker: Docker,
+    pub(crate) api: EngineApi,
+    info: EngineInfo,
+    pub(crate) facts: Facts,
+    /// Where the engine keeps its images, if this process can see it.
+    images_dir: String,
+    pub(crate) rotate_logs: bool,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) archives: Archives,
+    pub(crate) news: News,
+    pub(crate) watched: Watched,
+    pub(crate) health: Healths,
+    pub(crate) acting: Acting,
+    pub(crate) interference: Interference,
+    pub(crate) pulls: Pulls,
+    pub(crate) networking: Mutex<()>,
+    pub(crate) noting: Mutex<()>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct Listed {
-    pub(crate) id: String,
-    pub(crate) labels: Option<BTreeMap<String, String>>,
+/// Finds the engine and prepares the folder. Nothing on the engine changes.
+pub(crate) async fn connect(
+    choice: &Choice,
+    config: Config,
+    registry: Arc<Registry>,
+) -> Result<Arc<dyn Engine>, Error> {
+    let folder = |source| Error::Folder { path: config.dir.clone(), source };
+    file::make_private(&config.dir).await.map_err(folder)?;
+    let scope = Scope::open(config.node.clone(), &config.identity, &config.dir).await;
+    let scope = scope.map_err(folder)?;
+    let (docker, info) = connect::find(choice, &Hints::of_process()).await?;
+    let api = EngineApi { socket: info.address.clone().into(), kind: info.kind };
+    let described = api
+        .info()
+        .await
+        .map_err(|it| Error::NoEngine { tried: vec![format!("{} ({it})", info.address)] })?;
+    let archives = Archives::new(registry.clone(), &config.dir);
+    let engine = DockerEngine {
+        docker,
+        api,
+        facts: facts(&described),
+        rotate_logs: info.kind == EngineKind::Docker && described.logging_driver == "json-file",
+        images_dir: described.docker_root_dir,
+        info,
+        config,
+        scope,
+        registry,
+        archives,
+        news: News::default(),
+        watched: Watched::default(),
+        health: Healths::default(),
+        acting: Acting::default(),
+        interference: Interference::default(),
+        pulls: Pulls::default(),
+        networking: Mutex::default(),
+        noting: Mutex::default(),
+    };
+    Ok(Arc::new(Handle(Arc::new(engine))))
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct Inspected {
-    pub(crate) id: String,
-    pub(crate) state: State,
-    #[serde(default)]
-    pub(crate) config: Configured,
-    /// The id of its image.
-    #[serde(default)]
-    pub(crate) image: String,
-}
+#[async_trait]
+impl Engine for Handle {
+    fn info(&self) -> &EngineInfo {
+        &self.0.info
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct Configured {
-    pub(crate) labels: Option<BTreeMap<String, String>>,
-}
+    async fn ping(&self) -> Result<(), Error> {
+        let address = &self.0.info.address;
+        let answer = self.0.docker.ping().await;
+        answer
+            .map(|_| ())
+            .map_err(|it| Error::Engine { address: address.clone(), source: Box::new(it) })
+    }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct State {
-    pub(crate) status: String,
-    #[serde(default)]
-    pub(crate) exit_code: i64,
-    #[serde(default)]
-    pub(crate) started_at: String,
-    pub(crate) health: Option<Checked>,
-}
+    /// `Start` and `Stage` wait for what services depend on, so `run` must be
+    /// running. Engine events of the deployment in the meantime cause no
+    /// notification: the caller looks when the action has ended.
+    async fn perform(&self, action: &Action, job: Option<&Job>) -> Result<Prepared, Failure> {
+        let acting = self.0.acting.begin(action.deployment(), &self.0.news);
+        let done = self.0.perform(action, job).await;
+        acting.end();
+        done
+    }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct Image {
-    pub(crate) id: String,
-    config: Option<ImageConfig>,
-    /// The check as Podman's own API returns it.
-    healthcheck: Option<ImageCheck>,
-}
+    async fn observe(&self, known: &BTreeSet<DeploymentId>) -> Result<Vec<Container>, Failure> {
+        self.0.scope.note(known);
+        self.0.observe().await
+    }
 
-impl Image {
-    pub(crate) fn check(&self) -> Option<&ImageCheck> {
-        let config = self.config.as_ref().and_then(|it| it.healthcheck.as_ref());
-        self.healthcheck.as_ref().or(config)
+    async fn changed(&self) {
+        self.0.news.since_look().await;
+    }
+
+    async fn run(&self, stop: CancellationToken) {
+        watch::run(&self.0, stop).await;
+    }
+
+    async fn collect(&self, needed: &BTreeSet<Digest>) -> Result<(), Failure> {
+        self.0.collect(needed).await
+    }
+
+    async fn logs(&self, deployment: &DeploymentId, query: &LogQuery) -> Result<LogPage, Failure> {
+        self.0.logs(deployment, query).await
+    }
+
+    async fn facts(&self) -> Facts {
+        let storage_bytes = self.0.storage().map_or(0, |it| it.1);
+        Facts { storage_bytes, ..self.0.facts.clone() }
+    }
+
+    fn progress(&self) -> Vec<PullProgress> {
+        self.0.pulls.shown()
+    }
+
+    async fn pulling(&self) {
+        self.0.pulls.begun().await;
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct ImageConfig {
-    healthcheck: Option<ImageCheck>,
-}
-
-/// A health check as images carry it; times in nanoseconds.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct ImageCheck {
-    pub(crate) test: Option<Vec<String>>,
-    pub(crate) interval: Option<u64>,
-    pub(crate) timeout: Option<u64>,
-    pub(crate) start_period: Option<u64>,
-    pub(crate) start_interval: Option<u64>,
-    pub(crate) retries: Option<u32>,
-}
-
-/// Podman's answer after it ran a check.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct Verdict {
-    pub(crate) status: String,
-}
-
-/// An engine's record of the checks it ran.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct Checked {
-    log: Option<Vec<Printed>>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct Printed {
-    #[serde(default)]
-    output: String,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "PascalCase", default)]
-pub(crate) struct Info {
-    #[serde(rename = "NCPU")]
-    pub(crate) cpus: u32,
-    pub(crate) mem_total: u64,
-    pub(crate) architecture: String,
-    pub(crate) operating_system: String,
-    #[serde(rename = "OSType")]
-    pub(crate) os_type: String,
-    pub(crate) docker_root_dir: String,
-    pub(crate) logging_driver: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct Version {
-    #[serde(default)]
-    pub(crate) version: String,
-    pub(crate) components: Option<Vec<Part>>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct Part {
-    #[serde(default)]
-    pub(crate) name: String,
-}
-
-impl Engine {
-    /// Containers with all these labels, in any state.
-    pub(crate) async fn list(&self, labels: &[String]) -> Result<Vec<Listed>, EngineError> {
-        let filters = serde_json::json!({ "label": labels }).to_string();
-        let path = format!("/containers/json?all=true&filters={}", escaped(&filters));
-        for _ in 0..LIST_TRIES {
-            match self.get(&path).await {
-                Err(trouble) if is_vanished(&trouble) => {}
-                other => return other,
+impl DockerEngine {
+    async fn perform(&self, action: &Action, job: Option<&Job>) -> Result<Prepared, Failure> {
+        match (action, job) {
+            (Action::Prepare { refresh, .. }, Some(job)) => {
+                return self.prepare(job, *refresh).await;
             }
+            (Action::Start { .. }, Some(job)) => self.start(job).await?,
+            (Action::Clear { deployment, component, keep }, _) => {
+                self.clear(deployment, component, *keep).await?;
+            }
+            (Action::Stage { .. }, Some(job)) => self.stage(job).await?,
+            (Action::Unstage { deployment, component }, _) => {
+                self.unstage(deployment, component).await?;
+            }
+            (Action::Remove { deployment }, _) => self.remove(deployment).await?,
+            // These have a job, or its absence was an error.
+            (Action::Prepare { .. } | Action::Start { .. } | Action::Stage { .. }, None) => {}
         }
-        self.get(&path).await
+        Ok(Prepared::default())
     }
 
-    /// `None` if there is no such container.
-    pub(crate) async fn inspect(&self, id: &str) -> Result<Option<Inspected>, EngineError> {
-        gone_is_none(self.get(&format!("/containers/{}/json", escaped(id))).await)
-    }
-
-    /// `None` if there is no such image.
-    pub(crate) async fn image(&self, name: &str) -> Result<Option<Image>, EngineError> {
-        // Podman keeps an image's health check out of the common API.
-        let root = if self.kind == "podman" { "/v4.0.0/libpod" } else { "" };
-        gone_is_none(self.get(&format!("{root}/images/{}/json", path_escaped(name))).await)
-    }
-
-    /// Lets podman run a container's health check: whether it passed, or its
-    /// output.
-    pub(crate) async fn health(&self, id: &str) -> Result<Result<(), String>, EngineError> {
-        let path = format!("/v4.0.0/libpod/containers/{}/healthcheck", escaped(id));
-        let (status, bytes) = self.exchange(&path).await?;
-        if !status.is_success() {
-            return Err(EngineError::refused(status.as_u16(), &bytes));
+    /// Returns the services that should keep running, so without those that run
+    /// to completion.
+    async fn prepare(&self, job: &Job, refresh: bool) -> Result<Prepared, Failure> {
+        if refresh {
+            self.archives.refresh(job).await;
         }
-        let verdict: Verdict = serde_json::from_slice(&bytes)
-            .map_err(|it| EngineError::Unexpected(format!("{path}: {it}")))?;
-        if verdict.status == "healthy" {
-            return Ok(Ok(()));
-        }
-        // Only an inspection of the container returns the output.
-        let seen = self.inspect(id).await?;
-        let log = seen.and_then(|it| it.state.health).and_then(|it| it.log).unwrap_or_default();
-        Ok(Err(log.into_iter().next_back().map(|it| it.output).unwrap_or_default()))
+        let project = self.archives.project(job).await?;
+        let purpose = if refresh { Use::Refresh } else { Use::Prepare };
+        self.images(&project, &job.deployment, purpose).await?;
+        let outdated = refresh && self.is_outdated(job, &project).await?;
+        let one_shots = project.one_shots();
+        let lasting = project.services.keys().filter(|it| !one_shots.contains(it.as_str()));
+        Ok(Prepared { services: lasting.cloned().collect(), outdated })
     }
 
-    pub(crate) async fn info(&self) -> Result<Info, EngineError> {
-        self.get("/info").await
-    }
-
-    pub(crate) async fn version(&self) -> Result<Version, EngineError> {
-        self.get("/version").await
-    }
-
-    async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, EngineError> {
-        let answer = tokio::time::timeout(ANSWER_TIME, self.exchange(path)).await;
-        understood(path, answer.map_err(|_| EngineError::Timeout)??)
-    }
-
-    async fn exchange(&self, path: &str) -> Result<(http::StatusCode, Bytes), EngineError> {
-        let stream = tokio::net::UnixStream::connect(&self.socket).await;
-        let stream = stream.map_err(|it| EngineError::Unavailable(it.to_string()))?;
-        let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
-        let (mut sender, connection) =
-            handshake.map_err(|it| EngineError::Unavailable(it.to_string()))?;
-        let request = http::Request::get(path).header(http::header::HOST, "engine");
-        let request = request.body(Empty::<Bytes>::new());
-        let request = request.map_err(|it| EngineError::Unexpected(it.to_string()))?;
-        let answer = async {
-            let answer = sender.send_request(request).await;
-            let answer = answer.map_err(|it| EngineError::Unavailable(it.to_string()))?;
-            let status = answer.status();
-            let body = Limited::new(answer.into_body(), ANSWER_LIMIT).collect().await;
-            let body = body.map_err(|it| EngineError::Unexpected(it.to_string()))?;
-            Ok((status, body.to_bytes()))
-        };
-        // The connection has no task of its own: it lives as long as the answer.
-        tokio::pin!(answer);
-        tokio::select! {
-            biased;
-            answer = &mut answer => answer,
-            _ = connection => answer.await,
-        }
+    /// Free and total bytes where images are kept.
+    pub(crate) fn storage(&self) -> Option<(u64, u64)> {
+        let images = Path::new(&self.images_dir);
+        let place = if images.is_dir() { images } else { &self.config.dir };
+        let found = rustix::fs::statvfs(place).ok()?;
+        Some((found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize))
     }
 }
 
-impl Version {
-    pub(crate) fn kind(&self) -> &'static str {
-        let parts = self.components.iter().flatten();
-        match parts.into_iter().any(|it| it.name.contains("Podman")) {
-            true => "podman",
-            false => "docker",
-        }
+fn facts(info: &Info) -> Facts {
+    let os = [&info.operating_system, &info.os_type].into_iter().find(|it| !it.is_empty());
+    Facts {
+        cpus: f64::from(info.cpus),
+        architecture: info.architecture.clone(),
+        memory_bytes: info.mem_total,
+        storage_bytes: 0,
+        os: os.cloned().unwrap_or_default(),
     }
 }
 
-pub(crate) fn understood<T: DeserializeOwned>(
-    path: &str,
-    (status, bytes): (http::StatusCode, Bytes),
-) -> Result<T, EngineError> {
-    if !status.is_success() {
-        return Err(EngineError::refused(status.as_u16(), &bytes));
-    }
-    serde_json::from_slice(&bytes).map_err(|it| EngineError::Unexpected(format!("{path}: {it}")))
-}
-
-fn is_vanished(trouble: &EngineError) -> bool {
-    match trouble {
-        EngineError::Rejected { message, .. } => message.contains("no such container"),
-        EngineError::Unavailable(_) | EngineError::Timeout | EngineError::Unexpected(_) => false,
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 
-fn gone_is_none<T>(answer: Result<T, EngineError>) -> Result<Option<T>, EngineError> {
-    match answer {
-        Ok(it) => Ok(Some(it)),
-        Err(trouble) if trouble.is_gone() => Ok(None),
-        Err(trouble) => Err(trouble),
+impl fmt::Debug for DockerEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DockerEngine")
+            .field("node", &self.config.node)
+            .field("engine", &self.info)
+            .finish_non_exhaustive()
     }
-}
-
-/// Escapes a text as part of a query.
-pub(crate) fn escaped(text: &str) -> String {
-    escape(text, b"-._~")
-}
-
-/// Escapes a text as part of a path, where slashes and colons stay.
-pub(crate) fn path_escaped(text: &str) -> String {
-    escape(text, b"-._~/:@")
-}
-
-fn escape(text: &str, plain: &[u8]) -> String {
-    let each = text.bytes().map(|it| match it.is_ascii_alphanumeric() || plain.contains(&it) {
-        true => char::from(it).to_string(),
-        false => format!("%{it:02X}"),
-    });
-    each.collect()
 }

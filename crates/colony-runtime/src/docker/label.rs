@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use colony_core::margo::{ComponentName, DeploymentId, DeviceId, Digest};
-use colony_core::node::Action;
 
 use crate::docker::health::check::Check;
+use crate::job::Job;
 
 pub(crate) const NODE: &str = "colony.node";
 /// The identity of the node, which its name alone does not give; see `scope`.
@@ -45,6 +45,19 @@ pub(crate) struct Owner {
     pub(crate) fingerprint: Digest,
     pub(crate) staged: bool,
     pub(crate) service: String,
+}
+
+impl Owner {
+    /// The owner of a service's container.
+    pub(crate) fn of(job: &Job, service: &str) -> Owner {
+        Owner {
+            deployment: job.deployment.clone(),
+            component: job.component.clone(),
+            fingerprint: job.mark(),
+            staged: job.staged,
+            service: service.to_owned(),
+        }
+    }
 }
 
 /// The settings needed to watch and to stop a container.
@@ -153,11 +166,6 @@ pub(crate) fn filter(node: &DeviceId, deployment: Option<&DeploymentId>) -> Vec<
     [Some(node), deployment].into_iter().flatten().collect()
 }
 
-/// The component or deployment of an action, for its failures.
-pub(crate) fn place(action: &Action) -> String {
-    action.component().map_or_else(|| action.deployment().to_string(), ToString::to_string)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,14 +198,6 @@ mod tests {
             assert_eq!(Owner::read(&labels), Some(owner));
             assert_eq!(Care::read(&labels), care);
         }
-    }
-
-    #[test]
-    fn a_failure_names_the_component_or_the_deployment() {
-        let Owner { deployment, component, fingerprint, .. } = owner();
-        let remove = Action::Remove { deployment: deployment.clone() };
-        assert_eq!(place(&remove), deployment.to_string());
-        assert_eq!(place(&Action::Start { deployment, component, fingerprint }), "web");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The Engine API, as Docker and Podman serve it: a project becomes containers,
 //! networks and volumes, and what is on the engine becomes an observation.
 
+pub(crate) mod api;
+mod collect;
 pub(crate) mod connect;
 mod container;
 pub(crate) mod engine;

@@ -16,13 +16,13 @@ use tracing::debug;
 
 use crate::compose::{Network, Project};
 use crate::docker::container::work::{Names, Work};
+use crate::docker::engine::DockerEngine;
 use crate::docker::engine_error::EngineError;
 use crate::docker::label;
 use crate::docker::scope::Whose;
 use crate::job::Job;
-use crate::runtime::Inner;
 
-impl Inner {
+impl DockerEngine {
     /// The engine's names of the project's networks, whether they exist or not.
     pub(crate) async fn network_names(
         &self,

@@ -11,15 +11,15 @@ use colony_core::attempt::Failure;
 
 use crate::compose::{Project, Volume};
 use crate::docker::container::work::Names;
+use crate::docker::engine::DockerEngine;
 use crate::docker::engine_error::EngineError;
 use crate::docker::label;
 use crate::docker::scope::Whose;
 use crate::job::Job;
-use crate::runtime::Inner;
 
 type Labels = HashMap<String, String>;
 
-impl Inner {
+impl DockerEngine {
     /// Ensures that the volumes of the project exist; returns the engine's
     /// names.
     pub(crate) async fn volumes(&self, job: &Job, project: &Project) -> Result<Names, Failure> {

@@ -6,7 +6,8 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use colony_core::attempt::Failure;
 use colony_core::code::Code;
@@ -16,30 +17,40 @@ use tracing::debug;
 use crate::compose::{Archive, Project, keys};
 use crate::file;
 use crate::job::Job;
-use crate::oci::registry::RegistryLocation;
-use crate::runtime::Inner;
+use crate::oci::registry::{Registry, RegistryLocation};
 
 /// The largest archive that is accepted.
 const ARCHIVE_LIMIT: usize = 16 << 20;
 const SUFFIX: &str = ".tar.gz";
 const IMAGES: &str = "images.json";
 
-impl Inner {
+/// The archives of one node.
+pub(crate) struct Archives {
+    registry: Arc<Registry>,
+    dir: PathBuf,
+}
+
+impl Archives {
+    /// Kept below the node's folder.
+    pub(crate) fn new(registry: Arc<Registry>, node: &Path) -> Archives {
+        Archives { registry, dir: node.join("archives") }
+    }
+
     /// The component's services, from the stored archive or a fetched one.
     pub(crate) async fn project(&self, job: &Job) -> Result<Project, Failure> {
-        let bytes = match self.archive_at_hand(&job.fingerprint).await? {
+        let bytes = match self.at_hand(&job.fingerprint).await? {
             Some(bytes) => bytes,
-            None => self.archive_fetched(job).await?,
+            None => self.fetch(job).await?,
         };
         let archive = Archive::unpack(&bytes).map_err(|it| findings(Code::ArchiveInvalid, &it))?;
         let project = archive.project(&job.parameters());
         let project = project.map_err(|it| findings(unusable(&it), &it))?;
-        self.images_note(&job.fingerprint, &project).await?;
+        self.note_images(&job.fingerprint, &project).await?;
         Ok(project)
     }
 
-    async fn archive_at_hand(&self, fingerprint: &Digest) -> Result<Option<Vec<u8>>, Failure> {
-        let folder = self.archive_folder(fingerprint);
+    async fn at_hand(&self, fingerprint: &Digest) -> Result<Option<Vec<u8>>, Failure> {
+        let folder = self.folder(fingerprint);
         for name in file::names(&folder).await.map_err(|it| disk(&it))? {
             let Some(hex) = name.strip_suffix(SUFFIX) else { continue };
             let bytes = file::read(&folder.join(&name)).await.map_err(|it| disk(&it))?;
@@ -53,26 +64,26 @@ impl Inner {
 
     /// Fetches the archive again if its tag refers to another one by now. If
     /// the registry does not answer, the stored archive stays.
-    pub(crate) async fn archive_refresh(&self, job: &Job) {
+    pub(crate) async fn refresh(&self, job: &Job) {
         let revision = job.subject.component.properties.revision.as_str();
-        let at_hand = self.archive_digest(&job.fingerprint).await;
+        let at_hand = self.digest(&job.fingerprint).await;
         if at_hand.is_none() || revision.parse::<Digest>().is_ok() {
             return;
         }
-        match self.archive_fetched(job).await {
-            Ok(bytes) => self.archives_forget(job, &Digest::of(&bytes)).await,
+        match self.fetch(job).await {
+            Ok(bytes) => self.forget_others(job, &Digest::of(&bytes)).await,
             Err(failure) => debug!("keeping the archive at hand: {}", failure.message),
         }
     }
 
     /// The digest of the stored archive.
-    pub(crate) async fn archive_digest(&self, fingerprint: &Digest) -> Option<String> {
-        let names = file::names(&self.archive_folder(fingerprint)).await.ok()?;
+    pub(crate) async fn digest(&self, fingerprint: &Digest) -> Option<String> {
+        let names = file::names(&self.folder(fingerprint)).await.ok()?;
         names.iter().find_map(|it| it.strip_suffix(SUFFIX)).map(str::to_owned)
     }
 
-    async fn archives_forget(&self, job: &Job, kept: &Digest) {
-        let folder = self.archive_folder(&job.fingerprint);
+    async fn forget_others(&self, job: &Job, kept: &Digest) {
+        let folder = self.folder(&job.fingerprint);
         for name in file::names(&folder).await.unwrap_or_default() {
             let other = name.strip_suffix(SUFFIX).is_some_and(|it| it != kept.hex());
             if other {
@@ -82,7 +93,7 @@ impl Inner {
         }
     }
 
-    async fn archive_fetched(&self, job: &Job) -> Result<Vec<u8>, Failure> {
+    async fn fetch(&self, job: &Job) -> Result<Vec<u8>, Failure> {
         let properties = &job.subject.component.properties;
         let (repository, revision) = (&properties.repository, &properties.revision);
         let place = RegistryLocation::read(repository.reference()).ok_or_else(|| {
@@ -93,19 +104,18 @@ impl Inner {
             Failure::new(Code::ArchiveInvalid, format!("`{place}:{revision}` {it}"))
         })?;
         let bytes = self.registry.blob(&place, layer, ARCHIVE_LIMIT).await?.to_vec();
-        let path =
-            self.archive_folder(&job.fingerprint).join(format!("{}{SUFFIX}", layer.digest.hex()));
+        let path = self.folder(&job.fingerprint).join(format!("{}{SUFFIX}", layer.digest.hex()));
         file::replace(&path, bytes.clone(), 0o600).await.map_err(|it| disk(&it))?;
         Ok(bytes)
     }
 
     /// Records which images the fingerprint needs, before any of them is
     /// fetched.
-    async fn images_note(&self, fingerprint: &Digest, project: &Project) -> Result<(), Failure> {
+    async fn note_images(&self, fingerprint: &Digest, project: &Project) -> Result<(), Failure> {
         let images: BTreeSet<&str> =
             project.services.values().map(|it| it.image.as_str()).collect();
         let bytes = serde_json::to_vec(&images).unwrap_or_default();
-        let path = self.archive_folder(fingerprint).join(IMAGES);
+        let path = self.folder(fingerprint).join(IMAGES);
         if file::read(&path).await.is_ok_and(|it| it.as_ref() == Some(&bytes)) {
             return Ok(());
         }
@@ -114,13 +124,13 @@ impl Inner {
 
     /// The images a fingerprint needs, as far as is known.
     pub(crate) async fn images_of(&self, fingerprint: &Digest) -> BTreeSet<String> {
-        let bytes = file::read(&self.archive_folder(fingerprint).join(IMAGES)).await;
+        let bytes = file::read(&self.folder(fingerprint).join(IMAGES)).await;
         let bytes = bytes.ok().flatten().unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
 
-    fn archive_folder(&self, fingerprint: &Digest) -> PathBuf {
-        self.config.dir.join("archives").join(fingerprint.hex())
+    fn folder(&self, fingerprint: &Digest) -> PathBuf {
+        self.dir.join(fingerprint.hex())
     }
 }
 

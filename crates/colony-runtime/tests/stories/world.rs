@@ -123,7 +123,8 @@ impl Node {
             registries: Registries::default(),
         };
         let runtime = Runtime::connect(config).await.unwrap();
-        assert_eq!(runtime.engine().kind, engine.kind);
+        let kinds: Vec<&str> = runtime.engines().map(|it| it.kind.name()).collect();
+        assert_eq!(kinds, [engine.kind]);
         let stop = CancellationToken::new();
         let (listener, token) = (runtime.clone(), stop.clone());
         let task = tokio::spawn(async move { listener.run(token).await });

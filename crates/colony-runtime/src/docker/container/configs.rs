@@ -10,11 +10,11 @@ use colony_core::code::Code;
 
 use crate::compose::Service;
 use crate::docker::container::work::Work;
+use crate::docker::engine::DockerEngine;
 use crate::file;
 use crate::oci::archive::disk;
-use crate::runtime::Inner;
 
-impl Inner {
+impl DockerEngine {
     /// Writes the service's files. Returns each with its path in the container.
     pub(crate) async fn configs(
         &self,

@@ -7,18 +7,19 @@ use colony_core::node::Status;
 use futures_util::future::join_all;
 
 use crate::compose::{Project, Service};
+use crate::config::EngineKind;
 use crate::docker::container::body::{Surroundings, body};
 use crate::docker::container::work::{ServiceContainer, State, Work};
+use crate::docker::engine::DockerEngine;
 use crate::docker::engine_error::EngineError;
 use crate::docker::health::ask;
 use crate::docker::health::check::Check;
 use crate::docker::image::Use;
-use crate::docker::label::{self, Care, StartCondition};
+use crate::docker::label::{self, Care, Owner, StartCondition};
 use crate::docker::survey::ObservedContainer;
 use crate::job::Job;
-use crate::runtime::Inner;
 
-impl Inner {
+impl DockerEngine {
     /// Ensures that the networks, the volumes and a container for every service
     /// exist.
     pub(crate) async fn make<'a>(
@@ -29,7 +30,7 @@ impl Inner {
     ) -> Result<Work<'a>, Failure> {
         let names = &self.network_names(job, project).await?;
         let work = || self.work(job, project, names);
-        if self.engine.kind == "podman" {
+        if self.api.kind == EngineKind::Podman {
             // Podman needs the network before the container, and creates it
             // quickly.
             let (_, work) = tokio::try_join!(self.networks(job, project, names), work())?;
@@ -110,10 +111,10 @@ impl Inner {
         let image = self.image(service, Use::Start, &work.job.deployment).await?;
         let check = Check::of(service.healthcheck.as_ref(), image.check());
         let checked = check.is_some();
-        let healthcheck = ask::config(self.engine.kind, check.as_ref());
+        let healthcheck = ask::config(self.api.kind, check.as_ref());
         let care = Care { waits, ..Care::new(order, service.stop_grace_period, check) };
-        let mut labels = self.scope.container(&work.job.owner(name), &care);
-        let archive = self.archive_digest(&work.job.fingerprint).await;
+        let mut labels = self.scope.container(&Owner::of(work.job, name), &care);
+        let archive = self.archives.digest(&work.job.fingerprint).await;
         labels.extend(archive.map(|it| (label::ARCHIVE.to_owned(), it)));
         let around = Surroundings {
             environment: &self.config.environment,

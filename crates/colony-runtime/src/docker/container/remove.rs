@@ -11,10 +11,10 @@ use futures_util::future::join_all;
 use tracing::debug;
 
 use crate::docker::container::work::State;
+use crate::docker::engine::DockerEngine;
 use crate::docker::engine_error::EngineError;
 use crate::docker::label::StartCondition;
 use crate::docker::survey::ObservedContainer;
-use crate::runtime::Inner;
 
 /// The engine's own overhead when it stops a container.
 const MARGIN: Duration = Duration::from_secs(30);
@@ -22,7 +22,7 @@ const MARGIN: Duration = Duration::from_secs(30);
 const REMOVAL: Duration = Duration::from_secs(30);
 const REMOVAL_LOOK: Duration = Duration::from_millis(50);
 
-impl Inner {
+impl DockerEngine {
     /// Removes containers of the component that were not made from `keep`.
     pub(crate) async fn clear(
         &self,
@@ -165,7 +165,7 @@ impl Inner {
     /// Another process already removes it: waits until it is gone.
     async fn await_gone(&self, id: &str, trouble: EngineError) -> Result<(), EngineError> {
         let gone = async {
-            while self.engine.inspect(id).await?.is_some() {
+            while self.api.inspect(id).await?.is_some() {
                 tokio::time::sleep(REMOVAL_LOOK).await;
             }
             Ok(())

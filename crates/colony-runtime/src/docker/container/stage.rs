@@ -15,13 +15,13 @@ use tracing::debug;
 use crate::compose::{Condition, Mount, MountKind, Project, Service};
 use crate::docker::container::start::waves;
 use crate::docker::container::work::Work;
+use crate::docker::engine::DockerEngine;
 use crate::docker::label::StartCondition;
 use crate::job::Job;
-use crate::runtime::Inner;
 
-impl Inner {
+impl DockerEngine {
     pub(crate) async fn stage(&self, job: &Job) -> Result<(), Failure> {
-        let project = self.project(job).await?;
+        let project = self.archives.project(job).await?;
         let waves = waves(&project)?;
         self.start_all(job, &project, &waves).await?;
         // Without containers created ahead the swap only takes longer.

@@ -12,14 +12,14 @@ use crate::compose::{Project, Service};
 use crate::docker::container::body::endpoint;
 use crate::docker::container::order;
 use crate::docker::container::work::{ServiceContainer, State, Work};
+use crate::docker::engine::DockerEngine;
 use crate::docker::engine_error::EngineError;
 use crate::docker::survey::ObservedContainer;
 use crate::job::Job;
-use crate::runtime::Inner;
 
-impl Inner {
+impl DockerEngine {
     pub(crate) async fn start(&self, job: &Job) -> Result<(), Failure> {
-        let project = self.project(job).await?;
+        let project = self.archives.project(job).await?;
         let waves = waves(&project)?;
         self.start_all(job, &project, &waves).await
     }
@@ -111,7 +111,7 @@ impl Inner {
         if !place.checked {
             return;
         }
-        let inspected = self.engine.inspect(&place.id).await.ok().flatten();
+        let inspected = self.api.inspect(&place.id).await.ok().flatten();
         inspected.and_then(ObservedContainer::of).inspect(|it| self.watched.add(it));
     }
 }

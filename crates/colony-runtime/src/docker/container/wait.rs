@@ -9,14 +9,14 @@ use tokio::time::{timeout, timeout_at};
 
 use crate::compose::Condition;
 use crate::docker::container::work::Work;
+use crate::docker::engine::DockerEngine;
 use crate::docker::survey::ObservedContainer;
-use crate::runtime::Inner;
 
 /// The interval of looks without a notification.
 const PATROL: Duration = Duration::from_secs(1);
 const LOG_LINES: u32 = 20;
 
-impl Inner {
+impl DockerEngine {
     /// Waits until `service` meets the condition, or no longer can.
     pub(crate) async fn await_condition(
         &self,
@@ -54,7 +54,7 @@ impl Inner {
             )
         };
         let id = work.place(service).ok_or_else(gone)?.id;
-        let seen = self.engine.inspect(&id).await;
+        let seen = self.api.inspect(&id).await;
         let seen = seen.map_err(|it| it.failed(&format!("look at `{service}`")))?;
         let seen = seen.and_then(ObservedContainer::of).ok_or_else(gone)?;
         match check_condition(condition, seen.status, &self.health_of(&seen)) {

@@ -9,9 +9,9 @@ use tokio::time::Instant;
 
 use crate::compose::{Project, Service};
 use crate::docker::container::twice;
+use crate::docker::engine::DockerEngine;
 use crate::docker::survey::ObservedContainer;
 use crate::job::Job;
-use crate::runtime::Inner;
 
 /// How long services may wait for each other, if the component has no timeout.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -51,7 +51,7 @@ pub(crate) enum State {
     Done,
 }
 
-impl Inner {
+impl DockerEngine {
     /// Looks at the existing containers, and ensures that the volumes exist.
     pub(crate) async fn work<'a>(
         &self,

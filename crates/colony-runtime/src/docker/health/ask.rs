@@ -13,9 +13,10 @@ use futures_util::StreamExt;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use crate::config::EngineKind;
+use crate::docker::engine::DockerEngine;
 use crate::docker::engine_error::EngineError;
 use crate::docker::health::check::Check;
-use crate::runtime::Inner;
 
 /// How much of a check's output is read, and shown.
 const OUTPUT_LIMIT: usize = 4 << 10;
@@ -37,9 +38,9 @@ pub(crate) enum Hanging {
 }
 
 /// The health check settings of the engine for a container to be created.
-pub(crate) fn config(kind: &str, check: Option<&Check>) -> HealthConfig {
+pub(crate) fn config(kind: EngineKind, check: Option<&Check>) -> HealthConfig {
     let nanos = |it: Duration| i64::try_from(it.as_nanos()).unwrap_or(i64::MAX);
-    match check.filter(|_| kind == "podman") {
+    match check.filter(|_| kind == EngineKind::Podman) {
         None => HealthConfig { test: Some(vec!["NONE".to_owned()]), ..HealthConfig::default() },
         Some(check) => HealthConfig {
             test: Some(check.podman_words()),
@@ -51,7 +52,7 @@ pub(crate) fn config(kind: &str, check: Option<&Check>) -> HealthConfig {
     }
 }
 
-impl Inner {
+impl DockerEngine {
     /// Runs the check once. `Err` means that it could not be run.
     pub(crate) async fn ask(
         &self,
@@ -70,9 +71,9 @@ impl Inner {
             Hanging::Asked(_) => {}
         }
         *hanging = Hanging::Nothing;
-        match self.engine.kind {
-            "podman" => self.ask_podman(id, check, hanging).await,
-            _ => self.execute(id, check, hanging).await,
+        match self.api.kind {
+            EngineKind::Podman => self.ask_podman(id, check, hanging).await,
+            EngineKind::Docker => self.execute(id, check, hanging).await,
         }
     }
 
@@ -82,7 +83,7 @@ impl Inner {
         check: &Check,
         hanging: &mut Hanging,
     ) -> Result<Answer, EngineError> {
-        let (engine, name) = (self.engine.clone(), id.to_owned());
+        let (engine, name) = (self.api.clone(), id.to_owned());
         let mut task = tokio::spawn(async move { engine.health(&name).await });
         let answer = match timeout(check.timeout, &mut task).await {
             Ok(Ok(answer)) => answer,
@@ -213,8 +214,8 @@ mod tests {
     fn podman_alone_is_told_of_the_check() {
         let check = Check::with_defaults(vec!["CMD".to_owned(), "/check".to_owned()]);
         let test = |kind, check| config(kind, check).test.unwrap_or_default().join(" ");
-        assert_eq!(test("podman", Some(&check)), "CMD /check");
-        assert_eq!(test("podman", None), "NONE");
-        assert_eq!(test("docker", Some(&check)), "NONE");
+        assert_eq!(test(EngineKind::Podman, Some(&check)), "CMD /check");
+        assert_eq!(test(EngineKind::Podman, None), "NONE");
+        assert_eq!(test(EngineKind::Docker, Some(&check)), "NONE");
     }
 }

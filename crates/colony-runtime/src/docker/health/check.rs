@@ -14,7 +14,7 @@ use colony_core::node::Health;
 use serde::{Deserialize, Serialize};
 
 use crate::compose::Healthcheck;
-use crate::docker::engine::ImageCheck;
+use crate::docker::api::ImageCheck;
 
 /// The pause before the second try.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);

@@ -17,13 +17,13 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
+use crate::docker::engine::DockerEngine;
 use crate::docker::engine_error::EngineError;
 use crate::docker::health::ask::Hanging;
 use crate::docker::health::check::Pulse;
 use crate::docker::health::watched::Target;
 use crate::docker::label;
 use crate::docker::scope::Whose;
-use crate::runtime::Inner;
 
 /// How long to wait for an engine that does not answer.
 const AWAY: Duration = Duration::from_millis(100);
@@ -33,7 +33,7 @@ const PATROL: Duration = Duration::from_secs(30);
 
 type Probes = (JoinSet<()>, BTreeMap<String, AbortHandle>);
 
-pub(crate) async fn run(inner: &Arc<Inner>, stop: CancellationToken) {
+pub(crate) async fn run(inner: &Arc<DockerEngine>, stop: CancellationToken) {
     let mut probes: Probes = (JoinSet::new(), BTreeMap::new());
     tokio::select! {
         () = stop.cancelled() => {}
@@ -45,7 +45,7 @@ pub(crate) async fn run(inner: &Arc<Inner>, stop: CancellationToken) {
 
 /// Keeps one check running for every running container that has one. Every look
 /// at the engine updates this set; after `PATROL` without a change, this looks.
-async fn tend(inner: &Arc<Inner>, probes: &mut Probes) {
+async fn tend(inner: &Arc<DockerEngine>, probes: &mut Probes) {
     patrol(inner).await;
     loop {
         adjust(inner, probes, inner.watched.targets());
@@ -56,13 +56,17 @@ async fn tend(inner: &Arc<Inner>, probes: &mut Probes) {
     }
 }
 
-async fn patrol(inner: &Inner) {
+async fn patrol(inner: &DockerEngine) {
     if let Err(trouble) = inner.look().await {
         debug!("could not look at the containers: {trouble}");
     }
 }
 
-fn adjust(inner: &Arc<Inner>, (tasks, known): &mut Probes, wanted: BTreeMap<String, Target>) {
+fn adjust(
+    inner: &Arc<DockerEngine>,
+    (tasks, known): &mut Probes,
+    wanted: BTreeMap<String, Target>,
+) {
     known.retain(|run, task| {
         let kept = wanted.contains_key(run);
         if !kept {
@@ -77,7 +81,7 @@ fn adjust(inner: &Arc<Inner>, (tasks, known): &mut Probes, wanted: BTreeMap<Stri
 }
 
 /// Runs the check of one run of a container repeatedly.
-async fn probe(inner: Arc<Inner>, target: Target, run: String) {
+async fn probe(inner: Arc<DockerEngine>, target: Target, run: String) {
     let Target { id, check, .. } = target;
     let began = Instant::now();
     let mut pulse = Pulse::new(check.clone());
@@ -102,7 +106,7 @@ async fn probe(inner: Arc<Inner>, target: Target, run: String) {
     }
 }
 
-impl Inner {
+impl DockerEngine {
     /// Receives all events of the engine about containers of this node.
     async fn listen(&self) {
         let mut pause = AWAY;

@@ -19,12 +19,13 @@ use futures_util::stream::iter;
 use tracing::debug;
 
 use crate::compose::{Project, PullPolicy, Service};
-use crate::docker::engine::Image;
+use crate::config::EngineKind;
+use crate::docker::api::Image;
+use crate::docker::engine::DockerEngine;
 use crate::docker::engine_error::EngineError;
 use crate::docker::image::plain_pull::PlainPull;
 use crate::docker::pulls::Shown;
 use crate::oci::registry::{Manifest, RegistryLocation, oci_architecture};
-use crate::runtime::Inner;
 
 /// How long a pull may run without any progress.
 const STALL: Duration = Duration::from_secs(120);
@@ -35,7 +36,7 @@ const CONFIG_LIMIT: usize = 4 << 20;
 const LAYER_LIMIT: usize = 256 << 20;
 const TOGETHER: usize = 2;
 
-impl Inner {
+impl DockerEngine {
     /// Makes every image of the project available.
     pub(crate) async fn images(
         &self,
@@ -99,7 +100,7 @@ impl Inner {
     }
 
     async fn image_at_hand(&self, name: &str) -> Result<Option<Image>, Failure> {
-        let found = self.engine.image(name).await;
+        let found = self.api.image(name).await;
         found.map_err(|it| it.failed(&format!("look for the image `{name}`")))
     }
 
@@ -136,7 +137,7 @@ impl Inner {
                     if !(self.is_insecure(reference.name) && wants_tls(&failure)) {
                         return Err(failure);
                     }
-                    return match self.engine.kind == "podman" {
+                    return match self.api.kind == EngineKind::Podman {
                         true => self.image_pull_plain(name, platform, shown).await,
                         false => Err(with_docker_hint(failure)),
                     };
@@ -158,7 +159,7 @@ impl Inner {
         let host = name.split_once('/').map_or("", |it| it.0);
         let credential = self.config.registries.credentials.get(host);
         let pull = PlainPull { image: name, platform, credential, stall: STALL };
-        self.engine.pull_plain(&pull, shown).await.map_err(|it| it.not_pulled(name))
+        self.api.pull_plain(&pull, shown).await.map_err(|it| it.not_pulled(name))
     }
 
     /// Its registry is listed as one without TLS, or runs on this machine.
@@ -294,10 +295,13 @@ impl Reference<'_> {
 }
 
 /// The names of the images that these fingerprints need.
-pub(crate) async fn needed(inner: &Inner, fingerprints: &BTreeSet<Digest>) -> BTreeSet<String> {
+pub(crate) async fn needed(
+    inner: &DockerEngine,
+    fingerprints: &BTreeSet<Digest>,
+) -> BTreeSet<String> {
     let mut images = BTreeSet::new();
     for fingerprint in fingerprints {
-        images.extend(inner.images_of(fingerprint).await);
+        images.extend(inner.archives.images_of(fingerprint).await);
     }
     images
 }

@@ -7,10 +7,10 @@ use colony_core::attempt::Failure;
 use colony_core::node::staged;
 
 use crate::compose::Project;
-use crate::docker::engine::Inspected;
+use crate::docker::api::Inspected;
+use crate::docker::engine::DockerEngine;
 use crate::docker::label;
 use crate::job::Job;
-use crate::runtime::Inner;
 
 /// What a container of one service should be made from.
 #[derive(Debug)]
@@ -19,16 +19,16 @@ struct Source<'a> {
     image: &'a str,
 }
 
-impl Inner {
+impl DockerEngine {
     /// A container of the component, active or staged, was made from another
     /// archive or image than the stored one.
     pub(crate) async fn is_outdated(&self, job: &Job, project: &Project) -> Result<bool, Failure> {
         let failed =
             |it: crate::docker::engine_error::EngineError| it.failed("look at the containers");
-        let archive = self.archive_digest(&job.fingerprint).await;
+        let archive = self.archives.digest(&job.fingerprint).await;
         let mut images = BTreeMap::new();
         for (name, service) in &project.services {
-            let image = self.engine.image(&service.image).await.map_err(failed)?;
+            let image = self.api.image(&service.image).await.map_err(failed)?;
             images.insert(name.as_str(), image.map(|it| it.id).unwrap_or_default());
         }
         let marks = [job.fingerprint, staged(job.fingerprint)];
@@ -37,7 +37,7 @@ impl Inner {
             if owner.component != job.component || !marks.contains(&owner.fingerprint) {
                 continue;
             }
-            let Some(container) = self.engine.inspect(&seen.id).await.map_err(failed)? else {
+            let Some(container) = self.api.inspect(&seen.id).await.map_err(failed)? else {
                 continue;
             };
             let image = images.get(owner.service.as_str()).map_or("", String::as_str);
@@ -68,7 +68,7 @@ fn plain(id: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::docker::engine::{Configured, State};
+    use crate::docker::api::{Configured, State};
 
     #[test]
     fn only_what_is_known_to_differ_is_outdated() {

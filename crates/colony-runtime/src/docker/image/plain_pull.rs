@@ -3,6 +3,7 @@
 //! such registries (`insecure-registries` in its `daemon.json`) and accepts
 //! none from clients.
 
+use crate::url::escaped;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -16,7 +17,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::config::Credential;
-use crate::docker::engine::{Engine, escaped};
+use crate::docker::api::EngineApi;
 use crate::docker::engine_error::EngineError;
 use crate::docker::pulls::Shown;
 
@@ -40,7 +41,7 @@ struct Line {
     error: Option<String>,
 }
 
-impl Engine {
+impl EngineApi {
     pub(crate) async fn pull_plain(
         &self,
         pull: &PlainPull<'_>,

@@ -15,12 +15,12 @@ use futures_util::stream::iter;
 use tokio::time::{Instant, timeout_at};
 use tracing::warn;
 
-use crate::docker::engine::{Inspected, Listed, State};
+use crate::docker::api::{Inspected, Listed, State};
+use crate::docker::engine::DockerEngine;
 use crate::docker::engine_error::EngineError;
 use crate::docker::label::{self, Care, Owner};
 use crate::docker::scope::Whose;
 use crate::docker::survey::container_fate::ContainerFate;
-use crate::runtime::Inner;
 
 /// How many containers are inspected concurrently.
 const TOGETHER: usize = 8;
@@ -42,17 +42,17 @@ pub(crate) struct ObservedContainer {
     pub(crate) unborn: bool,
 }
 
-impl Inner {
+impl DockerEngine {
     /// All containers of this node, or of one deployment.
     pub(crate) async fn survey(
         &self,
         deployment: Option<&DeploymentId>,
     ) -> Result<Vec<ObservedContainer>, EngineError> {
-        let listed = self.engine.list(&self.scope.filter(deployment)).await?;
+        let listed = self.api.list(&self.scope.filter(deployment)).await?;
         // A deployment that the caller names counts as known.
         let ours = |it: &Listed| self.is_ours(it, deployment.is_some()) && has_owner(it);
         let ours = listed.into_iter().filter(ours);
-        let looks = iter(ours.map(|it| async move { self.engine.inspect(&it.id).await }));
+        let looks = iter(ours.map(|it| async move { self.api.inspect(&it.id).await }));
         let looks: Vec<_> = looks.buffered(TOGETHER).collect().await;
         let mut seen = Vec::new();
         for look in looks {
@@ -223,7 +223,7 @@ mod tests {
         ]);
         let started_at = "t".to_owned();
         let state = State { status: status.to_owned(), exit_code: 3, started_at, health: None };
-        let config = crate::docker::engine::Configured { labels: Some(labels) };
+        let config = crate::docker::api::Configured { labels: Some(labels) };
         let seen = ObservedContainer::of(Inspected {
             id: "0123456789abcdef".to_owned(),
             state,

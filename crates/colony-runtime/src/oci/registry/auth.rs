@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::http::{Client, HttpError};
 use crate::config::Credential;
-use crate::docker::engine::escaped;
+use crate::url::escaped;
 
 const TOKEN_LIMIT: usize = 64 << 10;
 

@@ -5,33 +5,28 @@
 //! Staged containers have separate files, and leave one only if they were
 //! unhealthy: the active container prints the output of a healthy one again.
 
-mod log_line;
-
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use bollard::container::LogOutput;
 use bollard::query_parameters::LogsOptions;
 use colony_core::attempt::Failure;
-use colony_core::code::Code;
 use colony_core::margo::DeploymentId;
 use futures_util::StreamExt;
 use tracing::debug;
 
+use crate::docker::engine::DockerEngine;
 use crate::docker::engine_error::EngineError;
-use crate::docker::logs::log_line::{Position, Printed};
 use crate::docker::survey::ObservedContainer;
 use crate::file;
+use crate::logs::log_line::{Position, Printed};
+use crate::logs::{LogPage, LogQuery, SHOWN_BYTES, page};
 use crate::oci::archive::disk;
-use crate::runtime::Inner;
 
 const KEPT_LINES: u32 = 500;
 const KEPT_BYTES: usize = 64 << 10;
 /// How many deployments keep old logs.
 const KEPT_DEPLOYMENTS: usize = 100;
-/// Most that is shown at once.
-const SHOWN_LINES: u32 = 10_000;
-const SHOWN_BYTES: usize = 4 << 20;
 /// The most bytes of one page of a followed log.
 const PAGE_BYTES: usize = 128 << 10;
 /// How long an engine may take to return the output of one container.
@@ -42,40 +37,7 @@ const STAGED: &str = "@staged";
 /// The same mark as shown to people.
 const STAGED_SHOWN: &str = " (staged)";
 
-/// Selects a part of the logs of a deployment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LogQuery {
-    /// Reads the logs of the previous containers.
-    pub previous: bool,
-    /// The most lines of each service: the last ones, or with `after` the next.
-    pub lines: u32,
-    /// Skips older lines, in seconds since 1970.
-    pub since: Option<u64>,
-    /// Reads this service only.
-    pub service: Option<String>,
-    /// Reads what follows the position of an earlier page.
-    pub after: Option<String>,
-}
-
-/// A part of the logs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LogPage {
-    /// The oldest first.
-    pub lines: Vec<LogEntry>,
-    /// Where the next page begins.
-    pub position: String,
-}
-
-/// A line a service printed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LogEntry {
-    pub service: String,
-    /// In milliseconds since 1970.
-    pub time: Option<u64>,
-    pub text: String,
-}
-
-impl Inner {
+impl DockerEngine {
     pub(crate) async fn logs(
         &self,
         deployment: &DeploymentId,
@@ -286,85 +248,4 @@ fn kept_name(place: &str, all: &[&str]) -> String {
 fn options(since: Option<u64>) -> LogsOptions {
     let since = since.and_then(|it| i32::try_from(it).ok()).unwrap_or_default();
     LogsOptions { stdout: true, stderr: true, timestamps: true, since, ..LogsOptions::default() }
-}
-
-/// The lines of all containers by time, and where they end. A line without a
-/// time stays behind the line before it. For a while a service may have two
-/// containers, so the position follows the order of the page.
-fn page(containers: Vec<(String, Vec<Printed>)>, mut position: Position) -> LogPage {
-    let mut all = Vec::new();
-    for (service, lines) in containers {
-        let mut last = 0;
-        for line in lines {
-            last = line.time.unwrap_or(last);
-            all.push((last, service.clone(), line));
-        }
-    }
-    all.sort_by_key(|it| it.0);
-    let entry = |(_, service, line): (u64, String, Printed)| {
-        position.advance(&service, &line);
-        LogEntry { service, time: line.time.map(|it| it / 1_000_000), text: line.text }
-    };
-    let lines = all.into_iter().map(entry).collect();
-    LogPage { lines, position: position.to_string() }
-}
-
-impl LogQuery {
-    fn limit(&self) -> u32 {
-        self.lines.clamp(1, SHOWN_LINES)
-    }
-
-    /// Matches `web`, or `part/web` if there are several components.
-    fn wants(&self, name: &str) -> bool {
-        let plain = name.rsplit('/').next().unwrap_or(name);
-        self.service.as_deref().is_none_or(|it| it == name || it == plain)
-    }
-
-    fn check_service(&self, names: &[String]) -> Result<(), Failure> {
-        let Some(service) = &self.service else { return Ok(()) };
-        if names.iter().any(|it| self.wants(it)) {
-            return Ok(());
-        }
-        let known = match names {
-            [] => "no service has a log".to_owned(),
-            names => format!("there is {}", names.join(", ")),
-        };
-        Err(Failure::new(Code::InvalidConfig, format!("there is no service `{service}`; {known}")))
-    }
-
-    fn is_recent(&self, line: &Printed) -> bool {
-        let second = line.time.map(|it| it / 1_000_000_000);
-        second.zip(self.since).is_none_or(|(at, since)| at >= since)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_of_several_services_come_in_the_order_of_their_times() {
-        let line = |second: Option<u64>, text: &str| Printed {
-            time: second.map(|it| it * 1_000_000_000),
-            text: text.to_owned(),
-        };
-        let db = vec![line(Some(1), "a"), line(None, "b"), line(Some(4), "e")];
-        let web = vec![line(Some(2), "c"), line(Some(3), "d")];
-        let services = vec![("db".to_owned(), db), ("web".to_owned(), web)];
-        let LogPage { lines, position } = page(services, Position::default());
-        let texts: Vec<&str> = lines.iter().map(|it| it.text.as_str()).collect();
-        assert_eq!(texts, ["a", "b", "c", "d", "e"]);
-        assert_eq!((lines[2].service.as_str(), lines[2].time), ("web", Some(2_000)));
-        assert_eq!(position, "db=4000000000+1,web=3000000000+1");
-    }
-
-    #[test]
-    fn a_service_that_is_not_there_is_refused_with_those_that_are() {
-        let query = |it: &str| LogQuery { service: Some(it.to_owned()), ..LogQuery::default() };
-        let names = ["part/db".to_owned(), "part/web".to_owned()];
-        assert!(query("db").check_service(&names).is_ok());
-        assert!(query("part/web").check_service(&names).is_ok());
-        let refused = query("x").check_service(&names).expect_err("there is none");
-        assert_eq!(refused.message, "there is no service `x`; there is part/db, part/web");
-    }
 }

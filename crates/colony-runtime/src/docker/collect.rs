@@ -12,18 +12,18 @@ use colony_core::attempt::Failure;
 use colony_core::margo::Digest;
 use tracing::{debug, info};
 
-use crate::docker::engine::Image;
+use crate::docker::api::Image;
+use crate::docker::engine::DockerEngine;
 use crate::docker::engine_error::EngineError;
 use crate::docker::image;
 use crate::file;
 use crate::oci::archive::disk;
-use crate::runtime::Inner;
 
 /// Names of fetched images. An image that lost its name to a newer one of the
 /// same name is remembered by its id.
 type Fetched = BTreeMap<String, ()>;
 
-impl Inner {
+impl DockerEngine {
     pub(crate) async fn collect(&self, needed: &BTreeSet<Digest>) -> Result<(), Failure> {
         let keep = image::needed(self, needed).await;
         self.images_remove(&keep).await?;

@@ -147,7 +147,8 @@ SOURCES
 kubernetes_compile() {
   local dir="$1" tree="$2" log="$KUBERNETES_HOME/log/compile.log" pid
   shift 2
-  mkdir -p "$tree/.go/src/k8s.io" "$KUBERNETES_HOME/log" "$dir/go-cache"
+  rm -rf "$dir/tmp" # what an interrupted compiler left
+  mkdir -p "$tree/.go/src/k8s.io" "$KUBERNETES_HOME/log" "$dir/go-cache" "$dir/tmp"
   ln -sfn ../../.. "$tree/.go/src/k8s.io/kubernetes"
   # Clients ask for the version, and helm refuses a server that has none.
   cat >"$dir/version" <<VERSION
@@ -160,7 +161,7 @@ VERSION
   kubernetes_say "compiling $* (12 to 25 minutes on two cores)"
   (
     cd "$tree"
-    export GOPATH="$tree/.go" GOCACHE="$dir/go-cache" CGO_ENABLED=0 KUBE_GIT_VERSION_FILE="$dir/version"
+    export GOPATH="$tree/.go" GOCACHE="$dir/go-cache" GOTMPDIR="$dir/tmp" CGO_ENABLED=0 KUBE_GIT_VERSION_FILE="$dir/version"
     exec nice -n 10 make GOFLAGS='-v -tags=providerless,dockerless' WHAT="${*/#/cmd/}"
   ) >"$log" 2>&1 &
   pid=$!

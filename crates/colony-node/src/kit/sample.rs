@@ -9,7 +9,7 @@ use colony_core::node::{Input, Policy};
 use colony_wfm::{Authority, Claims, Credentials, PrivateKey, SpiffeId, TokenKind, TokenSigner};
 
 use crate::manager::Manager;
-use crate::{Choice, Config, Identity, clock};
+use crate::{Choice, Config, CredentialStore, Identity, clock};
 
 pub(crate) const SITE: &str = "home";
 const DOMAIN: &str = "fleet.example";
@@ -23,6 +23,7 @@ pub(crate) fn config(data: &Path) -> Config {
         labels: BTreeMap::new(),
         health: None,
         insecure_registries: BTreeSet::new(),
+        credentials: CredentialStore::default(),
         environment: BTreeMap::new(),
         policy: Policy::default(),
     }

@@ -72,7 +72,7 @@ macro_rules! codes {
 codes! {
     PullTimeout = "pull-timeout", Environment, "an image or archive did not arrive in time", "check the connection to the registry";
     RegistryUnavailable = "registry-unavailable", Environment, "the registry answered with a server error or not at all", "check the registry";
-    RegistryDenied = "registry-denied", Environment, "the registry does not let the node read the image or archive", "allow reading it without credentials at the registry, for nodes send none; images that Podman pulls may use a `podman login` of the user that runs it";
+    RegistryDenied = "registry-denied", Environment, "the registry does not let the node read the image or archive", "put credentials for the registry into a file that the message names, such as that of `node.registry-credentials`, or allow reading without credentials";
     DiskFull = "disk-full", Environment, "the device has too little free disk", "free disk space on the device";
     EngineUnavailable = "engine-unavailable", Environment, "the container engine does not answer", "start the container engine on the device";
     EngineError = "engine-error", Environment, "the container engine refused for a reason of its own", "read the engine's message";

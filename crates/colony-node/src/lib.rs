@@ -33,7 +33,7 @@ use colony_process::{Access, RoleFolder, Tasks};
 use colony_runtime::Runtime;
 
 pub use colony_core::node::Policy;
-pub use colony_runtime::Choice;
+pub use colony_runtime::{Choice, CredentialStore, usual_credential_files};
 pub use identity::Identity;
 pub use manager::Refused;
 
@@ -58,6 +58,8 @@ pub struct Config {
     pub health: Option<SocketAddr>,
     /// Registries that use plain HTTP, besides those on this machine.
     pub insecure_registries: BTreeSet<String>,
+    /// Credentials for registries, for archives and images.
+    pub credentials: CredentialStore,
     /// Variables of every container, such as the telemetry endpoint.
     pub environment: BTreeMap<String, String>,
     pub policy: Policy,
@@ -125,7 +127,11 @@ impl Node {
     /// the site no longer accepts the node.
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
         let Node { brain, manager, identity, config, health, finder, found, folder } = self;
-        let vitals = Vitals { brain: brain.clone(), engine: finder.slot.clone() };
+        let vitals = Vitals {
+            brain: brain.clone(),
+            engine: finder.slot.clone(),
+            credentials: config.credentials.clone(),
+        };
         let mut tasks = Tasks::new(stop.clone());
         tasks.spawn("renew", renew::run(manager.clone(), config.data.clone(), stop.clone()));
         tasks.spawn("relay", relay::run(vitals.clone(), manager.clone(), stop.clone()));
@@ -203,6 +209,7 @@ mod tests {
             labels: BTreeMap::new(),
             health: None,
             insecure_registries: BTreeSet::new(),
+            credentials: CredentialStore::default(),
             environment: BTreeMap::new(),
             policy: Policy::default(),
         };

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use colony_core::margo::{ApplicationDeployment, Component, DeploymentId, DeviceId};
 
+use crate::oci::credentials::CredentialStore;
 use crate::oci::source::Source;
 
 /// The configuration of a runtime.
@@ -43,14 +44,18 @@ pub enum Choice {
 pub struct Registries {
     /// Hosts that are used without TLS, as loopback addresses always are.
     pub insecure: BTreeSet<String>,
-    pub credentials: BTreeMap<String, Credential>,
+    pub credentials: CredentialStore,
 }
 
-/// The login for a registry.
+/// What a client authenticates with at a registry.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Credential {
-    pub user: String,
-    pub password: String,
+pub enum Credential {
+    Password {
+        user: String,
+        password: String,
+    },
+    /// A refresh token: a token server exchanges it for access.
+    IdentityToken(String),
 }
 
 /// The engine that was found.
@@ -137,6 +142,11 @@ impl fmt::Debug for Config {
 
 impl fmt::Debug for Credential {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Credential").field("user", &self.user).finish_non_exhaustive()
+        match self {
+            Credential::Password { user, .. } => {
+                f.debug_struct("Password").field("user", user).finish_non_exhaustive()
+            }
+            Credential::IdentityToken(_) => f.write_str("IdentityToken(…)"),
+        }
     }
 }

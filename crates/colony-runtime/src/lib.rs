@@ -42,6 +42,7 @@ pub use config::{
 };
 pub use error::Error;
 pub use logs::{LogEntry, LogPage, LogQuery};
+pub use oci::credentials::{CredentialStore, usual_credential_files};
 pub use oci::registry::push::{PushError, Pushed, push_component};
 pub use oci::source::{BUILTIN, Fetched, Source};
 pub use runtime::Runtime;

@@ -19,6 +19,12 @@ async fn docker_conforms() {
     stories::tell_all(Engine::docker()).await;
 }
 
+/// Otherwise the node falls back to Podman's own API for a registry without TLS.
+#[tokio::test]
+async fn podman_authenticates_by_the_api_it_shares() {
+    stories::tell_private(Engine::podman_without_tls()).await;
+}
+
 #[tokio::test]
 #[ignore = "measures, and asserts nothing"]
 async fn podman_timing() {

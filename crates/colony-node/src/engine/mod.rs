@@ -94,7 +94,7 @@ async fn connect(
         environment: config.environment.clone(),
         registries: Registries {
             insecure: config.insecure_registries.clone(),
-            ..Registries::default()
+            credentials: config.credentials.clone(),
         },
     };
     let found = Runtime::connect(settings.clone()).await;

@@ -119,17 +119,19 @@ async fn answer(request: Request<Incoming>, page: Page) -> Answer {
 
 impl Page {
     async fn ready(&self, headers: &HeaderMap) -> (StatusCode, &'static str, String) {
-        let readiness = Readiness::unless(self.reasons().await);
+        let readiness = self.readiness().await;
         let (kind, body) = readiness.body(headers);
         (readiness.status(), kind, body)
     }
 
-    async fn reasons(&self) -> Vec<String> {
-        let mut reasons = self.vitals.reasons().await;
+    async fn readiness(&self) -> Readiness {
+        let mut readiness = self.vitals.readiness().await;
         if !self.manager.is_reachable() {
-            reasons.push("the manager does not answer; the last accepted state is kept".to_owned());
+            let silent = "the manager does not answer; the last accepted state is kept";
+            readiness.reasons.push(silent.to_owned());
+            readiness.ready = false;
         }
-        reasons
+        readiness
     }
 
     async fn metrics(&self) -> String {

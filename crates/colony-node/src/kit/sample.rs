@@ -13,7 +13,7 @@ use colony_wfm::{Authority, Claims, Credentials, PrivateKey, SpiffeId, TokenKind
 
 use crate::manager::Manager;
 use crate::manager::logs::LogSource;
-use crate::{Choice, Config, Identity, clock};
+use crate::{Choice, Config, CredentialStore, Identity, clock};
 
 pub(crate) const SITE: &str = "home";
 const DOMAIN: &str = "fleet.example";
@@ -27,6 +27,7 @@ pub(crate) fn config(data: &Path) -> Config {
         labels: BTreeMap::new(),
         health: None,
         insecure_registries: BTreeSet::new(),
+        credentials: CredentialStore::default(),
         environment: BTreeMap::new(),
         policy: Policy::default(),
     }

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use colony_runtime::PullProgress;
-use colony_wfm::{ClientError, NodeReport, PullView};
+use colony_wfm::{ClientError, NodeReport, PullView, Readiness};
 
 use crate::health::vitals::Vitals;
 use crate::manager::{Manager, Refused};
@@ -101,10 +101,10 @@ impl Relay {
     }
 
     async fn report(&self) -> NodeReport {
-        let reasons = self.vitals.reasons().await;
+        let Readiness { ready, reasons } = self.vitals.readiness().await;
         let progress = self.vitals.engine.runtime().map(|it| it.progress()).unwrap_or_default();
         let progress = progress.into_iter().map(pull).collect();
-        NodeReport { ready: reasons.is_empty(), reasons, progress }.bounded()
+        NodeReport { ready, reasons, progress }.bounded()
     }
 }
 

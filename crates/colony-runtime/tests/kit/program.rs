@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const PACKAGES: &str = "podman runc docker.io containerd docker-registry netavark aardvark-dns \
-    iptables busybox-static";
+    iptables busybox-static apache2-utils";
 
 /// A program that ends with the test, however that ends.
 #[derive(Debug)]

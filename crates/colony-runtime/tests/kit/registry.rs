@@ -1,6 +1,7 @@
 //! A real `docker-registry`, and how a test puts things there.
 
 use std::net::{TcpListener, TcpStream};
+use std::process::Command;
 
 use colony_core::margo::Digest;
 use serde_json::{Value, json};
@@ -8,7 +9,7 @@ use tempfile::TempDir;
 
 use super::http;
 use super::image;
-use super::program::Program;
+use super::program::{Program, find};
 
 pub(crate) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 
@@ -17,7 +18,7 @@ pub(crate) struct Registry {
     /// `127.0.0.1:<port>`
     pub(crate) host: String,
     program: Program,
-    _dir: TempDir,
+    dir: TempDir,
 }
 
 impl Registry {
@@ -37,7 +38,28 @@ impl Registry {
         let log = dir.path().join("registry.log");
         let mut program = Program::start("docker-registry", &arguments, &[], &log);
         program.await_ready(|| TcpStream::connect(&host).is_ok());
-        Registry { host, program, _dir: dir }
+        Registry { host, program, dir }
+    }
+
+    /// Starts it again with a password for everything, also for reading.
+    pub(crate) fn require_login(&mut self, user: &str, password: &str) {
+        self.set_login(user, password);
+        let (config, users) = (self.dir.path().join("config.yml"), self.dir.path().join("users"));
+        let open = std::fs::read_to_string(&config).unwrap();
+        let auth = format!("auth: {{ htpasswd: {{ realm: r, path: {} }} }}\n", users.display());
+        std::fs::write(&config, open + &auth).unwrap();
+        self.program.end();
+        self.program.start_again();
+        let host = self.host.clone();
+        self.program.await_ready(|| TcpStream::connect(&host).is_ok());
+    }
+
+    /// Replaces its only user; the registry notices by itself.
+    pub(crate) fn set_login(&self, user: &str, password: &str) {
+        let mut command = Command::new(find("htpasswd"));
+        let made = command.args(["-Bbn", user, password]).output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        std::fs::write(self.dir.path().join("users"), made.stdout).unwrap();
     }
 
     /// Reads anything of it.

@@ -4,6 +4,7 @@ mod bad;
 mod drift;
 mod follow;
 mod good;
+mod private;
 mod shared;
 mod staged;
 mod timing;
@@ -42,7 +43,16 @@ pub(crate) async fn tell_all(engine: Engine) {
     bad::a_check_that_never_passes(&world).await;
     bad::a_dependency_that_never_gets_healthy(&world).await;
     bad::a_registry_that_is_down(&world).await;
+    private::a_registry_with_a_password(&world).await;
     bad::an_engine_that_is_down(&mut world).await;
+    world.node.end().await;
+}
+
+/// Those that need an engine without TLS for registries on this machine.
+pub(crate) async fn tell_private(engine: Engine) {
+    let world = World::new(engine).await;
+    world.registry.push_image("busybox", "1", json!({ "Cmd": ["/bin/sleep", "3600"] }));
+    private::a_registry_with_a_password(&world).await;
     world.node.end().await;
 }
 

@@ -7,7 +7,9 @@ use std::time::Duration;
 use colony_core::attempt::Failure;
 use colony_core::margo::{ApplicationDeployment, DeploymentId, Digest};
 use colony_core::node::{Action, Container, Health, Prepared, Status, fingerprint};
-use colony_runtime::{Choice, Config, Fetched, LogQuery, Registries, Runtime, Source, Subject};
+use colony_runtime::{
+    Choice, Config, CredentialStore, Fetched, LogQuery, Registries, Runtime, Source, Subject,
+};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -86,6 +88,11 @@ impl World {
     }
 }
 
+/// The file with the node's credentials; absent unless a story writes it.
+pub(crate) fn credentials(dir: &std::path::Path) -> std::path::PathBuf {
+    dir.join("auth.json")
+}
+
 /// The deployment of the component at `repository`, with parameters in YAML.
 pub(crate) fn app(name: &str, repository: &str, parameters: &str) -> App {
     let mut bytes = [0; 16];
@@ -120,7 +127,10 @@ impl Node {
             engine: Choice::Socket(engine.socket.clone()),
             manager: Some(manager),
             environment: BTreeMap::from([("NODE_SAYS".to_owned(), "hello".to_owned())]),
-            registries: Registries::default(),
+            registries: Registries {
+                credentials: CredentialStore::files(Some(credentials(dir.path())), Vec::new()),
+                ..Registries::default()
+            },
         };
         let runtime = Runtime::connect(config).await.unwrap();
         let kinds: Vec<&str> = runtime.engines().map(|it| it.kind.name()).collect();

@@ -103,12 +103,15 @@ pub(crate) struct AppPackage {
 /// with other content is refused: nodes keep what they have fetched.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    colony app push camera\n  \
+    colony app push camera                           with the credentials of `docker login`\n  \
     colony app push camera --user ci --password-file ~/.registry-password")]
 pub(crate) struct AppPush {
     /// The folder with the margo.yaml
     #[arg(default_value = ".")]
     pub(crate) folder: PathBuf,
+    /// A file with credentials, read before those of `docker login` and `podman login`
+    #[arg(long, value_name = "FILE", conflicts_with = "user")]
+    pub(crate) registry_credentials: Option<PathBuf>,
     /// Your user name at the registry
     #[arg(long, requires = "password_file")]
     pub(crate) user: Option<String>,

@@ -60,6 +60,11 @@ pub(crate) const KEYS: &[Key] = &[
         "",
         "Registries without TLS, host:port, comma-separated; for images only with Podman, since Docker has its own list",
     ),
+    key(
+        "node.registry-credentials",
+        "",
+        "A file with credentials for registries, as `docker login` or `podman login` writes it; read before the user's own",
+    ),
     key("node.otel-endpoint", "", "Given to every container as HTTP_OTEL_EXPORTER_OTLP_ENDPOINT"),
     key(
         "node.settle",

@@ -1,11 +1,11 @@
 //! `colony node`: this machine as a node of a site.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use tokio_util::sync::CancellationToken;
 
-use colony_node::{Choice, Node, Policy};
+use colony_node::{Choice, CredentialStore, Node, Policy, usual_credential_files};
 
 use super::Flag;
 use crate::config::{self, Config};
@@ -28,6 +28,9 @@ pub(crate) struct Args {
     /// Where /healthz, /readyz and /metrics are answered; `off` disables it
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) health: Option<String>,
+    /// Credentials for registries, a file as `docker login` writes it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) registry_credentials: Option<PathBuf>,
 }
 
 impl Args {
@@ -37,8 +40,16 @@ impl Args {
             ("node.engine", "engine", self.engine.clone()),
             ("node.labels", "label", self.label.clone()),
             ("node.health", "health", self.health.clone()),
+            credentials_flag(self.registry_credentials.as_deref()),
         ]
     }
+}
+
+/// The flag is kept by a join, and the next start may be in another folder.
+pub(super) fn credentials_flag(path: Option<&Path>) -> Flag {
+    let path = path.map(|it| std::path::absolute(it).unwrap_or_else(|_| it.to_owned()));
+    let path = path.map(|it| it.display().to_string());
+    ("node.registry-credentials", "registry-credentials", path)
 }
 
 pub(crate) async fn run(
@@ -81,9 +92,15 @@ pub(crate) fn settings(
         insecure_registries: config::list(config.get("node.insecure-registries"))
             .into_iter()
             .collect(),
+        credentials: credentials(config.get("node.registry-credentials")),
         environment: otel.into_iter().collect(),
         policy: Policy { settle, ..Policy::default() },
     })
+}
+
+fn credentials(named: Option<&str>) -> CredentialStore {
+    let usual = usual_credential_files(|it| std::env::var_os(it));
+    CredentialStore::files(named.map(PathBuf::from), usual)
 }
 
 fn engine(text: &str) -> Choice {
@@ -92,5 +109,19 @@ fn engine(text: &str) -> Choice {
         "docker" => Choice::Docker,
         "podman" => Choice::Podman,
         path => Choice::Socket(PathBuf::from(path.strip_prefix("unix://").unwrap_or(path))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_of_credentials_is_named_by_its_whole_path() {
+        let folder = std::env::current_dir().expect("a folder");
+        let (_, _, value) = credentials_flag(Some(Path::new("auth.json")));
+        assert_eq!(value, Some(folder.join("auth.json").display().to_string()));
+        let (_, _, value) = credentials_flag(Some(Path::new("/etc/auth.json")));
+        assert_eq!(value.as_deref(), Some("/etc/auth.json"));
     }
 }

@@ -38,6 +38,9 @@ pub(crate) struct Args {
     /// auto, docker, podman, or the path of an engine's socket
     #[arg(long)]
     pub(crate) engine: Option<String>,
+    /// Credentials for registries, a file as `docker login` writes it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) registry_credentials: Option<std::path::PathBuf>,
 }
 
 impl Args {
@@ -48,6 +51,7 @@ impl Args {
             ("local.listen", "listen", on(7444)),
             ("node.name", "name", self.name.clone()),
             ("node.engine", "engine", self.engine.clone()),
+            node::credentials_flag(self.registry_credentials.as_deref()),
         ]
     }
 }

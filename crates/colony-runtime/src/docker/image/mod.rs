@@ -3,13 +3,12 @@
 
 pub(crate) mod load;
 mod outdated;
-mod plain_pull;
+pub(crate) mod pull;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use bollard::auth::DockerCredentials;
-use bollard::query_parameters::{CreateImageOptions, ImportImageOptions};
+use bollard::query_parameters::ImportImageOptions;
 use bytes::Bytes;
 use colony_core::attempt::Failure;
 use colony_core::code::Code;
@@ -23,8 +22,9 @@ use crate::config::EngineKind;
 use crate::docker::api::Image;
 use crate::docker::engine::DockerEngine;
 use crate::docker::engine_error::EngineError;
-use crate::docker::image::plain_pull::PlainPull;
+use crate::docker::image::pull::Pull;
 use crate::docker::pulls::Shown;
+use crate::oci::credentials::Lookup;
 use crate::oci::registry::{Manifest, RegistryLocation, oci_architecture};
 
 /// How long a pull may run without any progress.
@@ -89,11 +89,11 @@ impl DockerEngine {
         let name = service.image.as_str();
         self.check_disk()?;
         self.pulled_note(name, found).await?;
-        let place = RegistryLocation::read(Reference::read(name).name);
+        let place = RegistryLocation::of_image(Reference::read(name).name);
         let shown = self.pulls.begin(deployment, name);
-        match place.filter(RegistryLocation::is_builtin) {
-            Some(place) => self.image_load(name, &place, &shown).await?,
-            None => self.image_pull(name, service.platform.as_deref(), &shown).await?,
+        match place {
+            Some(place) if place.is_builtin() => self.image_load(name, &place, &shown).await?,
+            place => self.image_pull(service, place.as_ref(), &shown).await?,
         }
         let gone = || EngineError::Unexpected("it is not there after it was fetched".to_owned());
         self.image_at_hand(name).await?.ok_or_else(|| gone().not_pulled(name))
@@ -113,69 +113,36 @@ impl DockerEngine {
         Err(Failure::new(Code::DiskFull, message))
     }
 
+    /// Pulls through the engine. `place` is absent if the name of the image has
+    /// none; the engine refuses such a name.
     async fn image_pull(
         &self,
-        name: &str,
-        platform: Option<&str>,
+        service: &Service,
+        place: Option<&RegistryLocation>,
         shown: &Shown<'_>,
     ) -> Result<(), Failure> {
-        let reference = Reference::read(name);
-        let options = CreateImageOptions {
-            from_image: Some(reference.name.to_owned()),
-            tag: Some(reference.version.to_owned()),
-            platform: platform.unwrap_or_default().to_owned(),
-            ..CreateImageOptions::default()
+        let (image, platform) = (service.image.as_str(), service.platform.as_deref());
+        let lookup = match place {
+            Some(place) => self.config.registries.credentials.find(place).await,
+            None => Lookup::default(),
         };
-        let credentials = self.credentials(reference.name);
-        let mut steps = Box::pin(self.docker.create_image(Some(options), None, credentials));
-        loop {
-            let step = tokio::time::timeout(STALL, steps.next()).await;
-            match step.map_err(|_| EngineError::Timeout.not_pulled(name))? {
-                Some(Ok(step)) => shown.note(&step),
-                Some(Err(error)) => {
-                    let failure = EngineError::from(error).not_pulled(name);
-                    if !(self.is_insecure(reference.name) && wants_tls(&failure)) {
-                        return Err(failure);
-                    }
-                    return match self.api.kind == EngineKind::Podman {
-                        true => self.image_pull_plain(name, platform, shown).await,
-                        false => Err(with_docker_hint(failure)),
-                    };
-                }
-                None => return Ok(()),
-            }
+        let credential = lookup.credential();
+        let pull = Pull { image, platform, credential, plain: false, stall: STALL };
+        let refused = |it: EngineError| lookup.explained(it.not_pulled(image));
+        let Err(failure) = self.api.pull(&pull, shown).await.map_err(refused) else {
+            return Ok(());
+        };
+        let insecure = place.is_some_and(|it| self.registry.is_insecure(&it.host));
+        if !insecure || !wants_tls(&failure) {
+            return Err(failure);
         }
-    }
-
-    /// Pulls from a registry that the node, but not the engine, has listed as
-    /// one without TLS. Podman before 4.4 does not count the bytes of such a
-    /// pull.
-    async fn image_pull_plain(
-        &self,
-        name: &str,
-        platform: Option<&str>,
-        shown: &Shown<'_>,
-    ) -> Result<(), Failure> {
-        let host = name.split_once('/').map_or("", |it| it.0);
-        let credential = self.config.registries.credentials.get(host);
-        let pull = PlainPull { image: name, platform, credential, stall: STALL };
-        self.api.pull_plain(&pull, shown).await.map_err(|it| it.not_pulled(name))
-    }
-
-    /// Its registry is listed as one without TLS, or runs on this machine.
-    fn is_insecure(&self, name: &str) -> bool {
-        name.split_once('/').is_some_and(|it| self.registry.is_insecure(it.0))
-    }
-
-    fn credentials(&self, name: &str) -> Option<DockerCredentials> {
-        let host = name.split_once('/')?.0;
-        let credential = self.config.registries.credentials.get(host)?;
-        Some(DockerCredentials {
-            username: Some(credential.user.clone()),
-            password: Some(credential.password.clone()),
-            serveraddress: Some(host.to_owned()),
-            ..DockerCredentials::default()
-        })
+        // Podman before 4.4 does not count the bytes of such a pull.
+        match self.api.kind {
+            EngineKind::Podman => {
+                self.api.pull(&Pull { plain: true, ..pull }, shown).await.map_err(refused)
+            }
+            EngineKind::Docker => Err(with_docker_hint(failure)),
+        }
     }
 
     /// Fetches an image through the manager and gives it to the engine.

@@ -3,15 +3,17 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use http::HeaderMap;
+use bytes::Bytes;
 use http::header::WWW_AUTHENTICATE;
+use http::{HeaderMap, Method};
 use serde::Deserialize;
 
-use super::http::{Client, HttpError};
+use super::http::{Answer, Call, Client, HttpError};
 use crate::config::Credential;
 use crate::url::escaped;
 
 const TOKEN_LIMIT: usize = 64 << 10;
+const FORM: &str = "application/x-www-form-urlencoded";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Challenge {
@@ -54,24 +56,54 @@ impl Challenge {
         credential: Option<&Credential>,
     ) -> Result<Option<String>, HttpError> {
         match self {
-            Challenge::Basic => Ok(credential.map(basic)),
+            Challenge::Basic => Ok(credential.and_then(basic)),
             Challenge::Bearer { realm, service, scope } => {
-                let query = [("service", service), ("scope", scope)];
-                let query = query.iter().filter_map(|(key, value)| Some((*key, value.as_ref()?)));
-                let query: Vec<String> =
-                    query.map(|(key, value)| format!("{key}={}", escaped(value))).collect();
-                let mark = if realm.contains('?') { '&' } else { '?' };
-                let url = client.absolute(&format!("{realm}{mark}{}", query.join("&")))?;
-                let answer = client.get(&url, "*/*", credential.map(basic), TOKEN_LIMIT).await?;
+                let about = [("service", service.as_deref()), ("scope", scope.as_deref())];
+                let answer = match credential {
+                    Some(Credential::IdentityToken(token)) => {
+                        exchange(client, realm, token, &about).await?
+                    }
+                    Some(Credential::Password { .. }) | None => {
+                        let mark = if realm.contains('?') { '&' } else { '?' };
+                        let url = client.absolute(&format!("{realm}{mark}{}", form(&about)))?;
+                        let basic = credential.and_then(basic);
+                        client.get(&url, "*/*", basic, TOKEN_LIMIT).await?
+                    }
+                };
                 Ok(bearer(&answer.bytes).filter(|_| answer.status.is_success()))
             }
         }
     }
 }
 
-fn basic(credential: &Credential) -> String {
-    let pair = format!("{}:{}", credential.user, credential.password);
-    format!("Basic {}", STANDARD.encode(pair))
+/// Exchanges an identity token for access, by OAuth 2. A redirect is not
+/// followed: the token is for this server alone.
+async fn exchange(
+    client: &Client,
+    realm: &str,
+    token: &str,
+    about: &[(&str, Option<&str>)],
+) -> Result<Answer, HttpError> {
+    let grant = [
+        ("grant_type", Some("refresh_token")),
+        ("client_id", Some("colony")),
+        ("refresh_token", Some(token)),
+    ];
+    let body = Bytes::from(form(&[&grant, about].concat()));
+    let call = Call { method: Method::POST, content_type: Some(FORM), body };
+    client.send(&client.absolute(realm)?, &call, None).await
+}
+
+fn form(fields: &[(&str, Option<&str>)]) -> String {
+    let given = fields.iter().filter_map(|(key, value)| Some((key, (*value)?)));
+    let given = given.map(|(key, value)| format!("{key}={}", escaped(value)));
+    given.collect::<Vec<_>>().join("&")
+}
+
+/// An identity token is only for token servers.
+fn basic(credential: &Credential) -> Option<String> {
+    let Credential::Password { user, password } = credential else { return None };
+    Some(format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))))
 }
 
 pub(crate) fn bearer(bytes: &[u8]) -> Option<String> {
@@ -98,6 +130,11 @@ fn parameter(text: &str, key: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
     use super::*;
 
     #[test]
@@ -128,6 +165,41 @@ mod tests {
         assert_eq!(bearer(b"{\"token\":\"a\"}").as_deref(), Some("Bearer a"));
         assert_eq!(bearer(b"{\"access_token\":\"b\"}").as_deref(), Some("Bearer b"));
         assert_eq!(bearer(b"{}"), None);
+    }
+
+    #[tokio::test]
+    async fn identity_token_is_exchanged_for_access() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let realm = format!("http://{}/token", listener.local_addr().expect("an address"));
+        let server = tokio::spawn(async move { token_request(&listener).await });
+        let (service, scope) = (Some("r".to_owned()), Some("repository:x:pull".to_owned()));
+        let bearer = Challenge::Bearer { realm, service, scope };
+        let token = Credential::IdentityToken("t0/k3n".to_owned());
+        let client = Client::new(BTreeSet::new());
+
+        let answer = bearer.answer(&client, Some(&token)).await.expect("an answer");
+
+        assert_eq!(answer.as_deref(), Some("Bearer a"));
+        let request = server.await.expect("a request");
+        assert!(request.starts_with("POST /token HTTP/1.1\r\n"), "{request}");
+        let body = "grant_type=refresh_token&client_id=colony&refresh_token=t0%2Fk3n&service=r\
+                    &scope=repository%3Ax%3Apull";
+        assert!(request.ends_with(body), "{request}");
+        let basic = Challenge::Basic.answer(&client, Some(&token)).await.expect("an answer");
+        assert_eq!(basic, None, "it is only for token servers");
+    }
+
+    /// Answers one request with the token `a`, and returns the request.
+    async fn token_request(listener: &TcpListener) -> String {
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        let (mut text, mut part) = (String::new(), [0; 1024]);
+        while !text.contains("pull") {
+            let count = stream.read(&mut part).await.expect("a part");
+            text.push_str(&String::from_utf8_lossy(&part[..count]));
+        }
+        let answer = "HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\n{\"access_token\":\"a\"}";
+        stream.write_all(answer.as_bytes()).await.expect("it is read");
+        text
     }
 
     #[track_caller]

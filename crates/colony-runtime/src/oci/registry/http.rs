@@ -44,8 +44,7 @@ pub(super) struct Answer {
     pub(super) bytes: Bytes,
 }
 
-/// A request to send.
-#[derive(Debug)]
+/// A request to send. Its body may hold a token.
 pub(super) struct Call {
     pub(super) method: Method,
     pub(super) content_type: Option<&'static str>,

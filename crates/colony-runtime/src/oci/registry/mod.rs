@@ -25,7 +25,7 @@ use crate::oci::source::Source;
 use auth::Challenge;
 use http::{Answer, Client, HttpError};
 pub(crate) use manifest::{Descriptor, Manifest, oci_architecture};
-pub(crate) use place::RegistryLocation;
+pub(crate) use place::{HUB, RegistryLocation};
 
 const MANIFEST_LIMIT: usize = 4 << 20;
 const ACCEPT: &str = "application/vnd.oci.image.manifest.v1+json, \
@@ -101,10 +101,14 @@ impl Registry {
             false => self.ask(place, path, accept, limit).await,
         };
         let answer = answer.map_err(|it| it.failed(what))?;
-        match answer.status {
-            StatusCode::OK => Ok(answer.bytes),
-            status => Err(refusal(status, what)),
+        if answer.status == StatusCode::OK {
+            return Ok(answer.bytes);
         }
+        let refused = refusal(answer.status, what);
+        if place.is_builtin() || refused.code != Code::RegistryDenied {
+            return Err(refused);
+        }
+        Err(self.registries.credentials.find(place).await.explained(refused))
     }
 
     async fn ask_manager(
@@ -137,9 +141,9 @@ impl Registry {
         if first.status != StatusCode::UNAUTHORIZED {
             return Ok(first);
         }
-        let credential = self.registries.credentials.get(&place.host);
         let Some(challenge) = Challenge::read(&first.headers) else { return Ok(first) };
-        match challenge.answer(&self.client, credential).await? {
+        let lookup = self.registries.credentials.find(place).await;
+        match challenge.answer(&self.client, lookup.credential()).await? {
             Some(authorization) => timed(get(Some(authorization))).await,
             None => Ok(first),
         }

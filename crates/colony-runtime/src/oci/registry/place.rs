@@ -4,6 +4,9 @@ use std::fmt;
 
 use crate::oci::source::BUILTIN;
 
+/// Docker Hub.
+pub(crate) const HUB: &str = "docker.io";
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RegistryLocation {
     /// With its port, if one is given.
@@ -25,6 +28,18 @@ impl RegistryLocation {
             && host.bytes().all(|it| it.is_ascii_alphanumeric() || b".-:[]".contains(&it));
         (name_is_good && host_is_good)
             .then(|| RegistryLocation { host: host.to_owned(), name: name.to_owned() })
+    }
+
+    /// The location of an image, without tag and digest. A name without a host
+    /// is one of Docker Hub, for both engines.
+    pub(crate) fn of_image(name: &str) -> Option<RegistryLocation> {
+        let first = name.split_once('/').map(|it| it.0);
+        let has_host = first.is_some_and(|it| it == "localhost" || it.contains(['.', ':']));
+        match (has_host, first) {
+            (true, _) => RegistryLocation::read(name),
+            (false, Some(_)) => RegistryLocation::read(&format!("{HUB}/{name}")),
+            (false, None) => RegistryLocation::read(&format!("{HUB}/library/{name}")),
+        }
     }
 
     pub(crate) fn is_builtin(&self) -> bool {
@@ -51,6 +66,20 @@ mod tests {
             ["a", "a/", "/a", "h/../x", "h/a//b", "h/a?b", "h/a b", "u@h/a", "./a", "../a", "[]/a"]
         {
             check(text, None);
+        }
+    }
+
+    #[test]
+    fn images_without_a_host_are_on_docker_hub() {
+        for (name, expected) in [
+            ("busybox", "docker.io/library/busybox"),
+            ("ann/web", "docker.io/ann/web"),
+            ("localhost/web", "localhost/web"),
+            ("hub:5000/web", "hub:5000/web"),
+            ("r.example/a/b", "r.example/a/b"),
+        ] {
+            let place = RegistryLocation::of_image(name).map(|it| it.to_string());
+            assert_eq!(place.as_deref(), Some(expected));
         }
     }
 

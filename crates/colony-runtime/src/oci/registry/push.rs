@@ -30,10 +30,8 @@ pub enum PushError {
     Repository(String),
     #[error("could not push `{what}`: {why}")]
     Unreachable { what: String, why: String },
-    #[error(
-        "could not push `{what}`: the registry refuses ({status}); it wants a user with a password"
-    )]
-    Denied { what: String, status: u16 },
+    #[error("could not push `{what}`: the registry refuses ({status}); {reason}")]
+    Denied { what: String, status: u16, reason: String },
     #[error("could not push `{what}`: the registry answers {status} to {doing}")]
     Answer { what: String, doing: &'static str, status: u16 },
     #[error(
@@ -87,7 +85,7 @@ impl Push<'_> {
         let url = self.url(&format!("manifests/{revision}"))?;
         let call = call(Method::PUT, Some(MANIFEST), manifest);
         let answer = self.ask(&url, &call).await?;
-        self.expect(answer.status, &[StatusCode::CREATED, StatusCode::OK], "the manifest")?;
+        self.expect(answer.status, &[StatusCode::CREATED, StatusCode::OK], "the manifest").await?;
         Ok(Pushed { digest, existed: false })
     }
 
@@ -104,7 +102,7 @@ impl Push<'_> {
         match answer.status {
             StatusCode::OK => Ok(Some(Digest::of(&answer.bytes))),
             StatusCode::NOT_FOUND => Ok(None),
-            status => Err(self.refusal(status, "the question for the revision")),
+            status => Err(self.refusal(status, "the question for the revision").await),
         }
     }
 
@@ -117,14 +115,14 @@ impl Push<'_> {
         }
         let url = self.url("blobs/uploads/")?;
         let begun = self.ask(&url, &call(Method::POST, None, Vec::new())).await?;
-        self.expect(begun.status, &[StatusCode::ACCEPTED], "the start of an upload")?;
+        self.expect(begun.status, &[StatusCode::ACCEPTED], "the start of an upload").await?;
         let upload = self.client.redirected(&url, &begun.headers);
         let upload = upload.map_err(|it| self.unreachable(&it))?.to_string();
         let mark = if upload.contains('?') { '&' } else { '?' };
         let upload = self.client.absolute(&format!("{upload}{mark}digest={digest}"));
         let upload = upload.map_err(|it| self.unreachable(&it))?;
         let done = self.ask(&upload, &call(Method::PUT, Some(OCTETS), bytes.to_vec())).await?;
-        self.expect(done.status, &[StatusCode::CREATED], "the upload")
+        self.expect(done.status, &[StatusCode::CREATED], "the upload").await
     }
 
     /// Sends the request without a credential first, as most registries of a
@@ -142,8 +140,8 @@ impl Push<'_> {
 
     async fn authorization(&self, refused: &Answer) -> Result<Option<String>, PushError> {
         let Some(challenge) = Challenge::read(&refused.headers) else { return Ok(None) };
-        let credential = self.registries.credentials.get(&self.place.host);
-        let answer = challenge.answer(&self.client, credential).await;
+        let lookup = self.registries.credentials.find(&self.place).await;
+        let answer = challenge.answer(&self.client, lookup.credential()).await;
         answer.map_err(|it| self.unreachable(&it))
     }
 
@@ -160,20 +158,21 @@ impl Push<'_> {
         url.map_err(|it| self.unreachable(&it))
     }
 
-    fn expect(
+    async fn expect(
         &self,
         status: StatusCode,
         expected: &[StatusCode],
         doing: &'static str,
     ) -> Result<(), PushError> {
-        if expected.contains(&status) { Ok(()) } else { Err(self.refusal(status, doing)) }
+        if expected.contains(&status) { Ok(()) } else { Err(self.refusal(status, doing).await) }
     }
 
-    fn refusal(&self, status: StatusCode, doing: &'static str) -> PushError {
+    async fn refusal(&self, status: StatusCode, doing: &'static str) -> PushError {
         let (what, code) = (self.what.clone(), status.as_u16());
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                PushError::Denied { what, status: code }
+                let lookup = self.registries.credentials.find(&self.place).await;
+                PushError::Denied { what, status: code, reason: lookup.reason().to_owned() }
             }
             _ => PushError::Answer { what, doing, status: code },
         }

@@ -1,14 +1,16 @@
 //! `colony app package` and `push`: from the folder of a package to an OCI
 //! registry.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
 use serde::{Deserialize, Serialize};
 
 use colony_core::margo::Digest;
-use colony_runtime::{Credential, Registries, push_component};
+use colony_runtime::{
+    Credential, CredentialStore, Registries, push_component, usual_credential_files,
+};
 
 use super::folder::{Package, read};
 use crate::cli::{AppPackage, AppPush};
@@ -45,6 +47,9 @@ pub(super) async fn push(args: &AppPush, out: &mut Out) -> anyhow::Result<()> {
     let mut made = Vec::new();
     let packed = packed(&args.folder)?;
     let registries = registries(args, &packed)?;
+    for problem in registries.credentials.problems().await {
+        out.note(&problem)?;
+    }
     for it in &packed {
         let pushed = push_component(&registries, &it.repository, &it.revision, &it.archive).await?;
         made.push(PackedFile {
@@ -98,16 +103,20 @@ fn registries(args: &AppPush, packed: &[Packed]) -> anyhow::Result<Registries> {
     let host =
         |it: &Packed| it.repository.reference().split('/').next().unwrap_or_default().to_owned();
     let hosts: BTreeSet<String> = packed.iter().map(host).collect();
-    let mut credentials = BTreeMap::new();
+    let mut credentials = CredentialStore::files(
+        args.registry_credentials.clone(),
+        usual_credential_files(|it| std::env::var_os(it)),
+    );
     if let (Some(user), Some(file)) = (&args.user, &args.password_file) {
         let password = String::from_utf8(read(file, PASSWORD_LIMIT)?);
         let password = password.context("the password is not UTF-8")?.trim().to_owned();
-        let credential = Credential { user: user.clone(), password };
+        let credential = Credential::Password { user: user.clone(), password };
         ensure!(
             hosts.len() == 1,
             "the components are in several registries; one password goes to one of them only"
         );
-        credentials.extend(hosts.iter().map(|it| (it.clone(), credential.clone())));
+        let all = hosts.iter().map(|it| (it.clone(), credential.clone()));
+        credentials = CredentialStore::given(all.collect());
     }
     let insecure = if args.insecure { hosts } else { BTreeSet::new() };
     Ok(Registries { insecure, credentials })

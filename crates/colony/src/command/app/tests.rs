@@ -3,11 +3,14 @@
 
 use std::path::{Path, PathBuf};
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
 use colony_runtime::compose::Archive;
 
 use super::folder::{Package, pack};
 use super::{lint, new, package};
-use crate::cli::{AppNew, AppPackage, Format};
+use crate::cli::{AppNew, AppPackage, AppPush, Format};
 use crate::command::tests::Buffer;
 use crate::output::Out;
 
@@ -82,6 +85,49 @@ fn a_sample_overwrites_nothing_and_needs_a_name_and_a_registry() {
     refused(&dir.path().join("Not A Name"), "localhost:5000", "application id");
     refused(&dir.path().join("pump"), "no registry", "is not a registry");
     assert!(!dir.path().join("pump").exists());
+}
+
+#[tokio::test]
+async fn push_uses_the_credentials_of_a_file() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let host = listener.local_addr().expect("an address").to_string();
+    tokio::spawn(async move { refuse_all(&listener, "Basic YW5uOnMzY3IzdA==").await });
+    let dir = tempfile::tempdir().expect("a folder");
+    let (folder, file) = (dir.path().join("camera"), dir.path().join("auth.json"));
+    let args = AppNew { folder: folder.clone(), registry: host.clone() };
+    printed(|out| new::run(&args, out).map(|()| 0)).expect("a sample");
+    let registry_credentials = Some(file.clone());
+    let args =
+        AppPush { folder, registry_credentials, user: None, password_file: None, insecure: false };
+
+    let error = pushed(&args).await;
+    let expected = format!("there are no credentials for `{host}` in {} (does not", file.display());
+    assert!(error.contains(&expected), "{error}");
+
+    let auths = format!("{{\"auths\": {{\"{host}\": {{\"auth\": \"YW5uOnMzY3IzdA==\"}}}}}}");
+    std::fs::write(&file, auths).expect("writable");
+    let error = pushed(&args).await;
+    assert!(error.contains("the registry answers 503"), "{error}");
+}
+
+/// Why a push failed.
+async fn pushed(args: &AppPush) -> String {
+    let mut out = Out::buffers(Format::Table, Buffer::default(), std::io::sink());
+    package::push(args, &mut out).await.expect_err("it is refused").to_string()
+}
+
+/// Answers 503 to requests with this authorization, 401 to others.
+async fn refuse_all(listener: &TcpListener, authorization: &str) {
+    while let Ok((mut stream, _)) = listener.accept().await {
+        let mut part = [0; 4096];
+        let count = stream.read(&mut part).await.unwrap_or(0);
+        let known = String::from_utf8_lossy(&part[..count]).contains(authorization);
+        let status = if known { "503 Busy" } else { "401 Unauthorized" };
+        let answer = format!(
+            "HTTP/1.1 {status}\r\nwww-authenticate: Basic realm=\"x\"\r\ncontent-length: 0\r\n\r\n"
+        );
+        let _ = stream.write_all(answer.as_bytes()).await;
+    }
 }
 
 fn sample(dir: &Path) -> PathBuf {

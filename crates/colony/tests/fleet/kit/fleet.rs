@@ -21,6 +21,8 @@ pub(crate) struct Fleet {
     /// Parts that are not on the machine's own network, by name.
     places: BTreeMap<String, Place>,
     port: u16,
+    /// More flags of the nodes that are started.
+    pub(crate) node_flags: Vec<String>,
 }
 
 /// A network namespace, and the address of whoever is in it.
@@ -47,7 +49,7 @@ impl Fleet {
     pub(crate) fn empty(places: BTreeMap<String, Place>) -> Fleet {
         let dir = tempfile::Builder::new().prefix("cf").tempdir_in("/tmp").unwrap();
         let port = free_port();
-        Fleet { parts: BTreeMap::new(), engine: None, dir, places, port }
+        Fleet { parts: BTreeMap::new(), engine: None, dir, places, port, node_flags: Vec::new() }
     }
 
     pub(crate) fn start_central(&mut self, arguments: &[&str]) {
@@ -113,7 +115,8 @@ impl Fleet {
         let engine = self.engine.as_ref().unwrap().socket.display().to_string();
         let join = ["node", "--join", invitation, "--name", node, "--engine", &engine];
         let health = ["--health", "off"];
-        self.part(part, join.into_iter().chain(health).map(str::to_owned).collect());
+        let own = join.into_iter().chain(health).map(str::to_owned);
+        self.part(part, own.chain(self.node_flags.clone()).collect());
     }
 
     pub(crate) fn presence(&self, node: &str) -> String {

@@ -25,6 +25,11 @@ impl Shop {
         Shop { gate, registry, folder: tempfile::tempdir().unwrap() }
     }
 
+    /// Its registry wants this password from now on, also for reading.
+    pub(crate) fn require_login(&mut self, user: &str, password: &str) {
+        self.registry.require_login(user, password);
+    }
+
     /// Publishes a version. `SHOP` in its compose file stands for the registry.
     pub(crate) fn put(&self, id: &str, version: &str, compose: &str) -> &Shop {
         let compose = compose.replace("SHOP", &self.gate.address);

@@ -5,4 +5,5 @@ mod by_hand;
 mod image;
 mod names;
 mod parameters;
+mod password;
 mod workload;

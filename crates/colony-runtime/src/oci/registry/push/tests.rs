@@ -9,6 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use super::super::Registry;
 use super::*;
 use crate::config::Credential;
+use crate::oci::credentials::CredentialStore;
 
 #[tokio::test]
 async fn nodes_read_what_was_pushed() {
@@ -41,8 +42,10 @@ async fn a_password_is_given_when_it_is_asked_for() {
     let shop = Shop::open(Some("Basic YW5uOnMzY3IzdA==")).await;
     let error = shop.push("1.0.0", b"archive").await.expect_err("no credential");
     assert!(matches!(error, PushError::Denied { status: 401, .. }), "{error}");
-    let user = Credential { user: "ann".to_owned(), password: "s3cr3t".to_owned() };
-    let credentials = BTreeMap::from([(shop.host.clone(), user)]);
+    let reason = format!("; there are no credentials for `{}`", shop.host);
+    assert!(error.to_string().ends_with(&reason), "{error}");
+    let user = Credential::Password { user: "ann".to_owned(), password: "s3cr3t".to_owned() };
+    let credentials = CredentialStore::given(BTreeMap::from([(shop.host.clone(), user)]));
     let registries = Registries { credentials, ..Registries::default() };
     assert!(shop.push_with(&registries, "1.0.0", b"archive").await.is_ok());
 

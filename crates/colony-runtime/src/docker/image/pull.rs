@@ -1,9 +1,12 @@
-//! Pulls an image from a registry without TLS, through Podman's own API: the
-//! API it shares with Docker has no option for it. Docker has its own list of
-//! such registries (`insecure-registries` in its `daemon.json`) and accepts
-//! none from clients.
+//! Pulls an image by a request of its own: the client library encodes
+//! credentials in another alphabet than engines read, so that some passwords
+//! would not arrive.
+//!
+//! From a registry without TLS it is pulled through Podman's own API: the API
+//! it shares with Docker has no option for it. Docker has its own list of such
+//! registries (`insecure-registries` in its `daemon.json`) and accepts none from
+//! clients.
 
-use crate::url::escaped;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -19,18 +22,22 @@ use serde_json::json;
 use crate::config::Credential;
 use crate::docker::api::EngineApi;
 use crate::docker::engine_error::EngineError;
+use crate::docker::image::Reference;
 use crate::docker::pulls::Shown;
+use crate::url::escaped;
 
 /// The longest line of progress that is read, and the longest refusal.
 const LINE_LIMIT: usize = 1 << 20;
 
 /// What to pull.
 #[derive(Debug)]
-pub(crate) struct PlainPull<'a> {
+pub(crate) struct Pull<'a> {
     pub(crate) image: &'a str,
     /// `os/architecture[/variant]`.
     pub(crate) platform: Option<&'a str>,
     pub(crate) credential: Option<&'a Credential>,
+    /// Without TLS, which only Podman can be asked for.
+    pub(crate) plain: bool,
     /// How long the answer may stall.
     pub(crate) stall: Duration,
 }
@@ -42,11 +49,7 @@ struct Line {
 }
 
 impl EngineApi {
-    pub(crate) async fn pull_plain(
-        &self,
-        pull: &PlainPull<'_>,
-        shown: &Shown<'_>,
-    ) -> Result<(), EngineError> {
+    pub(crate) async fn pull(&self, pull: &Pull<'_>, shown: &Shown<'_>) -> Result<(), EngineError> {
         let down = |it: String| EngineError::Unavailable(it);
         let stream = tokio::net::UnixStream::connect(&self.socket).await;
         let stream = stream.map_err(|it| down(it.to_string()))?;
@@ -69,17 +72,27 @@ impl EngineApi {
     }
 }
 
-impl PlainPull<'_> {
+impl Pull<'_> {
     fn request(&self) -> Result<http::Request<Empty<Bytes>>, EngineError> {
         let mut request = http::Request::post(self.path()).header(http::header::HOST, "engine");
         if let Some(credential) = self.credential {
-            let auth = json!({ "username": credential.user, "password": credential.password });
-            request = request.header("x-registry-auth", URL_SAFE.encode(auth.to_string()));
+            request = request.header("x-registry-auth", auth_header(credential));
         }
         request.body(Empty::new()).map_err(|it| EngineError::Unexpected(it.to_string()))
     }
 
     fn path(&self) -> String {
+        if self.plain { self.plain_path() } else { self.shared_path() }
+    }
+
+    fn shared_path(&self) -> String {
+        let Reference { name, version } = Reference::read(self.image);
+        let (name, version) = (escaped(name), escaped(version));
+        let platform = escaped(self.platform.unwrap_or_default());
+        format!("/images/create?fromImage={name}&tag={version}&platform={platform}")
+    }
+
+    fn plain_path(&self) -> String {
         let mut path = format!(
             "/v4.0.0/libpod/images/pull?reference={}&tlsVerify=false&policy=always&compatMode=true",
             escaped(self.image)
@@ -92,6 +105,17 @@ impl PlainPull<'_> {
         }
         path
     }
+}
+
+/// What both engines read: JSON in the URL-safe alphabet of base64.
+fn auth_header(credential: &Credential) -> String {
+    let auth = match credential {
+        Credential::Password { user, password } => {
+            json!({ "username": user, "password": password })
+        }
+        Credential::IdentityToken(token) => json!({ "identitytoken": token }),
+    };
+    URL_SAFE.encode(auth.to_string())
 }
 
 /// Reads the answer line by line; an error may come in the middle of it.
@@ -147,10 +171,30 @@ mod tests {
         check(Some("linux/arm/v7"), "&OS=linux&Arch=arm&Variant=v7");
     }
 
+    #[test]
+    fn other_pulls_use_the_api_that_engines_share() {
+        let stall = Duration::from_secs(1);
+        let (image, platform) = ("r.example:5000/a:1", Some("linux/arm64"));
+        let pull = Pull { image, platform, credential: None, plain: false, stall };
+        let expected = "/images/create?fromImage=r.example%3A5000%2Fa&tag=1&platform=linux%2Farm64";
+        assert_eq!(pull.path(), expected);
+    }
+
+    #[test]
+    fn credentials_are_sent_in_the_alphabet_that_engines_read() {
+        // In the usual alphabet this password has a `/` and a `+`.
+        let (user, password) = ("ann".to_owned(), "s3??????~~~>>>".to_owned());
+        let header = auth_header(&Credential::Password { user, password });
+        assert!(header.contains('_') && header.contains('-'), "{header}");
+        let token = auth_header(&Credential::IdentityToken("t0k3n".to_owned()));
+        assert_eq!(URL_SAFE.decode(token).expect("base64"), b"{\"identitytoken\":\"t0k3n\"}");
+    }
+
     #[track_caller]
     fn check(platform: Option<&str>, expected: &str) {
         let stall = Duration::from_secs(1);
-        let pull = PlainPull { image: "r.example:5000/a:1", platform, credential: None, stall };
+        let image = "r.example:5000/a:1";
+        let pull = Pull { image, platform, credential: None, plain: true, stall };
         let path = pull.path();
         let (start, end) = path.split_once("&compatMode=true").expect("it asks for progress");
         assert!(

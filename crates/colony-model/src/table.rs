@@ -136,7 +136,7 @@ impl Published {
     fn ends_at(&self, change: &Change) -> bool {
         let op = change.from.and_then(State::op).unwrap_or(Op::Install);
         match self.to.as_str() {
-            "in-flight state of its operation" => change.to == op.in_progress_state(),
+            "in-progress state of its operation" => change.to == op.in_progress_state(),
             "FAILED" => change.to == State::Failed(op),
             "UNKNOWN" => change.to == State::Unknown(op),
             text if text.starts_with("INSTALLING (nothing") => {

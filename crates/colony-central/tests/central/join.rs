@@ -20,7 +20,7 @@ async fn a_token_lets_one_orchestrator_in_and_a_living_site_needs_replace() {
     assert_eq!(lo.joined.incarnation, 0);
 
     let again = invite(&hub, false).await;
-    check(&hub, &again, false, "`--replace` fences it off").await;
+    check(&hub, &again, false, "join with `--replace` to fence it off").await;
     // A refused join spends no token.
     let second = Lo::join(&hub, &again, true).await.expect("it replaces");
     assert_eq!(second.joined.incarnation, 1);

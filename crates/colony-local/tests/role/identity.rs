@@ -105,7 +105,7 @@ async fn node_that_only_asks_is_heard() {
 async fn check_join(token: &str, request: &serde_json::Value, expected: &str) {
     let refused = join::ask::<Joined>(token, request, now()).await;
     let error = refused.expect_err("it is not let in").to_string();
-    assert!(error.contains("refuses") && error.contains(expected), "{error}");
+    assert!(error.contains("refused to join") && error.contains(expected), "{error}");
 }
 
 /// A node named `a`, with all it has.

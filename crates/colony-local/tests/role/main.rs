@@ -131,7 +131,7 @@ async fn a_site_is_told_why_it_cannot_join() {
     check_start(&plant, None, "belongs to no site yet").await;
     check_start(&plant, Some("col1_x".to_owned()), "malformed").await;
     plant.central.set_alive();
-    check_start(&plant, Some(node), "heard 3 s ago; start with `--replace`").await;
+    check_start(&plant, Some(node), "in contact 3 s ago; start with `--replace`").await;
 }
 
 #[tokio::test]
@@ -139,7 +139,7 @@ async fn living_site_is_replaced_if_its_engineer_or_the_token_says_so() {
     let plant = Plant::new().await;
     plant.central.set_alive();
     let token = plant.central.site_token("t1", 3_600);
-    check_start(&plant, Some(token.clone()), "heard 3 s ago").await;
+    check_start(&plant, Some(token.clone()), "in contact 3 s ago").await;
     let mut config = plant.config(Some(token));
     config.replace = true;
     colony_local::start(config).await.expect("the engineer says so");

@@ -44,7 +44,7 @@ const VIEWS: &[Body] = bodies! {
         RolledBackView RolloutView PausedView StoppedView ConflictView HistoryView FileDiff HistoryEntry
         NodeView NodePlacement EventView EventPage ApplicationView ApplicationDetail ProfileView
         ParameterView RegistryView LintView DeployAnswer PlanView SiteView NodeCounts HoldView
-        TokenView StatusView Role DeploymentSummary Attention;
+        TokenView StatusView Role RolloutStanding DeploymentSummary Attention;
 };
 
 pub(super) fn request(input: &[u8]) -> Outcome {

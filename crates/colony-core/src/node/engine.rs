@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
+use crate::code::Code;
 use colony_margo::{ComponentName, DeploymentId, Digest, canonical};
 
 /// An action for the shell. At most one per deployment is under way.
@@ -36,8 +37,10 @@ pub enum Action {
     /// Stop and remove the staged containers of the component, and only those.
     Unstage { deployment: DeploymentId, component: ComponentName },
     /// Stop and remove the component's active containers whose fingerprint is
-    /// not `keep`. Staged containers stay.
-    Clear { deployment: DeploymentId, component: ComponentName, keep: Option<Digest> },
+    /// not `keep`. Staged containers stay. Unless the component is `gone` from
+    /// the deployment, a `Start` follows: an engine that updates in place only
+    /// marks what it replaces then, and the containers are no longer observed.
+    Clear { deployment: DeploymentId, component: ComponentName, keep: Option<Digest>, gone: bool },
     /// Stop and remove all containers of the deployment, staged ones included.
     Remove { deployment: DeploymentId },
 }
@@ -132,6 +135,8 @@ pub enum Health {
     Starting,
     Healthy,
     Unhealthy {
+        /// `Code::Unhealthy`, unless the engine knows a cause.
+        code: Code,
         detail: String,
     },
 }

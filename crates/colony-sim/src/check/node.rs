@@ -43,7 +43,7 @@ impl World {
         let device = &self.roles.nodes[node];
         let needless = match action {
             node::Action::Remove { deployment } => device.core.wanted().contains_key(deployment),
-            node::Action::Clear { deployment, component, keep } => {
+            node::Action::Clear { deployment, component, keep, .. } => {
                 let wanted = device.wanted_fingerprints(deployment);
                 let well = device.engine.runs_well(deployment, component, &wanted, self.now);
                 let quiet = device.engine.sound_since(self.now.saturating_sub(120_000));

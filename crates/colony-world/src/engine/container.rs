@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use colony_core::code::Code;
 use colony_core::margo::{ComponentName, DeploymentId, Digest};
 use colony_core::node::{Container, Health, Status};
 
@@ -88,7 +89,7 @@ impl Workload {
             _ if !bad && !checked => Health::None,
             0..2_000 => Health::Starting,
             2_000..10_000 if bad => Health::Starting,
-            _ if bad => Health::Unhealthy { detail: "GET / 500".to_owned() },
+            _ if bad => Health::Unhealthy { code: Code::Unhealthy, detail: "GET / 500".to_owned() },
             _ => Health::Healthy,
         }
     }

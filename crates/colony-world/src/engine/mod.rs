@@ -78,7 +78,7 @@ impl Engine {
             Action::Unstage { deployment, component } => {
                 self.clear(&Slot::new(deployment, component, true), None, now)
             }
-            Action::Clear { deployment, component, keep } => {
+            Action::Clear { deployment, component, keep, .. } => {
                 self.clear(&Slot::new(deployment, component, false), *keep, now)
             }
             Action::Remove { deployment } => self.remove(deployment, now),

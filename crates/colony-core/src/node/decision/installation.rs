@@ -42,7 +42,7 @@ pub(in crate::node) fn next(entry: &mut DeploymentEntry, input: &DecisionInput<'
         return Next::Act(action);
     }
     if let Some(component) = component_not_in_plan(&plan, input) {
-        let action = entry.remove_containers(plan.phase, component, None);
+        let action = entry.remove_component(plan.phase, component);
         return act_and_mark_swapping(entry, action);
     }
     let mut any_pending = false;

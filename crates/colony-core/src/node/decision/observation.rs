@@ -103,9 +103,9 @@ impl<'a> ComponentObservation<'a> {
     /// A service whose health check fails, as a failure.
     pub(in crate::node) fn unhealthy(&self) -> Option<Failure> {
         self.expected().find_map(|it| match &it.health {
-            Health::Unhealthy { detail } => {
+            Health::Unhealthy { code, detail } => {
                 let message = format!("service `{}`: {detail}", it.service);
-                let failure = self.failure(Code::Unhealthy, message);
+                let failure = self.failure(code.clone(), message);
                 Some(Failure { log: it.log.clone(), ..failure })
             }
             Health::None | Health::Starting | Health::Healthy => None,

@@ -91,8 +91,7 @@ fn first_due(
 
 /// The next action for each component that needs one.
 fn repairs(entry: &DeploymentEntry, plan: &Plan, input: &DecisionInput<'_>) -> Vec<Action> {
-    let gone =
-        component_not_in_plan(plan, input).map(|it| entry.remove_containers(plan.phase, it, None));
+    let gone = component_not_in_plan(plan, input).map(|it| entry.remove_component(plan.phase, it));
     let observations = entry.observations(plan, input);
     gone.into_iter()
         .chain(observations.iter().filter_map(|it| repair(entry, plan.phase, it)))

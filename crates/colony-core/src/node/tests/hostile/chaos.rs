@@ -134,8 +134,11 @@ fn container(a: u8, b: u8) -> Container {
             Status::Exited { code: 1 },
             Status::Dead,
         ][usize::from(b % 4)],
-        health: [Health::None, Health::Healthy, Health::Unhealthy { detail: String::new() }]
-            [usize::from(a % 3)]
+        health: [
+            Health::None,
+            Health::Healthy,
+            Health::Unhealthy { code: Code::Unhealthy, detail: String::new() },
+        ][usize::from(a % 3)]
         .clone(),
         log: Vec::new(),
     }

@@ -174,7 +174,9 @@ fn started(title: String, run: u32, behaviour: Behaviour) -> Fake {
     };
     let health = match behaviour {
         Behaviour::Checked => Health::Healthy,
-        Behaviour::Unhealthy => Health::Unhealthy { detail: "503".to_owned() },
+        Behaviour::Unhealthy => {
+            Health::Unhealthy { code: Code::Unhealthy, detail: "503".to_owned() }
+        }
         Behaviour::Slow => Health::Starting,
         Behaviour::Fine | Behaviour::Exits | Behaviour::NoImage | Behaviour::NoStart => {
             Health::None

@@ -5,6 +5,7 @@ use std::time::Duration;
 use colony_margo::{DeploymentId, Digest};
 use serde_json::{Value, json};
 
+use crate::code::Code;
 use crate::event::VERSION_BITS;
 use crate::node::tests::kit::fake::{Behaviour, Fake};
 use crate::node::tests::kit::world::World;
@@ -148,7 +149,9 @@ fn become_(world: &mut World, title: &str, state: &str) {
             "exited" => fake.status = Status::Exited { code: 1 },
             "stopped" => fake.status = Status::Stopped,
             "healthy" => fake.health = Health::Healthy,
-            "unhealthy" => fake.health = Health::Unhealthy { detail: "503".to_owned() },
+            "unhealthy" => {
+                fake.health = Health::Unhealthy { code: Code::Unhealthy, detail: "503".to_owned() }
+            }
             other => panic!("`{other}` is not a state"),
         }
     }

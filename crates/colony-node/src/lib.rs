@@ -52,7 +52,10 @@ pub struct Config {
     pub join: Option<String>,
     /// The name to join with; the host's name if absent.
     pub name: Option<String>,
-    pub engine: Choice,
+    /// The engines to use, one for each type of profile; at least one.
+    pub engines: Vec<Choice>,
+    /// The program `helm`; looked for in `PATH` if absent.
+    pub helm: Option<PathBuf>,
     pub labels: BTreeMap<String, String>,
     /// Where `/healthz` and the like are served; nowhere if absent.
     pub health: Option<SocketAddr>,
@@ -205,7 +208,8 @@ mod tests {
             data,
             join: None,
             name: None,
-            engine: Choice::Auto,
+            engines: vec![Choice::Auto],
+            helm: None,
             labels: BTreeMap::new(),
             health: None,
             insecure_registries: BTreeSet::new(),

@@ -20,7 +20,10 @@ pub struct Config {
     pub identity: String,
     /// Where archives, configuration files and old logs are kept.
     pub dir: PathBuf,
-    pub engine: Choice,
+    /// At least one; one for each type of profile.
+    pub engines: Vec<Choice>,
+    /// The program `helm`; looked for in `PATH` if absent.
+    pub helm: Option<PathBuf>,
     /// Serves the content of the host `colony.builtin`.
     pub manager: Option<Arc<dyn Source>>,
     /// Variables of every container; the compose file takes precedence.
@@ -37,6 +40,8 @@ pub enum Choice {
     Docker,
     Podman,
     Socket(PathBuf),
+    /// The cluster of a kubeconfig, or the one that `kubectl` would use.
+    Kubernetes(Option<PathBuf>),
 }
 
 /// How to talk to registries. Hosts are written with their port, if any.
@@ -63,7 +68,7 @@ pub enum Credential {
 pub struct EngineInfo {
     pub kind: EngineKind,
     pub version: String,
-    /// The path of its socket.
+    /// The path of its socket, or the URL of its API.
     pub address: String,
 }
 
@@ -72,6 +77,8 @@ pub struct EngineInfo {
 pub enum EngineKind {
     Docker,
     Podman,
+    /// Helm charts on a cluster.
+    Kubernetes,
 }
 
 impl EngineKind {
@@ -79,6 +86,7 @@ impl EngineKind {
         match self {
             EngineKind::Docker => "docker",
             EngineKind::Podman => "podman",
+            EngineKind::Kubernetes => "kubernetes",
         }
     }
 
@@ -86,6 +94,7 @@ impl EngineKind {
     pub fn profile_type(self) -> &'static str {
         match self {
             EngineKind::Docker | EngineKind::Podman => "compose",
+            EngineKind::Kubernetes => "helm",
         }
     }
 }
@@ -133,7 +142,7 @@ impl fmt::Debug for Config {
             .field("node", &self.node)
             .field("identity", &self.identity)
             .field("dir", &self.dir)
-            .field("engine", &self.engine)
+            .field("engines", &self.engines)
             .field("environment", &self.environment.keys())
             .field("registries", &self.registries)
             .finish_non_exhaustive()

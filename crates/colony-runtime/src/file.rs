@@ -1,5 +1,6 @@
 //! Files below the runtime's folder: replaced atomically, and durable.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -40,6 +41,14 @@ pub(crate) async fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Removes the folders in `root` that are not in `keep`.
+pub(crate) async fn keep_folders(root: &Path, keep: &BTreeSet<String>) -> io::Result<()> {
+    for name in names(root).await?.iter().filter(|it| !keep.contains(*it)) {
+        tokio::fs::remove_dir_all(root.join(name)).await?;
+    }
+    Ok(())
 }
 
 /// The names in a folder; none if there is no such folder.

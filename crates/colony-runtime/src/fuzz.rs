@@ -89,7 +89,7 @@ pub fn engine(status: u16, body: &[u8]) -> [Reading; 6] {
         reading(status, body, |it: Image| Check::of(None, it.check()).is_some().to_string()),
         reading(status, body, |it: Verdict| (it.status == "healthy").to_string()),
         reading(status, body, |it: Info| it.os_type.is_empty().to_string()),
-        reading(status, body, |it: Version| it.kind().to_owned()),
+        reading(status, body, |it: Version| it.kind().to_string()),
     ]
 }
 
@@ -105,7 +105,7 @@ fn reading<T: DeserializeOwned>(
 ) -> Reading {
     let status = http::StatusCode::from_u16(status).unwrap_or_default();
     let answer = (status, Bytes::copy_from_slice(body));
-    engine::understood("/x", answer).map(told).map_err(|it| failures(&it))
+    api::understood("/x", answer).map(told).map_err(|it| failures(&it))
 }
 
 fn failures(trouble: &EngineError) -> Vec<Failure> {

@@ -59,17 +59,22 @@ impl Job {
         Job { staged: false, ..self.clone() }
     }
 
-    /// Variables for the compose file. Of two parameters with one pointer the
-    /// one with the later name wins, as in the fingerprint.
+    /// Variables for the compose file.
     pub(crate) fn parameters(&self) -> BTreeMap<String, String> {
-        let mut variables = BTreeMap::new();
+        self.targets().into_iter().map(|(name, value)| (name.to_owned(), text(value))).collect()
+    }
+
+    /// The pointers of this component, with their values. Of two parameters with
+    /// one pointer the one with the later name wins, as in the fingerprint.
+    pub(crate) fn targets(&self) -> BTreeMap<&str, &Json> {
+        let mut targets = BTreeMap::new();
         for parameter in self.subject.document.spec.parameters.values() {
             let Some(value) = &parameter.value else { continue };
             let here =
                 parameter.targets.iter().filter(|it| it.components.contains(&self.component));
-            variables.extend(here.map(|it| (it.pointer.clone(), text(value))));
+            targets.extend(here.map(|it| (it.pointer.as_str(), value)));
         }
-        variables
+        targets
     }
 }
 

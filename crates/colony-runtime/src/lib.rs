@@ -8,7 +8,7 @@
 //! `engine` is what a node needs of any engine, and [`Runtime`] sends each
 //! document to the engine that runs its profile. `docker` is the engine for
 //! Docker and Podman, both through the Engine API on a Unix socket, and all that
-//! knows this API. `compose` reads the files of packages and is pure, `oci`
+//! knows this API; `helm` is the engine for charts on Kubernetes. `compose` reads the files of packages and is pure, `oci`
 //! fetches from registries, `logs` is what all engines answer about logs.
 //!
 //! Invariants:
@@ -19,7 +19,7 @@
 //! - nothing fetched is used before its digest was verified;
 //! - volumes outlive everything.
 //!
-//! Left out: when to act, and when to give up. Helm charts.
+//! Left out: when to act, and when to give up.
 
 mod acting;
 pub mod compose;
@@ -30,8 +30,11 @@ mod error;
 mod file;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
+#[cfg(feature = "kubernetes")]
+mod helm;
 mod job;
 mod logs;
+mod messages;
 mod news;
 mod oci;
 mod runtime;

@@ -15,10 +15,12 @@ use futures_util::future::{join_all, select_all, try_join_all};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{Config, EngineInfo, Facts, PullProgress, Subject};
+use crate::config::{Choice, Config, EngineInfo, Facts, PullProgress, Subject};
 use crate::docker;
 use crate::engine::Engine;
 use crate::error::Error;
+#[cfg(feature = "kubernetes")]
+use crate::helm;
 use crate::job::{self, Job};
 use crate::logs::{LogPage, LogQuery};
 use crate::oci::registry::Registry;
@@ -41,8 +43,11 @@ impl Runtime {
     pub async fn connect(config: Config) -> Result<Runtime, Error> {
         let registry = Registry::new(config.registries.clone(), config.manager.clone());
         let registry = Arc::new(registry);
-        let engine = docker::engine::connect(&config.engine.clone(), config, registry).await?;
-        let inner = Inner { engines: vec![engine], homes: Mutex::default() };
+        let mut engines = Vec::new();
+        for choice in &config.engines {
+            engines.push(connect(choice, config.clone(), registry.clone()).await?);
+        }
+        let inner = Inner { engines, homes: Mutex::default() };
         Ok(Runtime { inner: Arc::new(inner) })
     }
 
@@ -156,6 +161,26 @@ impl Runtime {
     /// last call counts. For one waiter.
     pub async fn pulling(&self) {
         select_all(self.each().map(|it| it.pulling())).await;
+    }
+}
+
+async fn connect(
+    choice: &Choice,
+    config: Config,
+    registry: Arc<Registry>,
+) -> Result<Arc<dyn Engine>, Error> {
+    match choice {
+        Choice::Auto | Choice::Docker | Choice::Podman | Choice::Socket(_) => {
+            docker::engine::connect(choice, config, registry).await
+        }
+        #[cfg(feature = "kubernetes")]
+        Choice::Kubernetes(kubeconfig) => {
+            helm::engine::connect(kubeconfig.as_deref(), config, registry).await
+        }
+        #[cfg(not(feature = "kubernetes"))]
+        Choice::Kubernetes(_) => Err(Error::NoEngine {
+            tried: vec!["kubernetes (this build of colony does not contain it)".to_owned()],
+        }),
     }
 }
 

@@ -3,6 +3,9 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are tests")]
 
+#[cfg(feature = "kubernetes")]
+#[path = "kit/cluster.rs"]
+mod cluster;
 #[expect(dead_code, reason = "tests of faults need more of it than these")]
 mod kit;
 mod stories;
@@ -17,6 +20,12 @@ async fn podman_conforms() {
 #[tokio::test]
 async fn docker_conforms() {
     stories::tell_all(Engine::docker()).await;
+}
+
+#[cfg(feature = "kubernetes")]
+#[tokio::test]
+async fn kubernetes_conforms() {
+    stories::helm::tell_all().await;
 }
 
 /// Otherwise the node falls back to Podman's own API for a registry without TLS.

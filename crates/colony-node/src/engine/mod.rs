@@ -89,7 +89,8 @@ async fn connect(
         node: identity.device()?,
         identity: identity.world()?,
         dir: config.data.join("engine"),
-        engine: config.engine.clone(),
+        engines: config.engines.clone(),
+        helm: config.helm.clone(),
         manager: Some(manager.clone()),
         environment: config.environment.clone(),
         registries: Registries {
@@ -98,7 +99,7 @@ async fn connect(
         },
     };
     let found = Runtime::connect(settings.clone()).await;
-    let (error, podman) = match (found, podman(&config.engine)) {
+    let (error, podman) = match (found, podman(&config.engines)) {
         (Ok(runtime), _) => return Ok((runtime, None)),
         (Err(error), Some(podman)) => (error, podman),
         (Err(error), None) => return Err(error.into()),
@@ -106,14 +107,22 @@ async fn connect(
     info!("no engine listens ({error}); starting podman's service");
     let socket = config.data.join("podman.sock");
     let service = Service::start(podman, socket.clone()).await?;
-    let engine = Choice::Socket(socket);
-    let runtime = Runtime::connect(colony_runtime::Config { engine, ..settings }).await;
+    let own = |it: &Choice| match may_be_podman(it) {
+        true => Choice::Socket(socket.clone()),
+        false => it.clone(),
+    };
+    let engines = settings.engines.iter().map(own).collect();
+    let runtime = Runtime::connect(colony_runtime::Config { engines, ..settings }).await;
     Ok((runtime.context("podman's service does not answer")?, Some(service)))
 }
 
+fn may_be_podman(choice: &Choice) -> bool {
+    matches!(choice, Choice::Auto | Choice::Podman)
+}
+
 /// The path of podman, if it may be used.
-fn podman(choice: &Choice) -> Option<PathBuf> {
-    if !matches!(choice, Choice::Auto | Choice::Podman) {
+fn podman(choices: &[Choice]) -> Option<PathBuf> {
+    if !choices.iter().any(may_be_podman) {
         return None;
     }
     let path = std::env::var_os("PATH")?;
@@ -130,8 +139,8 @@ mod tests {
         let slot = Slot::default();
         assert!(slot.runtime().is_err());
         let socket = dir.path().join("none.sock");
-        let engine = Choice::Socket(socket.clone());
-        let config = Config { engine, ..crate::kit::sample::config(dir.path()) };
+        let engines = vec![Choice::Socket(socket.clone())];
+        let config = Config { engines, ..crate::kit::sample::config(dir.path()) };
         let (identity, manager) = crate::kit::sample::joined();
         let finder = Finder { config, identity, manager, slot: slot.clone() };
         let hour = Duration::from_secs(3_600);

@@ -29,20 +29,10 @@ impl DockerEngine {
         self.images_remove(&keep).await?;
         let needed: BTreeSet<String> = needed.iter().map(Digest::hex).collect();
         for folder in ["archives", "configs"] {
-            self.folders_remove(folder, &needed).await?;
+            let removed = file::keep_folders(&self.config.dir.join(folder), &needed).await;
+            removed.map_err(|it| disk(&it))?;
         }
         self.logs_prune().await
-    }
-
-    async fn folders_remove(&self, folder: &str, keep: &BTreeSet<String>) -> Result<(), Failure> {
-        let root = self.config.dir.join(folder);
-        for name in file::names(&root).await.map_err(|it| disk(&it))? {
-            if !keep.contains(&name) {
-                let removed = tokio::fs::remove_dir_all(root.join(&name)).await;
-                removed.map_err(|it| disk(&it))?;
-            }
-        }
-        Ok(())
     }
 
     async fn images_remove(&self, keep: &BTreeSet<String>) -> Result<(), Failure> {

@@ -42,6 +42,7 @@ impl Hints {
             Choice::Docker => [host, fixed(DOCKER), own("docker.sock"), None],
             Choice::Podman => [host, fixed(PODMAN), own("podman/podman.sock"), None],
             Choice::Socket(path) => [Some(Ok(path.clone())), None, None, None],
+            Choice::Kubernetes(_) => [const { None }; 4],
         };
         places.into_iter().flatten().collect()
     }
@@ -90,6 +91,7 @@ fn suits(choice: &Choice, version: &Version) -> bool {
         Choice::Auto | Choice::Socket(_) => true,
         Choice::Docker => version.kind() == EngineKind::Docker,
         Choice::Podman => version.kind() == EngineKind::Podman,
+        Choice::Kubernetes(_) => false,
     }
 }
 

@@ -74,7 +74,7 @@ pub(crate) async fn connect(
         .info()
         .await
         .map_err(|it| Error::NoEngine { tried: vec![format!("{} ({it})", info.address)] })?;
-    let archives = Archives::new(registry.clone(), &config.dir);
+    let archives = Archives::compose(registry.clone(), &config.dir);
     let engine = DockerEngine {
         docker,
         api,
@@ -164,7 +164,7 @@ impl DockerEngine {
                 return self.prepare(job, *refresh).await;
             }
             (Action::Start { .. }, Some(job)) => self.start(job).await?,
-            (Action::Clear { deployment, component, keep }, _) => {
+            (Action::Clear { deployment, component, keep, .. }, _) => {
                 self.clear(deployment, component, *keep).await?;
             }
             (Action::Stage { .. }, Some(job)) => self.stage(job).await?,

@@ -8,6 +8,8 @@ use bollard::errors::Error;
 use colony_core::attempt::Failure;
 use colony_core::code::Code;
 
+use crate::messages;
+
 /// How much of the engine's message is shown.
 const SHOWN: usize = 600;
 
@@ -47,7 +49,7 @@ impl EngineError {
 
     /// The failure of what we were `doing` with containers.
     pub(crate) fn failed(&self, doing: &str) -> Failure {
-        let code = self.code(MADE).unwrap_or(match self {
+        let code = self.code(messages::of_start).unwrap_or(match self {
             EngineError::Rejected { status: 400, .. } => Code::InvalidConfig,
             EngineError::Unavailable(_) => Code::EngineUnavailable,
             EngineError::Timeout | EngineError::Rejected { .. } | EngineError::Unexpected(_) => {
@@ -59,7 +61,7 @@ impl EngineError {
 
     /// The failure of fetching an image through the engine.
     pub(crate) fn not_pulled(&self, image: &str) -> Failure {
-        let code = self.code(PULLED).unwrap_or(match self {
+        let code = self.code(messages::of_pull).unwrap_or(match self {
             EngineError::Rejected { status: 404, .. } => Code::ImageMissing,
             EngineError::Rejected { status: 401 | 403, .. } => Code::RegistryDenied,
             EngineError::Rejected { status: 400, .. } => Code::InvalidConfig,
@@ -70,11 +72,9 @@ impl EngineError {
         failure(code, &format!("fetch the image `{image}`"), self)
     }
 
-    fn code(&self, table: &[(&str, Code)]) -> Option<Code> {
+    fn code(&self, read: fn(&str) -> Option<Code>) -> Option<Code> {
         let EngineError::Rejected { message, .. } = self else { return None };
-        let message = message.to_lowercase();
-        let found = ALWAYS.iter().chain(table).find(|it| message.contains(it.0));
-        found.map(|it| it.1.clone())
+        read(message)
     }
 }
 
@@ -83,67 +83,6 @@ fn failure(code: Code, doing: &str, trouble: &EngineError) -> Failure {
     let told: String = told.trim().chars().take(SHOWN).collect();
     Failure::new(code, format!("could not {doing}: {told}"))
 }
-
-const ALWAYS: &[(&str, Code)] =
-    &[("no space left on device", Code::DiskFull), ("disk quota exceeded", Code::DiskFull)];
-
-/// Messages about creating and starting.
-const MADE: &[(&str, Code)] = &[
-    ("port is already allocated", Code::PortInUse),
-    ("address already in use", Code::PortInUse),
-    ("ports are not available", Code::PortInUse),
-    ("no such image", Code::ImageMissing),
-    ("image not known", Code::ImageMissing),
-    ("executable file not found", Code::InvalidConfig),
-    ("exec format error", Code::InvalidConfig),
-    ("exec: permission denied", Code::InvalidConfig),
-    ("no such file or directory: unknown", Code::InvalidConfig),
-    ("oci runtime attempted to invoke a command that was not found", Code::InvalidConfig),
-    ("statfs ", Code::InvalidConfig),
-    ("unable to find user", Code::InvalidConfig),
-    ("no matching entries in passwd file", Code::InvalidConfig),
-    ("network not found", Code::InvalidConfig),
-    ("unable to find network", Code::InvalidConfig),
-    ("invalid reference format", Code::InvalidConfig),
-];
-
-/// Messages about fetching; the first match counts.
-const PULLED: &[(&str, Code)] = &[
-    ("manifest unknown", Code::ImageMissing),
-    ("name unknown", Code::ImageMissing),
-    ("repository name not known", Code::ImageMissing),
-    ("no matching manifest", Code::ImageMissing),
-    ("no image found in manifest list", Code::ImageMissing),
-    ("invalid reference format", Code::InvalidConfig),
-    ("unauthorized", Code::RegistryDenied),
-    ("authentication required", Code::RegistryDenied),
-    ("pull access denied", Code::RegistryDenied),
-    ("access to the resource is denied", Code::RegistryDenied),
-    ("no basic auth credentials", Code::RegistryDenied),
-    ("forbidden", Code::RegistryDenied),
-    ("unable to retrieve auth token", Code::RegistryDenied),
-    ("connection refused", Code::RegistryUnavailable),
-    ("no such host", Code::RegistryUnavailable),
-    ("no route to host", Code::RegistryUnavailable),
-    ("network is unreachable", Code::RegistryUnavailable),
-    ("connection reset", Code::RegistryUnavailable),
-    ("server misbehaving", Code::RegistryUnavailable),
-    ("temporary failure in name resolution", Code::RegistryUnavailable),
-    ("http response to https client", Code::RegistryUnavailable),
-    ("x509", Code::RegistryUnavailable),
-    ("tls:", Code::RegistryUnavailable),
-    ("toomanyrequests", Code::RegistryUnavailable),
-    ("service unavailable", Code::RegistryUnavailable),
-    ("internal server error", Code::RegistryUnavailable),
-    ("bad gateway", Code::RegistryUnavailable),
-    ("gateway timeout", Code::RegistryUnavailable),
-    ("unexpected http status: 5", Code::RegistryUnavailable),
-    ("unexpected eof", Code::RegistryUnavailable),
-    ("deadline exceeded", Code::PullTimeout),
-    ("i/o timeout", Code::PullTimeout),
-    ("timeout", Code::PullTimeout),
-    ("not found", Code::ImageMissing),
-];
 
 impl From<Error> for EngineError {
     fn from(error: Error) -> EngineError {

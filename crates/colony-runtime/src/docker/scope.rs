@@ -130,6 +130,12 @@ impl Scope {
         Digest::of(format!("{}\n{of}", self.identity).as_bytes()).short()
     }
 
+    /// All identities the node has had.
+    #[cfg(feature = "kubernetes")]
+    pub(crate) fn identities(&self) -> impl Iterator<Item = &str> {
+        self.identities.iter().map(String::as_str).filter(|it| *it != NONE)
+    }
+
     /// Selects objects that may be ours; `whose` and `owns` decide.
     pub(crate) fn filter(&self, deployment: Option<&DeploymentId>) -> Vec<String> {
         label::filter(&self.node, deployment)

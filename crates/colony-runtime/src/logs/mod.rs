@@ -71,10 +71,10 @@ impl LogQuery {
         self.lines.clamp(1, SHOWN_LINES)
     }
 
-    /// Matches `web`, or `part/web` if there are several components.
+    /// Matches the name or a part of it: `web`, `part` or `part/web`.
     pub(crate) fn wants(&self, name: &str) -> bool {
-        let plain = name.rsplit('/').next().unwrap_or(name);
-        self.service.as_deref().is_none_or(|it| it == name || it == plain)
+        let is_part = |service: &str| name.split('/').any(|it| it == service);
+        self.service.as_deref().is_none_or(|it| it == name || is_part(it))
     }
 
     pub(crate) fn check_service(&self, names: &[String]) -> Result<(), Failure> {

@@ -17,46 +17,72 @@ use tracing::debug;
 use crate::compose::{Archive, Project, keys};
 use crate::file;
 use crate::job::Job;
-use crate::oci::registry::{Registry, RegistryLocation};
+use crate::oci::registry::{Descriptor, Manifest, Registry, RegistryLocation};
 
 /// The largest archive that is accepted.
 const ARCHIVE_LIMIT: usize = 16 << 20;
 const SUFFIX: &str = ".tar.gz";
 const IMAGES: &str = "images.json";
 
-/// The archives of one node.
+/// The archives of one node, all of one kind.
 pub(crate) struct Archives {
     registry: Arc<Registry>,
     dir: PathBuf,
+    layer: Layer,
+}
+
+/// The layer of a manifest that holds the archive, or why there is none.
+type Layer = fn(&Manifest) -> Result<&Descriptor, String>;
+
+/// A stored archive.
+#[derive(Debug)]
+pub(crate) struct Stored {
+    pub(crate) path: PathBuf,
+    pub(crate) digest: Digest,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Archives {
-    /// Kept below the node's folder.
-    pub(crate) fn new(registry: Arc<Registry>, node: &Path) -> Archives {
-        Archives { registry, dir: node.join("archives") }
+    /// Compose archives, kept below the node's folder.
+    pub(crate) fn compose(registry: Arc<Registry>, node: &Path) -> Archives {
+        Archives { registry, dir: node.join("archives"), layer: Manifest::archive }
+    }
+
+    /// Helm charts.
+    #[cfg(feature = "kubernetes")]
+    pub(crate) fn charts(registry: Arc<Registry>, node: &Path) -> Archives {
+        Archives { registry, dir: node.join("charts"), layer: Manifest::chart }
+    }
+
+    /// The archive of a job, stored before or fetched.
+    pub(crate) async fn stored(&self, job: &Job) -> Result<Stored, Failure> {
+        match self.at_hand(&job.fingerprint).await? {
+            Some(stored) => Ok(stored),
+            None => self.fetch(job).await,
+        }
     }
 
     /// The component's services, from the stored archive or a fetched one.
     pub(crate) async fn project(&self, job: &Job) -> Result<Project, Failure> {
-        let bytes = match self.at_hand(&job.fingerprint).await? {
-            Some(bytes) => bytes,
-            None => self.fetch(job).await?,
-        };
-        let archive = Archive::unpack(&bytes).map_err(|it| findings(Code::ArchiveInvalid, &it))?;
+        let stored = self.stored(job).await?;
+        let archive =
+            Archive::unpack(&stored.bytes).map_err(|it| findings(Code::ArchiveInvalid, &it))?;
         let project = archive.project(&job.parameters());
         let project = project.map_err(|it| findings(unusable(&it), &it))?;
         self.note_images(&job.fingerprint, &project).await?;
         Ok(project)
     }
 
-    async fn at_hand(&self, fingerprint: &Digest) -> Result<Option<Vec<u8>>, Failure> {
+    async fn at_hand(&self, fingerprint: &Digest) -> Result<Option<Stored>, Failure> {
         let folder = self.folder(fingerprint);
         for name in file::names(&folder).await.map_err(|it| disk(&it))? {
             let Some(hex) = name.strip_suffix(SUFFIX) else { continue };
-            let bytes = file::read(&folder.join(&name)).await.map_err(|it| disk(&it))?;
+            let path = folder.join(&name);
+            let Some(bytes) = file::read(&path).await.map_err(|it| disk(&it))? else { continue };
+            let digest = Digest::of(&bytes);
             // A corrupt archive is fetched again.
-            if let Some(bytes) = bytes.filter(|it| Digest::of(it).hex() == hex) {
-                return Ok(Some(bytes));
+            if digest.hex() == hex {
+                return Ok(Some(Stored { path, digest, bytes }));
             }
         }
         Ok(None)
@@ -71,7 +97,7 @@ impl Archives {
             return;
         }
         match self.fetch(job).await {
-            Ok(bytes) => self.forget_others(job, &Digest::of(&bytes)).await,
+            Ok(stored) => self.forget_others(job, &stored.digest).await,
             Err(failure) => debug!("keeping the archive at hand: {}", failure.message),
         }
     }
@@ -93,20 +119,22 @@ impl Archives {
         }
     }
 
-    async fn fetch(&self, job: &Job) -> Result<Vec<u8>, Failure> {
+    async fn fetch(&self, job: &Job) -> Result<Stored, Failure> {
         let properties = &job.subject.component.properties;
         let (repository, revision) = (&properties.repository, &properties.revision);
         let place = RegistryLocation::read(repository.reference()).ok_or_else(|| {
             Failure::new(Code::InvalidConfig, format!("`{repository}` names no registry and name"))
         })?;
-        let manifest = self.registry.manifest(&place, revision.as_str()).await?;
-        let layer = manifest.archive().map_err(|it| {
+        // A tag has no plus sign; Helm writes versions with an underscore instead.
+        let tag = revision.as_str().replace('+', "_");
+        let manifest = self.registry.manifest(&place, &tag).await?;
+        let layer = (self.layer)(&manifest).map_err(|it| {
             Failure::new(Code::ArchiveInvalid, format!("`{place}:{revision}` {it}"))
         })?;
         let bytes = self.registry.blob(&place, layer, ARCHIVE_LIMIT).await?.to_vec();
         let path = self.folder(&job.fingerprint).join(format!("{}{SUFFIX}", layer.digest.hex()));
         file::replace(&path, bytes.clone(), 0o600).await.map_err(|it| disk(&it))?;
-        Ok(bytes)
+        Ok(Stored { path, digest: layer.digest, bytes })
     }
 
     /// Records which images the fingerprint needs, before any of them is

@@ -17,8 +17,8 @@ pub(crate) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 pub(crate) struct Registry {
     /// `127.0.0.1:<port>`
     pub(crate) host: String,
-    program: Program,
-    dir: TempDir,
+    /// None for one that was started elsewhere.
+    program: Option<(Program, TempDir)>,
 }
 
 impl Registry {
@@ -38,20 +38,26 @@ impl Registry {
         let log = dir.path().join("registry.log");
         let mut program = Program::start("docker-registry", &arguments, &[], &log);
         program.await_ready(|| TcpStream::connect(&host).is_ok());
-        Registry { host, program, dir }
+        Registry { host, program: Some((program, dir)) }
+    }
+
+    /// A registry that was started elsewhere.
+    pub(crate) fn at(host: &str) -> Registry {
+        Registry { host: host.to_owned(), program: None }
     }
 
     /// Starts it again with a password for everything, also for reading.
     pub(crate) fn require_login(&mut self, user: &str, password: &str) {
         self.set_login(user, password);
-        let (config, users) = (self.dir.path().join("config.yml"), self.dir.path().join("users"));
+        let host = self.host.clone();
+        let Some((program, dir)) = &mut self.program else { panic!("it was started elsewhere") };
+        let (config, users) = (dir.path().join("config.yml"), dir.path().join("users"));
         let open = std::fs::read_to_string(&config).unwrap();
         let auth = format!("auth: {{ htpasswd: {{ realm: r, path: {} }} }}\n", users.display());
         std::fs::write(&config, open + &auth).unwrap();
-        self.program.end();
-        self.program.start_again();
-        let host = self.host.clone();
-        self.program.await_ready(|| TcpStream::connect(&host).is_ok());
+        program.end();
+        program.start_again();
+        program.await_ready(|| TcpStream::connect(&host).is_ok());
     }
 
     /// Replaces its only user; the registry notices by itself.
@@ -59,7 +65,8 @@ impl Registry {
         let mut command = Command::new(find("htpasswd"));
         let made = command.args(["-Bbn", user, password]).output().unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        std::fs::write(self.dir.path().join("users"), made.stdout).unwrap();
+        let Some((_, dir)) = &self.program else { panic!("it was started elsewhere") };
+        std::fs::write(dir.path().join("users"), made.stdout).unwrap();
     }
 
     /// Reads anything of it.
@@ -103,6 +110,19 @@ impl Registry {
         self.push_manifest(name, version, &manifest);
     }
 
+    /// A Helm chart of these files.
+    pub(crate) fn push_chart(&self, name: &str, version: &str, files: &[(&str, &str)]) {
+        let chart = self.push_blob(name, &image::compose_archive(files));
+        let config = self.push_blob(name, b"{}");
+        let manifest = json!({
+            "schemaVersion": 2,
+            "mediaType": MANIFEST,
+            "config": described(config, "application/vnd.cncf.helm.config.v1+json"),
+            "layers": [described(chart, "application/vnd.cncf.helm.chart.content.v1.tar+gzip")],
+        });
+        self.push_manifest(name, version, &manifest);
+    }
+
     #[track_caller]
     fn push_manifest(&self, name: &str, tag: &str, manifest: &Value) {
         let path = format!("/v2/{name}/manifests/{tag}");
@@ -132,7 +152,9 @@ impl Registry {
 
 impl Drop for Registry {
     fn drop(&mut self) {
-        self.program.end();
+        if let Some((program, _)) = &mut self.program {
+            program.end();
+        }
     }
 }
 

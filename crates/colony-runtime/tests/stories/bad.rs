@@ -78,7 +78,7 @@ services:
 ");
     world.node.prepare(&app).await.unwrap();
     world.node.start_app(&app).await.unwrap();
-    let sick = Health::Unhealthy { detail: "GET / 500, 3×".to_owned() };
+    let sick = Health::Unhealthy { code: Code::Unhealthy, detail: "GET / 500, 3×".to_owned() };
     let seen = world.node.until(&app, "unhealthy", |it| it["web"].health == sick).await;
     assert_eq!((seen["web"].status, &seen["web"].log), (Status::Running, &vec!["oh".to_owned()]));
     world.node.remove(&app).await;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use colony_core::code::Code;
 use colony_core::node::{Health, Status};
 use serde_json::{Value, json};
 
@@ -184,7 +185,7 @@ services:
     world.node.until_healthy(&app).await;
     let before = world.engine.processes();
     // The check counts itself, and says when it was asked often enough.
-    let enough = Health::Unhealthy { detail: "enough, 1×".to_owned() };
+    let enough = Health::Unhealthy { code: Code::Unhealthy, detail: "enough, 1×".to_owned() };
     world.node.until(&app, "asked often", |it| it["web"].health == enough).await;
     let after = world.engine.processes();
     assert!(after <= before + 4, "{before} processes became {after}");

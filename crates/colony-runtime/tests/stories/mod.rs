@@ -4,6 +4,8 @@ mod bad;
 mod drift;
 mod follow;
 mod good;
+#[cfg(feature = "kubernetes")]
+pub(crate) mod helm;
 mod private;
 mod shared;
 mod staged;

@@ -124,7 +124,8 @@ impl Node {
             node: name.parse().unwrap(),
             identity: identity.to_owned(),
             dir: dir.path().to_owned(),
-            engine: Choice::Socket(engine.socket.clone()),
+            engines: vec![Choice::Socket(engine.socket.clone())],
+            helm: None,
             manager: Some(manager),
             environment: BTreeMap::from([("NODE_SAYS".to_owned(), "hello".to_owned())]),
             registries: Registries {
@@ -186,7 +187,7 @@ impl Node {
     ) -> impl Future<Output = Result<Prepared, Failure>> {
         let (deployment, component, _) = app.parts();
         let runtime = self.runtime.clone();
-        let action = Action::Clear { deployment, component, keep };
+        let action = Action::Clear { deployment, component, keep, gone: false };
         async move { runtime.perform(&action, None).await }
     }
 

@@ -48,7 +48,12 @@ pub(crate) const KEYS: &[Key] = &[
     key("local.listen", "127.0.0.1:7444", "Where nodes connect"),
     key("local.advertise", "", "URLs nodes reach the site by, comma-separated"),
     key("node.name", "", "The name to join with; the host's if empty"),
-    key("node.engine", "auto", "auto, docker, podman, or the path of an engine's socket"),
+    key(
+        "node.engine",
+        "auto",
+        "auto, docker, podman, the path of an engine's socket, kubernetes, or kubernetes:<kubeconfig>; or two, such as docker,kubernetes",
+    ),
+    key("node.helm", "", "The program helm, for nodes with a cluster; found in PATH if empty"),
     key("node.labels", "", "Labels of the node: key=value, comma-separated"),
     key(
         "node.health",

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use tokio_util::sync::CancellationToken;
 
 use colony_node::{Choice, CredentialStore, Node, Policy, usual_credential_files};
@@ -19,7 +19,8 @@ pub(crate) struct Args {
     /// The name to join with; the host's by default
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// auto, docker, podman, or the path of an engine's socket
+    /// auto, docker, podman, the path of an engine's socket, kubernetes, or
+    /// kubernetes:<kubeconfig>; or two, such as docker,kubernetes
     #[arg(long)]
     pub(crate) engine: Option<String>,
     /// Labels of the node: key=value, comma-separated
@@ -86,7 +87,8 @@ pub(crate) fn settings(
         data: config.data().join("node"),
         join,
         name: config.get("node.name").map(str::to_owned),
-        engine: engine(config.get("node.engine").unwrap_or("auto")),
+        helm: config.get("node.helm").map(PathBuf::from),
+        engines: engines(config.get("node.engine").unwrap_or("auto"))?,
         labels,
         health,
         insecure_registries: config::list(config.get("node.insecure-registries"))
@@ -96,6 +98,16 @@ pub(crate) fn settings(
         environment: otel.into_iter().collect(),
         policy: Policy { settle, ..Policy::default() },
     })
+}
+
+fn engines(text: &str) -> anyhow::Result<Vec<Choice>> {
+    let engines: Vec<Choice> = text.split(',').map(|it| engine(it.trim())).collect();
+    let is_cluster = |it: &&Choice| matches!(it, Choice::Kubernetes(_));
+    let clusters = engines.iter().filter(is_cluster).count();
+    if clusters > 1 || engines.len() - clusters > 1 {
+        bail!("node.engine = {text}: at most one container engine and one cluster are possible");
+    }
+    Ok(engines)
 }
 
 fn credentials(named: Option<&str>) -> CredentialStore {
@@ -108,7 +120,11 @@ fn engine(text: &str) -> Choice {
         "auto" => Choice::Auto,
         "docker" => Choice::Docker,
         "podman" => Choice::Podman,
-        path => Choice::Socket(PathBuf::from(path.strip_prefix("unix://").unwrap_or(path))),
+        "kubernetes" => Choice::Kubernetes(None),
+        text => match text.strip_prefix("kubernetes:") {
+            Some(path) => Choice::Kubernetes(Some(PathBuf::from(path))),
+            None => Choice::Socket(PathBuf::from(text.strip_prefix("unix://").unwrap_or(text))),
+        },
     }
 }
 
@@ -117,11 +133,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn engines_are_a_list() {
+        let cluster = |it: &str| Choice::Kubernetes(Some(PathBuf::from(it)));
+        check("auto", Some(vec![Choice::Auto]));
+        check("docker, kubernetes", Some(vec![Choice::Docker, Choice::Kubernetes(None)]));
+        check("kubernetes:/k.conf", Some(vec![cluster("/k.conf")]));
+        check("unix:///a.sock", Some(vec![Choice::Socket(PathBuf::from("/a.sock"))]));
+        check("docker,podman", None);
+        check("kubernetes,kubernetes:/k", None);
+    }
+
+    #[test]
     fn file_of_credentials_is_named_by_its_whole_path() {
         let folder = std::env::current_dir().expect("a folder");
         let (_, _, value) = credentials_flag(Some(Path::new("auth.json")));
         assert_eq!(value, Some(folder.join("auth.json").display().to_string()));
         let (_, _, value) = credentials_flag(Some(Path::new("/etc/auth.json")));
         assert_eq!(value.as_deref(), Some("/etc/auth.json"));
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: Option<Vec<Choice>>) {
+        assert_eq!(engines(text).ok(), expected, "{text}");
     }
 }

@@ -35,7 +35,8 @@ pub(crate) struct Args {
     /// The name of the node; the host's by default
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// auto, docker, podman, or the path of an engine's socket
+    /// auto, docker, podman, the path of an engine's socket, kubernetes, or
+    /// kubernetes:<kubeconfig>; or two, such as docker,kubernetes
     #[arg(long)]
     pub(crate) engine: Option<String>,
     /// Credentials for registries, a file as `docker login` writes it

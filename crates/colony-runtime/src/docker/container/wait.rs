@@ -82,7 +82,7 @@ fn check_condition(
         (Condition::Healthy, Status::Running | Status::Starting) => match health {
             Health::Healthy => Ok(true),
             Health::Starting => Ok(false),
-            Health::Unhealthy { detail } => {
+            Health::Unhealthy { detail, .. } => {
                 Err((Code::Unhealthy, format!("is unhealthy: {detail}")))
             }
             Health::None => {
@@ -117,7 +117,7 @@ mod tests {
         check(Healthy, Status::Running, Health::Healthy, "met");
         check(Healthy, Status::Running, Health::None, "invalid-config");
         check(Healthy, exited(0), Health::Healthy, "exited");
-        let unhealthy = Health::Unhealthy { detail: "x".to_owned() };
+        let unhealthy = Health::Unhealthy { code: Code::Unhealthy, detail: "x".to_owned() };
         check(Healthy, Status::Running, unhealthy, "unhealthy");
         check(Healthy, Status::Dead, Health::Starting, "exited");
     }

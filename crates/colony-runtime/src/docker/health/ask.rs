@@ -73,7 +73,7 @@ impl DockerEngine {
         *hanging = Hanging::Nothing;
         match self.api.kind {
             EngineKind::Podman => self.ask_podman(id, check, hanging).await,
-            EngineKind::Docker => self.execute(id, check, hanging).await,
+            EngineKind::Docker | EngineKind::Kubernetes => self.execute(id, check, hanging).await,
         }
     }
 

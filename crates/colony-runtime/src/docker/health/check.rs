@@ -10,6 +10,7 @@
 
 use std::time::Duration;
 
+use colony_core::code::Code;
 use colony_core::node::Health;
 use serde::{Deserialize, Serialize};
 
@@ -163,7 +164,10 @@ impl Pulse {
             self.counted = age;
         }
         if self.failures >= self.check.retries {
-            return Health::Unhealthy { detail: format!("{detail}, {}×", self.failures) };
+            return Health::Unhealthy {
+                code: Code::Unhealthy,
+                detail: format!("{detail}, {}×", self.failures),
+            };
         }
         if self.passed { Health::Healthy } else { Health::Starting }
     }
@@ -288,7 +292,7 @@ mod tests {
             Health::None => "none".to_owned(),
             Health::Starting => "starting".to_owned(),
             Health::Healthy => "healthy".to_owned(),
-            Health::Unhealthy { detail } => format!("unhealthy ({detail})"),
+            Health::Unhealthy { detail, .. } => format!("unhealthy ({detail})"),
         }
     }
 }

@@ -141,7 +141,7 @@ impl DockerEngine {
             EngineKind::Podman => {
                 self.api.pull(&Pull { plain: true, ..pull }, shown).await.map_err(refused)
             }
-            EngineKind::Docker => Err(with_docker_hint(failure)),
+            EngineKind::Docker | EngineKind::Kubernetes => Err(with_docker_hint(failure)),
         }
     }
 

@@ -34,6 +34,9 @@ pub(crate) struct Platform {
 pub(super) const COMPONENT: &str = "application/vnd.org.margo.component.compose+json";
 pub(super) const ARCHIVE: &str = "application/vnd.org.margo.component.compose.tar+gzip";
 
+#[cfg(feature = "kubernetes")]
+const CHART: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
+
 impl Manifest {
     pub(crate) fn read(bytes: &[u8]) -> Result<Manifest, String> {
         serde_json::from_slice(bytes).map_err(|it| format!("is not understood: {it}"))
@@ -52,6 +55,13 @@ impl Manifest {
             }
             layers => Err(format!("has {} layers; expected one", layers.len())),
         }
+    }
+
+    /// The layer of a Helm chart that holds the chart.
+    #[cfg(feature = "kubernetes")]
+    pub(crate) fn chart(&self) -> Result<&Descriptor, String> {
+        let found = self.layers.iter().find(|it| it.media_type == CHART);
+        found.ok_or_else(|| format!("is not a Helm chart: it has no layer of the type `{CHART}`"))
     }
 
     /// In a list of images, the one for a Linux machine of this architecture.

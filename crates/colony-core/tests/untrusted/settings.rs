@@ -225,11 +225,26 @@ fn all_mistakes_are_found_at_once() {
     );
 }
 
+#[test]
+fn charts_cannot_be_staged() {
+    let helm = App { kind: "helm".to_owned(), ..App::new("hello", "1.0.0") };
+    check_app(helm.clone().with("strategy: {type: rolling}"), "defaults");
+    check_app(
+        helm.with("strategy: {type: blue-green}"),
+        "17:22: spec.x-colony-extensions.strategy.type: a profile of type `helm` cannot run two versions at once; expected `rolling`, `all-at-once` or `canary`",
+    );
+}
+
 /// Compares what the block was read as, or all that was found in it.
 #[track_caller]
 fn check(block: &str, expected: &str) {
+    check_app(App::new("hello", "1.0.0").with(block), expected);
+}
+
+#[track_caller]
+fn check_app(app: App, expected: &str) {
     let site = "home".parse().expect("a name");
-    let text = App::new("hello", "1.0.0").with(block).text(&site);
+    let (block, text) = (&app.settings, app.text(&site));
     let name = "hello".parse().expect("a name");
     let actual = match Document::parse(&site, &name, &blob(&text), text.as_bytes()) {
         Ok(document) => render(&document.settings),

@@ -33,7 +33,7 @@ use crate::news::News;
 use crate::oci::archive::{Archives, Stored, disk};
 use crate::oci::registry::Registry;
 
-/// The API of Kubernetes below which it is not tried; `helm` needs it as well.
+/// Where Helm keeps its records, in all namespaces.
 const SECRETS: &str = "/api/v1/secrets";
 /// How long `helm` may take to render a chart.
 const RENDER_TIME: Duration = Duration::from_secs(60);

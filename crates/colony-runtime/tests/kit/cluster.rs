@@ -19,7 +19,7 @@ impl Cluster {
     pub(crate) fn start() -> Option<Cluster> {
         if !is_built() {
             println!(
-                "not run: the programs of Kubernetes are missing; scripts/lib/kubernetes.sh builds them"
+                "not run: the programs of Kubernetes are not built; make test-engines builds them"
             );
             return None;
         }
@@ -89,18 +89,16 @@ impl Drop for Cluster {
 }
 
 fn is_built() -> bool {
-    let home = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let cache = home("COLONY_CACHE")
-        .or_else(|| home("XDG_CACHE_HOME").map(|it| it.join("colony")))
-        .or_else(|| home("HOME").map(|it| it.join(".cache/colony")));
-    let programs = ["kubelet", "kube-apiserver", "helm"];
-    cache.is_some_and(|it| {
-        programs.iter().all(|name| it.join("kubernetes-1.20.2/bin").join(name).is_file())
-    })
+    let check = scripts().join("lib/kubernetes.sh");
+    Command::new(check).arg("--check").status().is_ok_and(|it| it.success())
 }
 
 fn script() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/cluster")
+    scripts().join("cluster")
+}
+
+fn scripts() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts")
 }
 
 #[track_caller]

@@ -21,8 +21,9 @@ fn password_that_the_node_does_not_have() {
         let why = fleet.colony(["why", "pump"]);
         Some(()).filter(|()| why.out.contains("registry-denied") && why.out.contains(&reason))
     });
-    let shown = fleet.json(["node", "show", "home/n1"]);
-    assert_eq!(shown["ready"], true, "{shown:#}");
+    wait("the health of the node", || {
+        Some(()).filter(|()| fleet.json(["node", "show", "home/n1"])["ready"] == true)
+    });
 
     // The password is ann:s3cr3t. The node is not restarted.
     let auths = format!("{{\"auths\": {{\"{host}\": {{\"auth\": \"YW5uOnMzY3IzdA==\"}}}}}}");

@@ -6,7 +6,7 @@ SEED ?= 7
 export SEEDS
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check core test prove bugs chaos bench sim bench-build bench-deploy bench-fleet model fuzz mutants
+.PHONY: help demo check core test test-engines prove bugs chaos bench sim bench-build bench-deploy bench-fleet model fuzz mutants
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -32,6 +32,9 @@ core: ## after a change of the core: format, lints, its tests and 50 simulated s
 
 test: ## every test, and 200 simulated stories
 	@scripts/test
+
+test-engines: ## the tests on real engines, with Kubernetes: builds its programs once
+	@scripts/test-engines
 
 prove: ## 2,000 stories that meet all that is published, known bugs, the model, fuzzing
 	@scripts/prove

@@ -330,11 +330,10 @@ impl DeploymentEntry {
 
     /// Removes the containers of a component that is not part of the document.
     pub(super) fn remove_component(&self, side: Side, component: &ComponentName) -> Action {
-        match self.remove_containers(side, component, None) {
-            Action::Clear { deployment, component, keep, .. } => {
-                Action::Clear { deployment, component, keep, gone: true }
-            }
-            unstage => unstage,
+        let (deployment, component) = (self.record.id.clone(), component.clone());
+        match side {
+            WirePhase::Stage => Action::Unstage { deployment, component },
+            WirePhase::Active => Action::Clear { deployment, component, keep: None, gone: true },
         }
     }
 }

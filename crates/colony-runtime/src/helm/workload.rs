@@ -336,8 +336,8 @@ impl ContainerStatus {
 /// of a container repeats it only at times.
 fn pull_message<'a>(pod: &Metadata, events: &'a [Event]) -> Option<&'a str> {
     let about = |it: &&Event| it.object.uid == pod.uid && it.kind == "Warning";
-    let messages = events.iter().filter(about).map(|it| it.message.as_str());
-    messages.filter(|it| it.starts_with("Failed to pull image")).last()
+    let mut messages = events.iter().filter(about).map(|it| it.message.as_str());
+    messages.rfind(|it| it.starts_with("Failed to pull image"))
 }
 
 fn problem(code: Code, detail: &str) -> Problem {

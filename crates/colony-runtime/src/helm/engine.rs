@@ -41,6 +41,9 @@ const RENDER_TIME: Duration = Duration::from_secs(60);
 const WORK_TIME: Duration = Duration::from_secs(300);
 /// How many records Helm keeps of a release.
 const HISTORY: &str = "5";
+/// How many interrupted operations are discarded at one start. If another one
+/// is left, Helm refuses the start and names it.
+const REPAIRS: u32 = 5;
 const VALUES: &str = "values.json";
 
 pub(crate) struct HelmEngine {
@@ -236,7 +239,9 @@ impl HelmEngine {
     /// both.
     async fn repair(&self, id: &ReleaseId) -> Result<(), Failure> {
         let failed = |it: KubeError| it.failed("repair an interrupted release");
-        while let Some(release) = self.release_at(id).await?.filter(Release::is_pending) {
+        for _ in 0..REPAIRS {
+            let newest = self.release_at(id).await?;
+            let Some(release) = newest.filter(Release::is_pending) else { break };
             info!(release = id.name, "discarding an interrupted operation: {}", release.status);
             self.api.delete(&release.record_path()).await.map_err(failed)?;
         }

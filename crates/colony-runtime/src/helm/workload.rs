@@ -140,7 +140,6 @@ struct PodStatus {
 #[serde(rename_all = "camelCase", default)]
 struct ContainerStatus {
     name: String,
-    image: String,
     restart_count: i64,
     state: ContainerState,
     last_state: ContainerState,
@@ -254,9 +253,14 @@ impl Workload {
 
 /// Why a workload that is not ready will not get ready by waiting.
 pub(super) fn problem_of(workload: &Workload, pods: &[Pod], events: &[Event]) -> Option<Problem> {
-    let pods = youngest(pods);
-    let of_pods = pods.iter().find_map(|it| it.problem(events));
-    of_pods.or_else(|| workload.own_problem())
+    let current = youngest(pods);
+    let of_containers = current.iter().find_map(|it| it.problem(events));
+    // A pod that is on its way out still holds what another one waits for.
+    let makes_room = pods.iter().any(|it| it.metadata.deletion_timestamp.is_some());
+    let mut waiting = current.iter().filter(|_| !makes_room);
+    of_containers
+        .or_else(|| waiting.find_map(|it| it.unschedulable()))
+        .or_else(|| workload.own_problem())
 }
 
 pub(super) fn health_of(ready: bool, problem: Option<&Problem>) -> Health {
@@ -287,10 +291,8 @@ fn youngest(pods: &[Pod]) -> Vec<&Pod> {
 impl Pod {
     fn problem(&self, events: &[Event]) -> Option<Problem> {
         let init = self.status.init_container_statuses.iter();
-        let of_containers = init
-            .chain(&self.status.container_statuses)
-            .find_map(|it| it.problem(&self.metadata, events));
-        of_containers.or_else(|| self.unschedulable())
+        let mut all = init.chain(&self.status.container_statuses);
+        all.find_map(|it| it.problem(&self.metadata, events))
     }
 
     fn unschedulable(&self) -> Option<Problem> {
@@ -436,6 +438,21 @@ mod tests {
         let problem = |pods: &[Pod]| problem_of(&Workload::default(), pods, &[]);
         assert_eq!(problem(&[broken.clone(), starting.clone()]), None);
         assert!(problem(std::slice::from_ref(&broken)).is_some());
+    }
+
+    #[test]
+    fn pod_without_a_place_is_a_problem_unless_another_one_leaves() {
+        let pod = |leaves: Option<&str>| -> Pod {
+            let condition = json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "1 Insufficient cpu"});
+            let meta = json!({"name": "p1", "deletionTimestamp": leaves});
+            serde_json::from_value(json!({"metadata": meta, "status": {"conditions": [condition]}}))
+                .expect("a pod")
+        };
+        let problem = |pods: &[Pod]| problem_of(&Workload::default(), pods, &[]);
+        let found = problem(&[pod(None)]).expect("it waits for a place");
+        assert_eq!(found.code, Code::EngineError);
+        assert_eq!(found.detail, "pod p1 cannot be scheduled: 1 Insufficient cpu");
+        assert_eq!(problem(&[pod(None), pod(Some("2026-01-01T00:00:00Z"))]), None);
     }
 
     #[test]

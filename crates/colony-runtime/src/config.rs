@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use colony_core::margo::{ApplicationDeployment, Component, DeploymentId, DeviceId};
+use colony_core::node::image::ImagePolicy;
 
 use crate::oci::credentials::CredentialStore;
 use crate::oci::source::Source;
@@ -29,6 +30,8 @@ pub struct Config {
     /// Variables of every container; the compose file takes precedence.
     pub environment: BTreeMap<String, String>,
     pub registries: Registries,
+    /// How long images are kept that nothing needs.
+    pub images: ImagePolicy,
 }
 
 /// Which engine to use.
@@ -40,6 +43,8 @@ pub enum Choice {
     Docker,
     Podman,
     Socket(PathBuf),
+    /// The socket of a containerd, or the usual one.
+    Containerd(Option<PathBuf>),
     /// The cluster of a kubeconfig, or the one that `kubectl` would use.
     Kubernetes(Option<PathBuf>),
 }
@@ -77,6 +82,8 @@ pub struct EngineInfo {
 pub enum EngineKind {
     Docker,
     Podman,
+    /// Through its Container Runtime Interface.
+    Containerd,
     /// Helm charts on a cluster.
     Kubernetes,
 }
@@ -86,6 +93,7 @@ impl EngineKind {
         match self {
             EngineKind::Docker => "docker",
             EngineKind::Podman => "podman",
+            EngineKind::Containerd => "containerd",
             EngineKind::Kubernetes => "kubernetes",
         }
     }
@@ -93,7 +101,7 @@ impl EngineKind {
     /// The type of profiles that it runs.
     pub fn profile_type(self) -> &'static str {
         match self {
-            EngineKind::Docker | EngineKind::Podman => "compose",
+            EngineKind::Docker | EngineKind::Podman | EngineKind::Containerd => "compose",
             EngineKind::Kubernetes => "helm",
         }
     }

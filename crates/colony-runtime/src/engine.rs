@@ -53,6 +53,11 @@ pub(crate) trait Engine: fmt::Debug + Send + Sync {
 
     async fn facts(&self) -> Facts;
 
+    /// What works worse than it could on this machine, as sentences.
+    fn problems(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The images that are being fetched.
     fn progress(&self) -> Vec<PullProgress>;
 

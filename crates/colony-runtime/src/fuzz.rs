@@ -7,12 +7,14 @@ use colony_core::attempt::Failure;
 use colony_core::margo::{DeviceId, Digest};
 use serde::de::DeserializeOwned;
 
+use crate::containers::api::{ContainerInfo, Image as AnyImage};
+use crate::containers::engine_error::EngineError;
+use crate::containers::health::check::Check;
+use crate::containers::image::Reference;
+use crate::containers::label::{self, Care, Owner};
+use crate::containers::survey::ObservedContainer;
 use crate::docker::api::{self, Image, Info, Inspected, Listed, Verdict, Version};
-use crate::docker::engine_error::EngineError;
-use crate::docker::health::check::Check;
-use crate::docker::image::{Reference, load};
-use crate::docker::label::{self, Care, Owner};
-use crate::docker::survey::ObservedContainer;
+use crate::docker::load;
 use crate::oci::registry::auth::{self, Challenge};
 use crate::oci::registry::{Manifest, RegistryLocation};
 
@@ -84,9 +86,11 @@ pub fn engine(status: u16, body: &[u8]) -> [Reading; 6] {
             it.iter().all(|it| it.labels.is_some()).to_string()
         }),
         reading(status, body, |it: Inspected| {
-            format!("{:?}", ObservedContainer::of(it).map(|it| it.status))
+            format!("{:?}", ObservedContainer::of(ContainerInfo::from(it)).map(|it| it.status))
         }),
-        reading(status, body, |it: Image| Check::of(None, it.check()).is_some().to_string()),
+        reading(status, body, |it: Image| {
+            Check::of(None, AnyImage::from(it).check.as_ref()).is_some().to_string()
+        }),
         reading(status, body, |it: Verdict| (it.status == "healthy").to_string()),
         reading(status, body, |it: Info| it.os_type.is_empty().to_string()),
         reading(status, body, |it: Version| it.kind().to_string()),

@@ -1,9 +1,11 @@
 //! One component of one deployment, as the subject of an action.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use colony_core::attempt::Failure;
 use colony_core::code::Code;
+use colony_core::document::drain;
 use colony_core::margo::{ComponentName, DeploymentId, Digest, Json};
 use colony_core::node::{Action, staged};
 
@@ -46,6 +48,11 @@ impl Job {
     /// The display name of the deployment.
     pub(crate) fn name(&self) -> &str {
         &self.subject.document.metadata.name
+    }
+
+    /// How long connections to the version that is replaced may last.
+    pub(crate) fn drain(&self) -> Duration {
+        drain(&self.subject.document)
     }
 
     /// The prefix of the names of containers and networks.
@@ -98,7 +105,7 @@ mod tests {
     #[test]
     fn a_failure_names_the_component_or_the_deployment() {
         let deployment = DeploymentId::from_bytes([7; 16]);
-        let remove = Action::Remove { deployment: deployment.clone() };
+        let remove = Action::Remove { deployment: deployment.clone(), purge: false, images: false };
         assert_eq!(source(&remove), deployment.to_string());
         let (component, fingerprint) = ("web".parse().unwrap(), Digest::of(b"web"));
         assert_eq!(source(&Action::Start { deployment, component, fingerprint }), "web");

@@ -6,10 +6,12 @@
 //! [`Config::dir`].
 //!
 //! `engine` is what a node needs of any engine, and [`Runtime`] sends each
-//! document to the engine that runs its profile. `docker` is the engine for
-//! Docker and Podman, both through the Engine API on a Unix socket, and all that
-//! knows this API; `helm` is the engine for charts on Kubernetes. `compose` reads the files of packages and is pure, `oci`
-//! fetches from registries, `logs` is what all engines answer about logs.
+//! document to the engine that runs its profile. `containers` is the engine for
+//! compose files; it calls `docker` (Docker and Podman, through the Engine API)
+//! or `containerd` (through the Container Runtime Interface). `helm` is the
+//! engine for charts on Kubernetes. `compose` reads the files of packages and is
+//! pure, `oci` fetches from registries, `logs` is what all engines answer about
+//! logs.
 //!
 //! Invariants:
 //! - an action describes a goal: interrupted between any two calls to the
@@ -24,6 +26,9 @@
 mod acting;
 pub mod compose;
 mod config;
+#[cfg(feature = "containerd")]
+mod containerd;
+mod containers;
 mod docker;
 mod engine;
 mod error;
@@ -46,6 +51,6 @@ pub use config::{
 pub use error::Error;
 pub use logs::{LogEntry, LogPage, LogQuery};
 pub use oci::credentials::{CredentialStore, usual_credential_files};
-pub use oci::registry::push::{PushError, Pushed, push_component};
+pub use oci::registry::push::{PushError, Pushed, push_component, push_image};
 pub use oci::source::{BUILTIN, Fetched, Source};
-pub use runtime::Runtime;
+pub use runtime::{Observation, Runtime};

@@ -1,12 +1,17 @@
-//! The runtime against real engines: every story is told on Docker and on
-//! Podman, with a real registry.
+//! The runtime against real engines, with a real registry: one list of
+//! behaviours for all of them, and stories about what is special to each.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are tests")]
 
+mod benches;
 #[cfg(feature = "kubernetes")]
 #[path = "kit/cluster.rs"]
 mod cluster;
-#[expect(dead_code, reason = "tests of faults need more of it than these")]
+mod conformance;
+#[cfg_attr(
+    not(all(feature = "containerd", feature = "kubernetes")),
+    expect(dead_code, reason = "tests of faults need more of it than these")
+)]
 mod kit;
 mod stories;
 
@@ -22,16 +27,68 @@ async fn docker_conforms() {
     stories::tell_all(Engine::docker()).await;
 }
 
+#[tokio::test]
+async fn podman_swaps_without_a_gap() {
+    stories::tell_swaps(Engine::podman()).await;
+}
+
+#[tokio::test]
+async fn docker_swaps_without_a_gap() {
+    stories::tell_swaps(Engine::docker()).await;
+}
+
+#[cfg(feature = "containerd")]
+#[tokio::test]
+async fn containerd_conforms() {
+    stories::containerd::tell_all(Engine::containerd()).await;
+}
+
+#[cfg(feature = "containerd")]
+#[tokio::test]
+async fn containerd_swaps_without_a_gap() {
+    stories::tell_swaps(Engine::containerd()).await;
+}
+
 #[cfg(feature = "kubernetes")]
 #[tokio::test]
 async fn kubernetes_conforms() {
     stories::helm::tell_all().await;
 }
 
+#[cfg(feature = "kubernetes")]
+#[tokio::test]
+async fn kubernetes_refuses() {
+    stories::helm::refusals::tell_all().await;
+}
+
+#[cfg(feature = "kubernetes")]
+#[tokio::test]
+async fn kubernetes_refuses_workloads() {
+    stories::helm::refusals::tell_of_workloads().await;
+}
+
+#[cfg(feature = "kubernetes")]
+#[tokio::test]
+async fn kubernetes_reports_changes() {
+    stories::helm::changes::tell_all().await;
+}
+
 /// Otherwise the node falls back to Podman's own API for a registry without TLS.
 #[tokio::test]
 async fn podman_authenticates_by_the_api_it_shares() {
     stories::tell_private(Engine::podman_without_tls()).await;
+}
+
+#[tokio::test]
+#[ignore = "measures, and asserts nothing"]
+async fn podman_swap_timing() {
+    stories::time_swaps(Engine::podman()).await;
+}
+
+#[tokio::test]
+#[ignore = "measures, and asserts nothing"]
+async fn docker_swap_timing() {
+    stories::time_swaps(Engine::docker()).await;
 }
 
 #[tokio::test]

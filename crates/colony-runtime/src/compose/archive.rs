@@ -10,6 +10,7 @@ use colony_core::margo::yaml::Cursor;
 use colony_core::margo::{Finding, Parsed, Severity};
 
 use super::{Project, file, unpack};
+use crate::config::EngineKind;
 
 /// The one name of the compose file.
 pub(super) const COMPOSE: &str = "compose.yaml";
@@ -67,7 +68,16 @@ impl Archive {
         &self,
         parameters: &BTreeMap<String, String>,
     ) -> Result<Parsed<Project>, Vec<Finding>> {
-        file::read(self, parameters)
+        file::read(self, parameters, None)
+    }
+
+    /// Like [`Archive::project`], without what `engine` cannot do.
+    pub fn project_on(
+        &self,
+        engine: EngineKind,
+        parameters: &BTreeMap<String, String>,
+    ) -> Result<Project, Vec<Finding>> {
+        file::read(self, parameters, Some(engine)).map(|it| it.value)
     }
 
     /// The files by path, such as `compose.yaml` and `conf/app.toml`.

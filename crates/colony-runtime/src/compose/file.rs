@@ -9,12 +9,14 @@ use super::archive::{Archive, COMPOSE, flaw};
 use super::keys::{self, KeySection};
 use super::network::{self, DEFAULT};
 use super::project::{Project, Service};
-use super::{config, cross, service};
+use super::selection::Selection;
+use super::{config, cross, engine_limits, extends, service};
 use crate::compose::syntax::interpolate::Variables;
 use crate::compose::syntax::tree;
+use crate::config::EngineKind;
 
 /// How many things of one kind a file may have.
-const EACH: usize = 100;
+pub(super) const EACH: usize = 100;
 
 /// The longest name of a service, network, volume or config.
 const NAME: usize = 63;
@@ -31,6 +33,9 @@ pub(super) struct Scope<'a> {
     pub(super) networks: Names,
     pub(super) volumes: Names,
     pub(super) configs: Names,
+    pub(super) secrets: Names,
+    /// Services without a container, and why.
+    pub(super) absent: BTreeMap<String, &'static str>,
 }
 
 /// The names under one key of the root.
@@ -49,9 +54,13 @@ impl Names {
         Names { key, names }
     }
 
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
+
     /// Reports an unknown name at the position of the reference.
     pub(super) fn expect(&self, place: &Cursor<'_>, name: &str) {
-        if !self.names.contains(name) {
+        if !self.has(name) {
             let name: String = name.chars().take(NAME).collect();
             place.error(format!("`{name}` is not there"), format!("a name under `{}`", self.key));
         }
@@ -61,6 +70,7 @@ impl Names {
 pub(super) fn read(
     archive: &Archive,
     parameters: &BTreeMap<String, String>,
+    engine: Option<EngineKind>,
 ) -> Result<Parsed<Project>, Vec<Finding>> {
     let (_, bytes) = archive.find(COMPOSE).map_err(|_| {
         vec![flaw(Some(COMPOSE), "is missing", "a compose file in the archive's directory")]
@@ -72,7 +82,13 @@ pub(super) fn read(
     let raw = tree::without_extensions(parsed);
     let (findings, elsewhere) = (Findings::new(), Findings::new());
     let node = tree::resolve(&Cursor::root(&raw, &findings), &variables);
-    let project = project(&Cursor::root(&node, &findings), |root| Scope {
+    let node = extends::resolve(&Cursor::root(&node, &findings));
+    let root = Cursor::root(&node, &findings);
+    let is_mapping = matches!(node.value, Value::Map(_));
+    let services = if is_mapping { entries(&root, "services") } else { Vec::new() };
+    let selection = Selection::read(&services, parameters);
+    engine.inspect(|it| engine_limits::check(*it, &root));
+    let project = project(&root, &services, &selection, |root| Scope {
         archive,
         parameters,
         variables: &variables,
@@ -81,36 +97,51 @@ pub(super) fn read(
         networks: Names::of(root, "networks"),
         volumes: Names::of(root, "volumes"),
         configs: Names::of(root, "configs"),
+        secrets: Names::of(root, "secrets"),
+        absent: selection.absent.clone(),
     });
     elsewhere.extend(here(findings.into_vec()));
     elsewhere.finish(project)
 }
 
-fn project<'a>(root: &Cursor<'_>, scope: impl FnOnce(&Cursor<'_>) -> Scope<'a>) -> Option<Project> {
+fn project<'a>(
+    root: &Cursor<'_>,
+    services: &[Entry<'_>],
+    selection: &Selection,
+    scope: impl FnOnce(&Cursor<'_>) -> Scope<'a>,
+) -> Option<Project> {
     let Value::Map(_) = &root.node().value else {
         return root.mismatch("a mapping with `services`");
     };
     keys::check(root, KeySection::File);
     unused(root);
     let scope = scope(root);
-    let places = entries(root, "services");
-    if places.is_empty()
-        && let Some(place) = root.required("services")
-    {
+    if let (true, Some(place)) = (services.is_empty(), root.required("services")) {
         place.error("has no services", "1 to 100 of them");
     }
     let mut project = Project {
-        services: each(&places, |it| service::read(&it.value, &scope)),
+        services: each(services, |it| service::read(&it.value, &scope)),
         networks: each(&entries(root, "networks"), |it| network::network(it.key, &it.value)),
         volumes: each(&entries(root, "volumes"), |it| network::volume(it.key, &it.value)),
-        configs: each(&entries(root, "configs"), |it| config::read(&it.value, &scope)),
+        configs: each(&entries(root, "configs"), |it| config::config(&it.value, &scope)),
+        secrets: each(&entries(root, "secrets"), |it| config::secret(&it.value, &scope)),
     };
+    let present = services.iter().filter(|it| is_map(it) && selection.has(it.key));
+    let places: BTreeMap<&str, Cursor<'_>> = present.map(|it| (it.key, it.value.clone())).collect();
+    if let (true, true, Some(place)) =
+        (places.is_empty(), services.iter().any(is_map), root.field("services"))
+    {
+        place.error(
+            "has no service with a container",
+            "a service without `profiles`, or the parameter `COMPOSE_PROFILES`",
+        );
+    }
+    project.services.retain(|name, _| selection.has(name));
     if project.services.values().any(|it: &Service| it.networks.contains_key(DEFAULT)) {
         project.networks.entry(DEFAULT.to_owned()).or_default();
     }
-    let places: BTreeMap<&str, Cursor<'_>> =
-        places.iter().filter(|it| is_map(it)).map(|it| (it.key, it.value.clone())).collect();
     cross::check(&project, &places);
+    selection.multiply(&mut project, &places);
     Some(project)
 }
 

@@ -23,17 +23,34 @@ pub enum KeySection {
     EnvFile,
     Port,
     Mount,
+    BindOptions,
+    VolumeOptions,
+    TmpfsOptions,
     ConfigMount,
+    SecretMount,
     Attachment,
     Dependency,
     Healthcheck,
     Ulimit,
+    Device,
+    Extends,
+    Logging,
+    LogOptions,
+    BlockIo,
+    BlockIoWeight,
+    BlockIoRate,
+    Gpu,
     Deploy,
     Resources,
     ResourceLimits,
+    Reservations,
+    ReservedDevice,
     Network,
+    Ipam,
+    AddressPool,
     Volume,
     Config,
+    Secret,
 }
 
 /// A key that is supported, and what it takes.
@@ -61,17 +78,34 @@ impl fmt::Display for KeySection {
             KeySection::EnvFile => "services.*.env_file[].",
             KeySection::Port => "services.*.ports[].",
             KeySection::Mount => "services.*.volumes[].",
+            KeySection::BindOptions => "services.*.volumes[].bind.",
+            KeySection::VolumeOptions => "services.*.volumes[].volume.",
+            KeySection::TmpfsOptions => "services.*.volumes[].tmpfs.",
             KeySection::ConfigMount => "services.*.configs[].",
+            KeySection::SecretMount => "services.*.secrets[].",
             KeySection::Attachment => "services.*.networks.*.",
             KeySection::Dependency => "services.*.depends_on.*.",
             KeySection::Healthcheck => "services.*.healthcheck.",
             KeySection::Ulimit => "services.*.ulimits.*.",
+            KeySection::Device => "services.*.devices[].",
+            KeySection::Extends => "services.*.extends.",
+            KeySection::Logging => "services.*.logging.",
+            KeySection::LogOptions => "services.*.logging.options.",
+            KeySection::BlockIo => "services.*.blkio_config.",
+            KeySection::BlockIoWeight => "services.*.blkio_config.weight_device[].",
+            KeySection::BlockIoRate => "services.*.blkio_config.device_*[].",
+            KeySection::Gpu => "services.*.gpus[].",
             KeySection::Deploy => "services.*.deploy.",
             KeySection::Resources => "services.*.deploy.resources.",
             KeySection::ResourceLimits => "services.*.deploy.resources.limits.",
+            KeySection::Reservations => "services.*.deploy.resources.reservations.",
+            KeySection::ReservedDevice => "services.*.deploy.resources.reservations.devices[].",
             KeySection::Network => "networks.*.",
+            KeySection::Ipam => "networks.*.ipam.",
+            KeySection::AddressPool => "networks.*.ipam.config[].",
             KeySection::Volume => "volumes.*.",
             KeySection::Config => "configs.*.",
+            KeySection::Secret => "secrets.*.",
         })
     }
 }
@@ -118,12 +152,14 @@ fn unknown(name: &str, known: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compose::engine_limits::{self, ENGINE_LIMITS};
+    use crate::config::EngineKind;
 
     #[test]
     fn the_document_prints_these_tables() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/compose.md");
         let document = std::fs::read_to_string(path).expect("docs/compose.md is readable");
-        for table in [supported_markdown(), refused_markdown()] {
+        for table in [supported_markdown(), limits_markdown(), refused_markdown()] {
             assert!(document.contains(&table), "docs/compose.md should contain:\n\n{table}");
         }
     }
@@ -138,11 +174,37 @@ mod tests {
         assert_eq!(once.len(), all.len());
     }
 
+    /// A limit of a key that is not there would never apply.
+    #[test]
+    fn limits_of_engines_are_about_supported_keys() {
+        for limit in ENGINE_LIMITS {
+            let same = |it: &&Supported| (it.place, it.name) == (limit.place, limit.name);
+            assert!(SUPPORTED.iter().any(|it| same(&it)), "{}{}", limit.place, limit.name);
+        }
+    }
+
     /// The supported keys as `docs/compose.md` prints them.
     fn supported_markdown() -> String {
-        let head = "| key | takes |\n| --- | --- |\n".to_owned();
-        SUPPORTED.iter().fold(head, |text, it| {
-            text + &format!("| `{}{}` | {} |\n", it.place, it.name, it.takes)
+        let engines = [EngineKind::Docker, EngineKind::Podman, EngineKind::Containerd];
+        let head =
+            "| key | takes | Docker | Podman | containerd |\n| --- | --- | --- | --- | --- |\n";
+        SUPPORTED.iter().fold(head.to_owned(), |text, it| {
+            let extents = engines.map(|engine| engine_limits::extent(engine, it.place, it.name));
+            let (path, extents) = (format!("{}{}", it.place, it.name), extents.join(" | "));
+            text + &format!("| `{path}` | {} | {extents} |\n", it.takes)
+        })
+    }
+
+    /// What engines cannot do, as `docs/compose.md` prints it.
+    fn limits_markdown() -> String {
+        let head = "| engine | key | values | why | what would be right |\n| --- | --- | --- | --- | --- |\n";
+        ENGINE_LIMITS.iter().fold(head.to_owned(), |text, it| {
+            let values = if it.values.is_empty() { "all" } else { it.values };
+            let path = format!("{}{}", it.place, it.name);
+            text + &format!(
+                "| {} | `{path}` | {values} | {} | {} |\n",
+                it.engine, it.reason, it.instead
+            )
         })
     }
 

@@ -6,16 +6,20 @@
 //! is left to the engine.
 //!
 //! The path of a file: [`Archive::unpack`] checks the archive, `syntax`
-//! resolves merge keys and variables, `file` and `service` read the content,
-//! and `cross` compares the services with each other.
+//! resolves merge keys and variables, `extends` completes services from others,
+//! `file` and `service` read the content, `cross` compares the services with
+//! each other, and `selection` decides which have containers, and how many.
 
 mod archive;
 mod config;
 mod cross;
+pub mod engine_limits;
+mod extends;
 mod file;
 pub mod keys;
 mod network;
 mod project;
+mod selection;
 mod service;
 mod syntax;
 mod unpack;
@@ -25,6 +29,8 @@ mod tests;
 
 pub use archive::{Archive, Limits};
 pub use project::{
-    Attachment, Condition, ConfigFile, ConfigMount, Healthcheck, Mount, MountKind, Network,
-    NetworkMode, Port, Project, Protocol, PullPolicy, Service, Volume,
+    AddressPool, Attachment, BlockIo, Cgroup, Condition, ConfigFile, ConfigMount, DeviceRequest,
+    Healthcheck, Ipam, Ipc, LogDriver, Logging, Mount, MountKind, MountOptions, Namespaces,
+    Network, NetworkMode, Port, Project, Propagation, Protocol, PullPolicy, Relabel, Resources,
+    Service, Volume,
 };

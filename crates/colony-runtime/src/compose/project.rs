@@ -2,10 +2,20 @@
 //!
 //! Ordered maps everywhere, so that the same file serialises to the same text.
 
+mod mount;
+mod network;
+mod resources;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+pub use mount::{Mount, MountKind, MountOptions, Propagation, Relabel};
+pub use network::{AddressPool, Attachment, Ipam, Network};
+pub use resources::{
+    BlockIo, Cgroup, DeviceRequest, Ipc, LogDriver, Logging, Namespaces, Resources,
+};
 
 /// All of a compose file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -15,6 +25,7 @@ pub struct Project {
     pub networks: BTreeMap<String, Network>,
     pub volumes: BTreeMap<String, Volume>,
     pub configs: BTreeMap<String, ConfigFile>,
+    pub secrets: BTreeMap<String, ConfigFile>,
 }
 
 impl Project {
@@ -40,6 +51,7 @@ pub struct Service {
     pub expose: Vec<u16>,
     pub mounts: Vec<Mount>,
     pub configs: Vec<ConfigMount>,
+    pub secrets: Vec<ConfigMount>,
     /// Names in [`Project::networks`]; empty only if there is a `network_mode`.
     pub networks: BTreeMap<String, Attachment>,
     pub network_mode: Option<NetworkMode>,
@@ -49,6 +61,7 @@ pub struct Service {
     pub user: Option<String>,
     pub working_dir: Option<String>,
     pub hostname: Option<String>,
+    pub domainname: Option<String>,
     pub read_only: bool,
     pub privileged: bool,
     pub cap_add: Vec<String>,
@@ -65,6 +78,8 @@ pub struct Service {
     /// `name:address`
     pub extra_hosts: Vec<String>,
     pub dns: Vec<String>,
+    pub dns_search: Vec<String>,
+    pub dns_options: Vec<String>,
     /// `path[:options]`
     pub tmpfs: Vec<String>,
     /// Soft and hard limit.
@@ -78,6 +93,12 @@ pub struct Service {
     pub group_add: Vec<String>,
     pub platform: Option<String>,
     pub pull_policy: PullPolicy,
+    pub resources: Resources,
+    pub namespaces: Namespaces,
+    /// `None` leaves the files to the node.
+    pub logging: Option<Logging>,
+    /// The engine's name of an OCI runtime.
+    pub runtime: Option<String>,
 }
 
 /// A container port that is reachable from outside.
@@ -110,25 +131,6 @@ impl Protocol {
     }
 }
 
-/// Something of the host in a container's file tree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mount {
-    pub kind: MountKind,
-    /// An absolute path of the host, or a name in [`Project::volumes`]; a
-    /// volume without a source has no name.
-    pub source: Option<String>,
-    pub target: String,
-    pub read_only: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MountKind {
-    Bind,
-    Volume,
-    Tmpfs,
-}
-
 /// A config as a file of a container.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfigMount {
@@ -137,13 +139,6 @@ pub struct ConfigMount {
     pub target: String,
     /// Permission bits, at most `0o777`.
     pub mode: u32,
-}
-
-/// How a service takes part in a network. It is always known there by its own
-/// name; `aliases` are further ones.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attachment {
-    pub aliases: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -187,17 +182,6 @@ pub enum PullPolicy {
     #[default]
     Missing,
     Never,
-}
-
-/// A network of the project.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Network {
-    pub internal: bool,
-    pub driver: Option<String>,
-    pub driver_opts: BTreeMap<String, String>,
-    pub labels: BTreeMap<String, String>,
-    /// The engine's name of a network that exists already; the rest is empty.
-    pub external: Option<String>,
 }
 
 /// A named volume of the project.

@@ -10,13 +10,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
+use colony_core::node::Status;
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper_util::rt::TokioIo;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::config::EngineKind;
-use crate::docker::engine_error::EngineError;
+use crate::containers::api::{self, ContainerInfo, ImageCheck, Verdict as CheckVerdict};
+use crate::containers::engine_error::EngineError;
 use crate::url::{escaped, path_escaped};
 
 const ANSWER_LIMIT: usize = 32 << 20;
@@ -76,10 +78,39 @@ pub(crate) struct Image {
     healthcheck: Option<ImageCheck>,
 }
 
-impl Image {
-    pub(crate) fn check(&self) -> Option<&ImageCheck> {
-        let config = self.config.as_ref().and_then(|it| it.healthcheck.as_ref());
-        self.healthcheck.as_ref().or(config)
+impl From<Image> for api::Image {
+    fn from(it: Image) -> api::Image {
+        let config = it.config.and_then(|it| it.healthcheck);
+        api::Image { id: it.id, check: it.healthcheck.or(config) }
+    }
+}
+
+impl From<Inspected> for ContainerInfo {
+    fn from(it: Inspected) -> ContainerInfo {
+        let unborn = matches!(it.state.status.as_str(), "created" | "configured" | "initialized");
+        ContainerInfo {
+            labels: it.config.labels.unwrap_or_default(),
+            image: it.image,
+            status: it.state.read(),
+            unborn,
+            started_at: it.state.started_at,
+            id: it.id,
+        }
+    }
+}
+
+impl State {
+    fn read(&self) -> Status {
+        match self.status.as_str() {
+            "running" | "stopping" => Status::Running,
+            // Removal is always requested, so the container did not end by
+            // itself.
+            "removing" => Status::Stopped,
+            "exited" | "stopped" => Status::Exited { code: self.exit_code },
+            // A user paused it, or the engine works on it.
+            "created" | "configured" | "initialized" | "paused" | "restarting" => Status::Starting,
+            _ => Status::Dead,
+        }
     }
 }
 
@@ -87,18 +118,6 @@ impl Image {
 #[serde(rename_all = "PascalCase")]
 struct ImageConfig {
     healthcheck: Option<ImageCheck>,
-}
-
-/// A health check as images carry it; times in nanoseconds.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct ImageCheck {
-    pub(crate) test: Option<Vec<String>>,
-    pub(crate) interval: Option<u64>,
-    pub(crate) timeout: Option<u64>,
-    pub(crate) start_period: Option<u64>,
-    pub(crate) start_interval: Option<u64>,
-    pub(crate) retries: Option<u32>,
 }
 
 /// Podman's answer after it ran a check.
@@ -179,7 +198,7 @@ impl EngineApi {
 
     /// Lets podman run a container's health check: whether it passed, or its
     /// output.
-    pub(crate) async fn health(&self, id: &str) -> Result<Result<(), String>, EngineError> {
+    pub(crate) async fn health(&self, id: &str) -> Result<CheckVerdict, EngineError> {
         let path = format!("/v4.0.0/libpod/containers/{}/healthcheck", escaped(id));
         let (status, bytes) = self.exchange(&path).await?;
         if !status.is_success() {
@@ -204,7 +223,7 @@ impl EngineApi {
         self.get("/version").await
     }
 
-    async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, EngineError> {
+    pub(super) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, EngineError> {
         let answer = tokio::time::timeout(ANSWER_TIME, self.exchange(path)).await;
         understood(path, answer.map_err(|_| EngineError::Timeout)??)
     }
@@ -259,14 +278,46 @@ pub(crate) fn understood<T: DeserializeOwned>(
 fn is_vanished(trouble: &EngineError) -> bool {
     match trouble {
         EngineError::Rejected { message, .. } => message.contains("no such container"),
-        EngineError::Unavailable(_) | EngineError::Timeout | EngineError::Unexpected(_) => false,
+        EngineError::Unavailable(_)
+        | EngineError::Timeout
+        | EngineError::Unexpected(_)
+        | EngineError::Unreadable(_) => false,
     }
 }
 
-fn gone_is_none<T>(answer: Result<T, EngineError>) -> Result<Option<T>, EngineError> {
+pub(super) fn gone_is_none<T>(answer: Result<T, EngineError>) -> Result<Option<T>, EngineError> {
     match answer {
         Ok(it) => Ok(Some(it)),
         Err(trouble) if trouble.is_gone() => Ok(None),
         Err(trouble) => Err(trouble),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_of_both_engines_are_known() {
+        check("running", Status::Running, false);
+        check("exited", Status::Exited { code: 3 }, false);
+        check("stopped", Status::Exited { code: 3 }, false);
+        check("created", Status::Starting, true);
+        check("paused", Status::Starting, false);
+        check("dead", Status::Dead, false);
+        check("removing", Status::Stopped, false);
+        check("what is this", Status::Dead, false);
+    }
+
+    #[track_caller]
+    fn check(status: &str, expected: Status, unborn: bool) {
+        let (status, started_at) = (status.to_owned(), String::new());
+        let seen = ContainerInfo::from(Inspected {
+            id: "1".to_owned(),
+            state: State { status: status.clone(), exit_code: 3, started_at, health: None },
+            config: Configured::default(),
+            image: String::new(),
+        });
+        assert_eq!((seen.status, seen.unborn), (expected, unborn), "{status}");
     }
 }

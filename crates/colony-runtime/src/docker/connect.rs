@@ -7,6 +7,7 @@ use bollard::{API_DEFAULT_VERSION, Docker};
 
 use crate::config::{Choice, EngineInfo, EngineKind};
 use crate::docker::api::{EngineApi, Version};
+use crate::docker::client::DockerClient;
 use crate::error::Error;
 
 /// How long an engine may take to answer the first call; some start with it.
@@ -42,7 +43,7 @@ impl Hints {
             Choice::Docker => [host, fixed(DOCKER), own("docker.sock"), None],
             Choice::Podman => [host, fixed(PODMAN), own("podman/podman.sock"), None],
             Choice::Socket(path) => [Some(Ok(path.clone())), None, None, None],
-            Choice::Kubernetes(_) => [const { None }; 4],
+            Choice::Containerd(_) | Choice::Kubernetes(_) => [const { None }; 4],
         };
         places.into_iter().flatten().collect()
     }
@@ -56,7 +57,7 @@ fn socket(host: &str) -> Result<PathBuf, String> {
 }
 
 /// The first engine that answers and matches the choice.
-pub(crate) async fn find(choice: &Choice, hints: &Hints) -> Result<(Docker, EngineInfo), Error> {
+pub(crate) async fn find(choice: &Choice, hints: &Hints) -> Result<DockerClient, Error> {
     let mut tried = Vec::new();
     for place in hints.places(choice) {
         let path = match place {
@@ -91,11 +92,11 @@ fn suits(choice: &Choice, version: &Version) -> bool {
         Choice::Auto | Choice::Socket(_) => true,
         Choice::Docker => version.kind() == EngineKind::Docker,
         Choice::Podman => version.kind() == EngineKind::Podman,
-        Choice::Kubernetes(_) => false,
+        Choice::Containerd(_) | Choice::Kubernetes(_) => false,
     }
 }
 
-async fn connected(socket: PathBuf, version: &Version) -> Result<(Docker, EngineInfo), Error> {
+async fn connected(socket: PathBuf, version: &Version) -> Result<DockerClient, Error> {
     let path = socket.to_string_lossy().into_owned();
     let failed = |it| Error::Engine { address: path.clone(), source: Box::new(it) };
     let docker = Docker::connect_with_unix(&path, ANSWER, API_DEFAULT_VERSION).map_err(failed)?;
@@ -105,7 +106,10 @@ async fn connected(socket: PathBuf, version: &Version) -> Result<(Docker, Engine
         version: version.version.clone(),
         address: path.clone(),
     };
-    Ok((docker, info))
+    let api = EngineApi { socket, kind: info.kind };
+    let of = api.info().await;
+    let of = of.map_err(|it| Error::NoEngine { tried: vec![format!("{path} ({it})")] })?;
+    Ok(DockerClient::new(docker, api, info, of))
 }
 
 #[cfg(test)]

@@ -4,41 +4,37 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use colony_core::attempt::Failure;
-use colony_core::code::Code;
-use futures_util::{AsyncBufRead, AsyncReadExt};
+use bytes::Bytes;
+use futures_util::{AsyncBufRead, AsyncReadExt, TryStreamExt};
+use http::Response;
 use http::header::{ACCEPT, CONTENT_TYPE};
+use http_body_util::{BodyDataStream, BodyExt, LengthLimitError, Limited};
+use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::error::Error;
+use crate::helm::kube_error::{KubeError, chain};
 use crate::url::escaped;
 
 /// How long an answer may take.
-const ANSWER_TIME: Duration = Duration::from_secs(20);
+pub(super) const ANSWER_TIME: Duration = Duration::from_secs(20);
 /// How much of a message is shown.
 const SHOWN: usize = 600;
+/// The largest answer that is read. It grows with what others run there.
+const ANSWER_LIMIT: usize = 32 << 20;
+/// How much of a refusal is read.
+const REFUSAL_LIMIT: usize = 64 << 10;
 /// Asks for labels and annotations only: a release's record may be large.
 const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+const METADATA_OF_ONE: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
 /// The API server of a cluster.
 #[derive(Clone)]
 pub(super) struct KubeApi {
     client: kube::Client,
     pub(super) address: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum KubeError {
-    #[error("the API server does not answer: {0}")]
-    Unavailable(String),
-    #[error("the API server did not answer within {} s", ANSWER_TIME.as_secs())]
-    Timeout,
-    #[error("{message}")]
-    Rejected { status: u16, message: String },
-    #[error("the answer of the API server cannot be parsed: {0}")]
-    Unexpected(String),
 }
 
 #[derive(Debug, Deserialize)]
@@ -104,8 +100,7 @@ impl KubeApi {
     }
 
     pub(super) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, KubeError> {
-        let request = http::Request::get(path).body(Vec::new()).map_err(unexpected)?;
-        timed(self.client.request(request)).await
+        self.ask(http::Request::get(path).body(Vec::new())?).await
     }
 
     /// The objects below `path` with these labels.
@@ -118,36 +113,48 @@ impl KubeApi {
         Ok(list.items.unwrap_or_default())
     }
 
-    /// The same without the content of the objects.
+    /// At most `limit` objects below `path` with these values of fields.
+    pub(super) async fn list_by_fields<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        fields: &str,
+        limit: usize,
+    ) -> Result<Vec<T>, KubeError> {
+        let path = format!("{path}?fieldSelector={}&limit={limit}", escaped(fields));
+        let list: List<T> = self.get(&path).await?;
+        Ok(list.items.unwrap_or_default())
+    }
+
+    /// The objects with these labels, without their content.
     pub(super) async fn list_metadata(
         &self,
         path: &str,
         selector: &str,
     ) -> Result<Vec<Named>, KubeError> {
         let request = http::Request::get(selected(path, selector)).header(ACCEPT, METADATA);
-        let request = request.body(Vec::new()).map_err(unexpected)?;
-        let list: List<Named> = timed(self.client.request(request)).await?;
+        let list: List<Named> = self.ask(request.body(Vec::new())?).await?;
         Ok(list.items.unwrap_or_default())
     }
 
     /// A text answer, such as a log, up to `limit` bytes.
     pub(super) async fn text(&self, path: &str, limit: u64) -> Result<String, KubeError> {
         let read = async {
-            let stream = self.stream(path).await?;
+            let response = self.send(http::Request::get(path).body(Vec::new())?).await?;
+            let mut part = stream(response).take(limit);
             let mut bytes = Vec::new();
-            let mut part = Box::pin(stream.take(limit));
             part.read_to_end(&mut bytes)
                 .await
                 .map_err(|it| KubeError::Unavailable(it.to_string()))?;
             Ok(String::from_utf8_lossy(&bytes).into_owned())
         };
-        tokio::time::timeout(ANSWER_TIME, read).await.unwrap_or(Err(KubeError::Timeout))
+        in_time(read).await
     }
 
-    /// An answer that goes on, such as a watch.
-    pub(super) async fn stream(&self, path: &str) -> Result<impl AsyncBufRead + use<>, KubeError> {
-        let request = http::Request::get(path).body(Vec::new()).map_err(unexpected)?;
-        timed(self.client.request_stream(request)).await
+    /// A watch of objects: its bytes say when something changed, but not what.
+    pub(super) async fn watch(&self, path: &str) -> Result<impl AsyncBufRead + use<>, KubeError> {
+        let request = http::Request::get(path).header(ACCEPT, METADATA_OF_ONE);
+        let response = in_time(self.send(request.body(Vec::new())?)).await?;
+        Ok(stream(response))
     }
 
     /// Sets an annotation. Succeeds if the object is gone.
@@ -160,27 +167,51 @@ impl KubeApi {
         let patch = serde_json::json!({ "metadata": { "annotations": { key: value } } });
         let request = http::Request::patch(path)
             .header(CONTENT_TYPE, "application/merge-patch+json")
-            .body(patch.to_string().into_bytes());
-        let done = timed(self.client.request_text(request.map_err(unexpected)?)).await;
-        gone_is_done(done.map(drop))
+            .body(patch.to_string().into_bytes())?;
+        gone_is_done(self.ask::<IgnoredAny>(request).await)
     }
 
     /// Deletes an object. Succeeds if it is gone.
     pub(super) async fn delete(&self, path: &str) -> Result<(), KubeError> {
-        let request = http::Request::delete(path).body(Vec::new()).map_err(unexpected)?;
-        gone_is_done(timed(self.client.request_text(request)).await.map(drop))
+        let request = http::Request::delete(path).body(Vec::new())?;
+        gone_is_done(self.ask::<IgnoredAny>(request).await)
+    }
+
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        request: http::Request<Vec<u8>>,
+    ) -> Result<T, KubeError> {
+        let read = async { body(self.send(request).await?, ANSWER_LIMIT).await };
+        Ok(serde_json::from_slice(&in_time(read).await?)?)
+    }
+
+    async fn send(&self, request: http::Request<Vec<u8>>) -> Result<Response<Body>, KubeError> {
+        let response = self.client.send(request.map(Body::from)).await?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let bytes = body(response, REFUSAL_LIMIT).await.unwrap_or_default();
+        Err(KubeError::refused(status.as_u16(), &bytes))
     }
 }
 
-impl KubeError {
-    /// The failure of what we were `doing`.
-    pub(super) fn failed(&self, doing: &str) -> Failure {
-        let code = match self {
-            KubeError::Unavailable(_) | KubeError::Timeout => Code::EngineUnavailable,
-            KubeError::Rejected { .. } | KubeError::Unexpected(_) => Code::EngineError,
-        };
-        Failure::new(code, format!("could not {doing}: {}", one_line(&self.to_string())))
+/// The whole of an answer, if it is not larger than `limit`.
+async fn body(response: Response<Body>, limit: usize) -> Result<Bytes, KubeError> {
+    match Limited::new(response.into_body(), limit).collect().await {
+        Ok(whole) => Ok(whole.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(KubeError::TooLarge { limit }),
+        Err(error) => Err(KubeError::Unavailable(chain(&*error))),
     }
+}
+
+fn stream(response: Response<Body>) -> impl AsyncBufRead + Unpin + use<> {
+    let parts = BodyDataStream::new(response.into_body());
+    Box::pin(parts.map_err(std::io::Error::other).into_async_read())
+}
+
+async fn in_time<T>(answer: impl Future<Output = Result<T, KubeError>>) -> Result<T, KubeError> {
+    tokio::time::timeout(ANSWER_TIME, answer).await.unwrap_or(Err(KubeError::Timeout))
 }
 
 /// A message of the cluster or of Helm on one line, cut to what is shown.
@@ -197,50 +228,9 @@ fn selected(path: &str, selector: &str) -> String {
     }
 }
 
-async fn timed<T>(answer: impl Future<Output = kube::Result<T>>) -> Result<T, KubeError> {
-    match tokio::time::timeout(ANSWER_TIME, answer).await {
-        Ok(answer) => answer.map_err(KubeError::from),
-        Err(_) => Err(KubeError::Timeout),
-    }
-}
-
-fn gone_is_done(done: Result<(), KubeError>) -> Result<(), KubeError> {
+fn gone_is_done(done: Result<IgnoredAny, KubeError>) -> Result<(), KubeError> {
     match done {
         Err(KubeError::Rejected { status: 404, .. }) => Ok(()),
-        other => other,
+        other => other.map(drop),
     }
-}
-
-fn unexpected(error: http::Error) -> KubeError {
-    KubeError::Unexpected(error.to_string())
-}
-
-impl From<kube::Error> for KubeError {
-    fn from(error: kube::Error) -> KubeError {
-        #[expect(
-            clippy::wildcard_enum_match_arm,
-            reason = "the library's other errors are about the connection or its credentials"
-        )]
-        match error {
-            kube::Error::Api(status) => {
-                KubeError::Rejected { status: status.code, message: status.message.clone() }
-            }
-            kube::Error::SerdeError(error) => KubeError::Unexpected(error.to_string()),
-            kube::Error::FromUtf8(error) => KubeError::Unexpected(error.to_string()),
-            other => KubeError::Unavailable(chain(&other)),
-        }
-    }
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let cause = error.to_string();
-        if !text.contains(&cause) {
-            text = format!("{text}: {cause}");
-        }
-        source = error.source();
-    }
-    text
 }

@@ -9,18 +9,19 @@ use std::time::Duration;
 use async_trait::async_trait;
 use colony_core::attempt::Failure;
 use colony_core::code::Code;
-use colony_core::margo::{ComponentName, DeploymentId, Digest, Quantity};
+use colony_core::margo::{ComponentName, DeploymentId, Digest};
 use colony_core::node::{Action, Container, Prepared};
-use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use crate::config::{Config, EngineInfo, EngineKind, Facts, PullProgress};
-use crate::docker::scope::Scope;
+use crate::containers::scope::Scope;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::file;
-use crate::helm::api::{KubeApi, KubeError};
+use crate::helm::api::KubeApi;
+use crate::helm::facts::facts;
+use crate::helm::kube_error::KubeError;
 use crate::helm::manifest::lasting_workloads;
 use crate::helm::observation::{self, RELEASE, Release};
 use crate::helm::program::Helm;
@@ -39,12 +40,19 @@ const SECRETS: &str = "/api/v1/secrets";
 const RENDER_TIME: Duration = Duration::from_secs(60);
 /// How long hooks and the removal of a release may take.
 const WORK_TIME: Duration = Duration::from_secs(300);
+/// The labels by which charts mark the objects of a release, the recommended
+/// one and the former one.
+const CLAIM_LABELS: [&str; 2] = ["app.kubernetes.io/instance", "release"];
 /// How many records Helm keeps of a release.
 const HISTORY: &str = "5";
 /// How many interrupted operations are discarded at one start. If another one
 /// is left, Helm refuses the start and names it.
 const REPAIRS: u32 = 5;
 const VALUES: &str = "values.json";
+/// How often the API server is asked for while Helm runs, and how many answers
+/// in a row may be missing.
+const OUTAGE_CHECK: Duration = Duration::from_secs(5);
+const OUTAGE: u32 = 3;
 
 pub(crate) struct HelmEngine {
     pub(super) api: KubeApi,
@@ -54,34 +62,6 @@ pub(crate) struct HelmEngine {
     scope: Scope,
     charts: Archives,
     news: News,
-}
-
-#[derive(Debug, Deserialize)]
-struct ClusterNode {
-    status: NodeStatus,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct NodeStatus {
-    #[serde(default)]
-    capacity: Capacity,
-    node_info: NodeInfo,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", default)]
-struct Capacity {
-    cpu: String,
-    memory: String,
-    ephemeral_storage: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct NodeInfo {
-    architecture: String,
-    os_image: String,
 }
 
 /// Finds the cluster and `helm`. Nothing on the cluster changes.
@@ -140,7 +120,10 @@ impl Engine for HelmEngine {
             }
             // Nothing is ever staged.
             (Action::Unstage { .. }, _) => {}
-            (Action::Remove { deployment }, _) => self.uninstall(deployment, None).await?,
+            (Action::Remove { deployment, purge: true, .. }, _) => self.purge(deployment).await?,
+            (Action::Remove { deployment, purge: false, .. }, _) => {
+                self.uninstall(deployment, None).await?;
+            }
             // These have a job, or its absence was an error.
             (Action::Prepare { .. } | Action::Start { .. }, None) => {}
         }
@@ -172,8 +155,7 @@ impl Engine for HelmEngine {
     }
 
     async fn facts(&self) -> Facts {
-        let nodes: Vec<ClusterNode> = self.api.list("/api/v1/nodes", "").await.unwrap_or_default();
-        facts(&nodes)
+        facts(&self.api.list("/api/v1/nodes", "").await.unwrap_or_default())
     }
 
     /// The nodes of the cluster fetch images; they report no progress.
@@ -203,7 +185,7 @@ impl HelmEngine {
             arguments.push("--is-upgrade");
         }
         let doing = format!("render the chart of `{}`", job.component);
-        let manifest = self.helm.run(&doing, &arguments, RENDER_TIME).await?;
+        let manifest = self.run_helm(&doing, &arguments, RENDER_TIME).await?;
         let invalid = |it| Failure::new(Code::InvalidConfig, it);
         let mut services = lasting_workloads(&manifest).map_err(invalid)?;
         services.insert(RELEASE.to_owned());
@@ -231,7 +213,7 @@ impl HelmEngine {
         arguments.extend(["--values", text(&values)?, "--labels", &labels]);
         arguments.extend(["--history-max", HISTORY, "--timeout", &seconds]);
         let doing = format!("install the release `{}` in namespace `{}`", id.name, id.namespace);
-        self.helm.run(&doing, &arguments, limit).await.map(drop)
+        self.run_helm(&doing, &arguments, limit).await.map(drop)
     }
 
     /// Makes a release fit for `helm upgrade`: an interrupted operation is
@@ -331,13 +313,84 @@ impl HelmEngine {
         Ok(())
     }
 
+    /// Removes the releases with the claims for volumes that Helm leaves: those
+    /// of stateful sets, and those that a chart keeps. The cluster deletes a
+    /// claim when no pod uses it, and the volume with it if its storage class
+    /// says so. The claims go first, because only the releases say which they
+    /// are.
+    async fn purge(&self, deployment: &DeploymentId) -> Result<(), Failure> {
+        let failed = |it: KubeError| it.failed("look for the releases to remove");
+        let releases = self.releases(Some(deployment)).await.map_err(failed)?;
+        for release in &releases {
+            self.delete_claims(&release.id).await?;
+            self.uninstall_one(release).await?;
+            // A pod that was restarted meanwhile may have claimed again.
+            self.delete_claims(&release.id).await?;
+        }
+        Ok(())
+    }
+
+    async fn delete_claims(&self, id: &ReleaseId) -> Result<(), Failure> {
+        let failed = |it: KubeError| it.failed("delete the claims for volumes of the release");
+        let path = format!("/api/v1/namespaces/{}/persistentvolumeclaims", id.namespace);
+        for label in CLAIM_LABELS {
+            let selector = format!("{label}={}", id.name);
+            for claim in self.api.list_metadata(&path, &selector).await.map_err(failed)? {
+                let name = &claim.metadata.name;
+                info!(release = id.name, claim = name, "deleting a claim for a volume");
+                self.api.delete(&format!("{path}/{name}")).await.map_err(failed)?;
+            }
+        }
+        Ok(())
+    }
+
     async fn uninstall_one(&self, release: &Release) -> Result<(), Failure> {
         let ReleaseId { name, namespace } = &release.id;
         let doing = format!("remove the release `{name}` in namespace `{namespace}`");
         let limit = format!("{}s", WORK_TIME.as_secs());
         let arguments = ["uninstall", name, "--namespace", namespace, "--wait"];
         let arguments = [&arguments[..], &["--ignore-not-found", "--timeout", &limit]].concat();
-        self.helm.run(&doing, &arguments, WORK_TIME).await.map(drop)
+        self.run_helm(&doing, &arguments, WORK_TIME).await.map(drop)
+    }
+
+    /// Runs Helm. If the API server does not answer after a failure, that is the
+    /// cause: what Helm prints then may look like a fault of the chart. Helm that
+    /// waits for a hook does not notice that the API server is gone: it is
+    /// ended, and the next start discards what it left.
+    async fn run_helm(
+        &self,
+        doing: &str,
+        arguments: &[&str],
+        limit: Duration,
+    ) -> Result<String, Failure> {
+        let failure = tokio::select! {
+            done = self.helm.run(doing, arguments, limit) => match done {
+                Ok(output) => return Ok(output),
+                Err(failure) => failure,
+            },
+            error = self.outage() => return Err(error.failed(doing)),
+        };
+        match self.api.version().await {
+            Err(error) if error.is_outage() => Err(error.failed(doing)),
+            Ok(_) | Err(_) => Err(failure),
+        }
+    }
+
+    /// Resolves when the API server is away.
+    async fn outage(&self) -> KubeError {
+        let mut missing = 0;
+        loop {
+            tokio::time::sleep(OUTAGE_CHECK).await;
+            match self.api.version().await {
+                Err(error) if error.is_outage() => {
+                    missing += 1;
+                    if missing == OUTAGE {
+                        return error;
+                    }
+                }
+                Ok(_) | Err(_) => missing = 0,
+            }
+        }
     }
 
     /// The values of the job, in a file beside its chart.
@@ -360,58 +413,11 @@ fn text(path: &Path) -> Result<&str, Failure> {
     path.to_str().ok_or_else(|| Failure::new(Code::EngineError, message()))
 }
 
-/// The resources of all machines of the cluster together.
-fn facts(nodes: &[ClusterNode]) -> Facts {
-    let bytes = |it: &str| it.parse::<Quantity>().map_or(0, |it| it.bytes());
-    let sum = |of: fn(&Capacity) -> &str| -> u64 {
-        let all = nodes.iter().map(|it| bytes(of(&it.status.capacity))).sum::<u128>();
-        u64::try_from(all).unwrap_or(u64::MAX)
-    };
-    let first = nodes.first().map(|it| &it.status.node_info);
-    Facts {
-        cpus: nodes.iter().map(|it| cores(&it.status.capacity.cpu)).sum(),
-        architecture: first.map(|it| it.architecture.clone()).unwrap_or_default(),
-        memory_bytes: sum(|it| &it.memory),
-        storage_bytes: sum(|it| &it.ephemeral_storage),
-        os: first.map(|it| it.os_image.clone()).unwrap_or_default(),
-    }
-}
-
-/// Reads `2` or `1500m`.
-fn cores(text: &str) -> f64 {
-    match text.strip_suffix('m') {
-        Some(thousandths) => thousandths.parse::<f64>().unwrap_or_default() / 1_000.0,
-        None => text.parse().unwrap_or_default(),
-    }
-}
-
 impl fmt::Debug for HelmEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HelmEngine")
             .field("node", &self.config.node)
             .field("engine", &self.info)
             .finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn machines_of_a_cluster_add_up() {
-        let node = |cpu: &str, memory: &str| -> ClusterNode {
-            let info = json!({"architecture": "amd64", "osImage": "Debian"});
-            let capacity = json!({"cpu": cpu, "memory": memory, "ephemeral-storage": "1Gi"});
-            serde_json::from_value(json!({"status": {"capacity": capacity, "nodeInfo": info}}))
-                .unwrap()
-        };
-        let facts = facts(&[node("2", "4Gi"), node("1500m", "1024Ki")]);
-        assert!((facts.cpus - 3.5).abs() < f64::EPSILON);
-        assert_eq!(facts.memory_bytes, (4 << 30) + (1 << 20));
-        assert_eq!((facts.storage_bytes, facts.architecture.as_str()), (2 << 30, "amd64"));
-        assert_eq!(super::facts(&[]), Facts::default());
     }
 }

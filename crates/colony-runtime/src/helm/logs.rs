@@ -3,8 +3,8 @@
 use colony_core::attempt::Failure;
 use colony_core::margo::DeploymentId;
 
-use crate::helm::api::KubeError;
 use crate::helm::engine::HelmEngine;
+use crate::helm::kube_error::KubeError;
 use crate::helm::observation::{pods_of, workloads};
 use crate::logs::log_line::{Position, Printed};
 use crate::logs::{LogPage, LogQuery, SHOWN_BYTES, page};

@@ -13,6 +13,8 @@
 
 mod api;
 pub(crate) mod engine;
+mod facts;
+mod kube_error;
 mod logs;
 mod manifest;
 mod observation;

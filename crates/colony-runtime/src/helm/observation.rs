@@ -6,9 +6,13 @@ use colony_core::margo::DeploymentId;
 use colony_core::node::{Container, Health, Status};
 use futures_util::future::try_join_all;
 
-use crate::helm::api::{KubeApi, KubeError, Metadata, Named};
+use crate::helm::api::{KubeApi, Metadata, Named};
+use crate::helm::kube_error::KubeError;
 use crate::helm::release::{self, Origin, ReleaseId};
-use crate::helm::workload::{Event, Kind, Pod, Problem, Workload, health_of, problem_of, restarts};
+use crate::helm::workload::{
+    Event, Kind, Pod, Problem, TEMPLATE, Workload, WorkloadObservation, current_pods, health_of,
+    restarts,
+};
 use crate::url::escaped;
 
 /// The service that stands for the release itself. A chart without workloads
@@ -18,9 +22,14 @@ pub(super) const RELEASE: &str = "release";
 pub(super) const MANAGED: &str = "app.kubernetes.io/managed-by=Helm";
 const RELEASE_NAME: &str = "meta.helm.sh/release-name";
 const RELEASE_NAMESPACE: &str = "meta.helm.sh/release-namespace";
+/// Which template of its deployment a set of replicas has.
+const REVISION: &str = "deployment.kubernetes.io/revision";
 /// How much of the log of a container that exited is shown.
 const LOG_LINES: usize = 20;
 const LOG_BYTES: u64 = 64 << 10;
+/// Of how many pods of a workload the warnings are read, and how many of each.
+const EVENT_PODS: usize = 3;
+const EVENTS: usize = 50;
 
 /// The newest record of a release of this node.
 #[derive(Debug, Clone)]
@@ -161,36 +170,95 @@ pub(super) async fn containers(
         let (mut problem, mut pods) = (None, Vec::new());
         if !ready && kind.is_lasting() {
             pods = pods_of(api, workload).await?;
-            let events = events(api, &workload.metadata.namespace).await?;
-            problem = problem_of(workload, &pods, &events);
+            if workload.is_observed() {
+                problem = problem_of(api, *kind, workload, &pods).await?;
+            }
         }
         let meta = &workload.metadata;
         let run = format!("{}/{}/{}", meta.uid, meta.generation, restarts(&pods));
+        let log = last_lines(api, &meta.namespace, problem.as_ref()).await;
+        let problem = problem.map(|it| it.explained(&log));
         let health = match kind.is_lasting() {
             true => health_of(ready, problem.as_ref()),
             false => Health::None,
         };
         let service = kind.service(&meta.name);
         let mut container = release.container(service, run, workload.status(*kind), health);
-        container.log = last_lines(api, &meta.namespace, problem.as_ref()).await;
+        container.log = log;
         all.push(container);
     }
     Ok(all)
 }
 
+async fn problem_of(
+    api: &KubeApi,
+    kind: Kind,
+    workload: &Workload,
+    pods: &[Pod],
+) -> Result<Option<Problem>, KubeError> {
+    let template = template(api, kind, workload).await?;
+    let template = template.as_deref();
+    let events = events(api, workload, pods, template).await?;
+    Ok(WorkloadObservation { workload, pods, template, events: &events }.problem())
+}
+
+/// The template that the pods should run, as the label of the cluster for it.
+/// The newest pod may be one of the version before: on the way back, the
+/// template is older than that.
+async fn template(
+    api: &KubeApi,
+    kind: Kind,
+    workload: &Workload,
+) -> Result<Option<String>, KubeError> {
+    match kind {
+        Kind::Deployment => {
+            let path =
+                format!("/apis/apps/v1/namespaces/{}/replicasets", workload.metadata.namespace);
+            let sets = api.list_metadata(&path, &selector_of(workload)).await?;
+            let revision = |it: &Named| it.metadata.annotations.get(REVISION)?.parse::<u64>().ok();
+            let newest = sets.into_iter().max_by_key(revision);
+            Ok(newest.and_then(|it| it.metadata.labels.get(TEMPLATE).cloned()))
+        }
+        Kind::StatefulSet => Ok(Some(workload.status.update_revision.clone())),
+        Kind::DaemonSet | Kind::Job => Ok(None),
+    }
+}
+
 /// The pods a workload selects.
 pub(super) async fn pods_of(api: &KubeApi, workload: &Workload) -> Result<Vec<Pod>, KubeError> {
-    let labels = workload.spec.selector.match_labels.iter();
-    let selector: Vec<String> = labels.map(|(key, value)| format!("{key}={value}")).collect();
+    let selector = selector_of(workload);
     if selector.is_empty() {
         return Ok(Vec::new());
     }
     let path = format!("/api/v1/namespaces/{}/pods", workload.metadata.namespace);
-    api.list(&path, &selector.join(",")).await
+    api.list(&path, &selector).await
 }
 
-async fn events(api: &KubeApi, namespace: &str) -> Result<Vec<Event>, KubeError> {
-    api.list(&format!("/api/v1/namespaces/{namespace}/events"), "").await
+fn selector_of(workload: &Workload) -> String {
+    let labels = workload.spec.selector.match_labels.iter();
+    let labels: Vec<String> = labels.map(|(key, value)| format!("{key}={value}")).collect();
+    labels.join(",")
+}
+
+/// The warnings about a workload that has no pods, or about its current pods. A
+/// namespace may have thousands, most of them about the workloads of others.
+async fn events(
+    api: &KubeApi,
+    workload: &Workload,
+    pods: &[Pod],
+    template: Option<&str>,
+) -> Result<Vec<Event>, KubeError> {
+    let current = current_pods(pods, template);
+    let mut subjects: Vec<&Metadata> = current.iter().map(|it| &it.metadata).collect();
+    subjects.truncate(EVENT_PODS);
+    if pods.is_empty() {
+        subjects.push(&workload.metadata);
+    }
+    let path = format!("/api/v1/namespaces/{}/events", workload.metadata.namespace);
+    let about = |it: &Metadata| format!("involvedObject.uid={},type=Warning", it.uid);
+    let fields: Vec<String> = subjects.into_iter().map(about).collect();
+    let lists = fields.iter().map(|it| api.list_by_fields(&path, it, EVENTS));
+    Ok(try_join_all(lists).await?.concat())
 }
 
 /// The end of the log of a container that exited.

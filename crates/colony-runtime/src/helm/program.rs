@@ -122,6 +122,9 @@ fn code(message: &str) -> Code {
 }
 
 const MESSAGES: &[(&str, Code)] = &[
+    // The webhook's server is away, not the cluster's.
+    ("failed calling webhook", Code::EngineError),
+    ("failed to call webhook", Code::EngineError),
     ("kubernetes cluster unreachable", Code::EngineUnavailable),
     ("connection refused", Code::EngineUnavailable),
     ("no route to host", Code::EngineUnavailable),
@@ -177,6 +180,10 @@ mod tests {
         check(
             "Error: INSTALLATION FAILED: admission webhook \"x\" denied the request: no",
             Code::InvalidConfig,
+        );
+        check(
+            "Error: Internal error occurred: failed calling webhook \"x\": Post \"https://x\": dial tcp: connection refused",
+            Code::EngineError,
         );
         check("Error: pods is forbidden: exceeded quota: q", Code::EngineError);
         check("Error: secrets is forbidden: User \"x\" cannot list resource", Code::EngineError);

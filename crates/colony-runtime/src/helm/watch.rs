@@ -8,7 +8,8 @@ use futures_util::future::join_all;
 use tokio::time::{Instant, sleep, timeout};
 use tracing::debug;
 
-use crate::helm::api::{KubeApi, KubeError};
+use crate::helm::api::KubeApi;
+use crate::helm::kube_error::KubeError;
 use crate::helm::observation::MANAGED;
 use crate::helm::workload::Kind;
 use crate::news::News;
@@ -50,16 +51,17 @@ async fn watch_one(api: &KubeApi, news: &News, path: String, selector: String) {
 }
 
 async fn follow(api: &KubeApi, news: &News, path: &str) -> Result<(), KubeError> {
-    let mut lines = Box::pin(api.stream(path).await?);
+    let mut changes = Box::pin(api.watch(path).await?);
     let longest = Duration::from_secs(HELD) + GRACE;
-    let mut line = Vec::new();
     loop {
-        line.clear();
-        match timeout(longest, lines.read_until(b'\n', &mut line)).await {
-            Ok(Ok(0)) => return Ok(()),
-            Ok(Ok(_)) => news.tell(),
+        // The bytes are not collected, so that no change is too large.
+        let length = match timeout(longest, changes.fill_buf()).await {
+            Ok(Ok([])) => return Ok(()),
+            Ok(Ok(bytes)) => bytes.len(),
             Ok(Err(error)) => return Err(KubeError::Unavailable(error.to_string())),
             Err(_) => return Err(KubeError::Timeout),
-        }
+        };
+        changes.consume_unpin(length);
+        news.tell();
     }
 }

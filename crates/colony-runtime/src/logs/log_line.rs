@@ -123,7 +123,7 @@ fn cut(text: &str) -> String {
 }
 
 /// Reads RFC 3339, as both engines write it.
-fn nanos(text: &str) -> Option<u64> {
+pub(crate) fn nanos(text: &str) -> Option<u64> {
     let (date, rest) = text.split_once('T')?;
     let mut date = date.splitn(3, '-').map(|it| it.parse::<i64>().ok());
     let (year, month, day) = (date.next()??, date.next()??, date.next()??);
@@ -167,7 +167,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-fn stamp(time: u64) -> String {
+pub(crate) fn stamp(time: u64) -> String {
     let (seconds, fraction) = (time / NANOS, time % NANOS);
     let (day, second) = (i64::try_from(seconds / 86_400).unwrap_or_default(), seconds % 86_400);
     let (year, month, day) = date(day);

@@ -15,6 +15,7 @@ use colony_core::margo::{Digest, Finding};
 use tracing::debug;
 
 use crate::compose::{Archive, Project, keys};
+use crate::config::EngineKind;
 use crate::file;
 use crate::job::Job;
 use crate::oci::registry::{Descriptor, Manifest, Registry, RegistryLocation};
@@ -29,6 +30,8 @@ pub(crate) struct Archives {
     registry: Arc<Registry>,
     dir: PathBuf,
     layer: Layer,
+    /// What the engine cannot do of a file is refused.
+    engine: EngineKind,
 }
 
 /// The layer of a manifest that holds the archive, or why there is none.
@@ -37,6 +40,10 @@ type Layer = fn(&Manifest) -> Result<&Descriptor, String>;
 /// A stored archive.
 #[derive(Debug)]
 pub(crate) struct Stored {
+    #[cfg_attr(
+        not(feature = "kubernetes"),
+        expect(dead_code, reason = "only the program helm reads the file itself")
+    )]
     pub(crate) path: PathBuf,
     pub(crate) digest: Digest,
     pub(crate) bytes: Vec<u8>,
@@ -44,14 +51,19 @@ pub(crate) struct Stored {
 
 impl Archives {
     /// Compose archives, kept below the node's folder.
-    pub(crate) fn compose(registry: Arc<Registry>, node: &Path) -> Archives {
-        Archives { registry, dir: node.join("archives"), layer: Manifest::archive }
+    pub(crate) fn compose(registry: Arc<Registry>, node: &Path, engine: EngineKind) -> Archives {
+        Archives { registry, dir: node.join("archives"), layer: Manifest::archive, engine }
     }
 
     /// Helm charts.
     #[cfg(feature = "kubernetes")]
     pub(crate) fn charts(registry: Arc<Registry>, node: &Path) -> Archives {
-        Archives { registry, dir: node.join("charts"), layer: Manifest::chart }
+        Archives {
+            registry,
+            dir: node.join("charts"),
+            layer: Manifest::chart,
+            engine: EngineKind::Kubernetes,
+        }
     }
 
     /// The archive of a job, stored before or fetched.
@@ -67,7 +79,7 @@ impl Archives {
         let stored = self.stored(job).await?;
         let archive =
             Archive::unpack(&stored.bytes).map_err(|it| findings(Code::ArchiveInvalid, &it))?;
-        let project = archive.project(&job.parameters());
+        let project = archive.project_on(self.engine, &job.parameters());
         let project = project.map_err(|it| findings(unusable(&it), &it))?;
         self.note_images(&job.fingerprint, &project).await?;
         Ok(project)

@@ -2,9 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
+
+/// Prints a token of a service account, signed with the key of the cluster:
+/// key, account, its uid, and the seconds until it expires.
+const TOKEN: &str = r#"
+encode() { openssl base64 -A | tr '+/' '-_' | tr -d =; }
+now="$(date +%s)"
+issuer=https://kubernetes.default.svc
+head="$(printf '{"alg":"RS256"}' | encode)"
+claims="$(printf '{"iss":"%s","aud":["%s"],"sub":"system:serviceaccount:default:%s","iat":%d,"nbf":%d,"exp":%d,"kubernetes.io":{"namespace":"default","serviceaccount":{"name":"%s","uid":"%s"}}}' \
+  "$issuer" "$issuer" "$2" $((now - 600)) $((now - 600)) $((now + $4)) "$2" "$3" | encode)"
+printf '%s.%s.%s' "$head" "$claims" "$(printf '%s.%s' "$head" "$claims" | openssl dgst -sha256 -sign "$1" -binary | encode)"
+"#;
 
 #[derive(Debug)]
 pub(crate) struct Cluster {
@@ -38,6 +50,43 @@ impl Cluster {
 
     pub(crate) fn registry(&self) -> &str {
         &self.values["REGISTRY"]
+    }
+
+    /// The address of this machine, for processes of the cluster.
+    pub(crate) fn host_ip(&self) -> &str {
+        &self.values["HOST_IP"]
+    }
+
+    /// Starts a program inside of the cluster, which ends it at last.
+    pub(crate) fn spawn(&self, arguments: &[&str]) -> Child {
+        let mut command = Command::new(script());
+        command.args(["enter", text(&self.state())]).args(arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    }
+
+    /// A kubeconfig for a service account in `default`, whose token is accepted
+    /// for about `seconds`. The API server allows clocks to differ by a minute.
+    pub(crate) fn kubeconfig_of(&self, account: &str, seconds: i64) -> PathBuf {
+        let path = self.dir.path().join(format!("{account}-{seconds}.kubeconfig"));
+        let uid = self.kubectl(&["get", "sa", account, "-o", "jsonpath={.metadata.uid}"]);
+        let key = self.state().join("pki/service-accounts.key");
+        let left = (seconds - 60).to_string();
+        let mut command = Command::new("bash");
+        command.args(["-euc", TOKEN, "token", text(&key), account, &uid, &left]);
+        let token = command.output().unwrap();
+        assert!(token.status.success(), "{}", String::from_utf8_lossy(&token.stderr));
+        let token = String::from_utf8(token.stdout).unwrap();
+        let own = std::fs::read_to_string(self.kubeconfig()).unwrap();
+        let lines = own.lines().filter_map(|it| match it.trim_start() {
+            line if line.starts_with("client-key-data") => None,
+            line if line.starts_with("client-certificate-data") => {
+                Some(format!("      token: {token}"))
+            }
+            _ => Some(it.to_owned()),
+        });
+        std::fs::write(&path, lines.collect::<Vec<_>>().join("\n")).unwrap();
+        path
     }
 
     pub(crate) fn helm(&self) -> PathBuf {

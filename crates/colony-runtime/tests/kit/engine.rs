@@ -2,6 +2,7 @@
 
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
@@ -12,7 +13,8 @@ use super::program::{Program, find};
 pub(crate) struct Engine {
     pub(crate) kind: &'static str,
     pub(crate) socket: PathBuf,
-    program: Program,
+    /// None for containerd, which its script starts and ends.
+    program: Option<Program>,
     dir: TempDir,
 }
 
@@ -52,7 +54,7 @@ impl Engine {
         ];
         let environment = environment.each_ref().map(|(key, value)| (*key, value.as_path()));
         let program = Program::start("podman", &arguments, &environment, &at("podman.log"));
-        Engine { kind: "podman", socket, program, dir }.ready()
+        Engine { kind: "podman", socket, program: Some(program), dir }.ready()
     }
 
     /// A Docker daemon with its own data.
@@ -76,7 +78,132 @@ impl Engine {
             "none",
         ];
         let program = Program::start("dockerd", &arguments, &[], &at("docker.log"));
-        Engine { kind: "docker", socket, program, dir }.ready()
+        Engine { kind: "docker", socket, program: Some(program), dir }.ready()
+    }
+
+    /// containerd with CRI, from `scripts/containerd`.
+    pub(crate) fn containerd() -> Engine {
+        let dir = folder();
+        let socket = dir.path().join("c/containerd.sock");
+        let engine = Engine { kind: "containerd", socket, program: None, dir };
+        engine.script("up");
+        engine
+    }
+
+    #[track_caller]
+    fn script(&self, verb: &str) {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/containerd");
+        let mut command = Command::new(path);
+        command.args([verb, text(&self.dir.path().join("c"))]).stdin(Stdio::null());
+        // What it starts must not hold a pipe of ours open.
+        let log = std::fs::File::create(self.dir.path().join("script.log")).unwrap();
+        let status = command.stdout(Stdio::null()).stderr(log).status().unwrap();
+        let said = std::fs::read_to_string(self.dir.path().join("script.log"));
+        assert!(status.success(), "scripts/containerd {verb}: {}", said.unwrap_or_default());
+    }
+
+    /// Runs `ctr` in the namespace of CRI, past the code under test.
+    #[track_caller]
+    pub(crate) fn ctr(&self, arguments: &[&str]) -> String {
+        let mut command = Command::new(find("ctr"));
+        command.args(["-a", text(&self.socket), "-n", "k8s.io"]).args(arguments);
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "ctr {arguments:?}: {said}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// The file with the network of containerd's pods.
+    pub(crate) fn network_configuration(&self) -> PathBuf {
+        self.dir.path().join("c/cni/10-colony.conflist")
+    }
+
+    /// Ends the container of a service with a signal that it cannot handle.
+    #[track_caller]
+    pub(crate) fn kill(&self, app: &str, service: &str) {
+        match self.kind {
+            "containerd" => {
+                let id = self.running(app, service);
+                self.ctr(&["tasks", "kill", "-s", "SIGKILL", &id]);
+            }
+            _ => {
+                let name = format!("colony-n1-{app}-web-{service}");
+                self.ask("POST", &format!("/containers/{name}/kill?signal=KILL"));
+            }
+        }
+    }
+
+    /// Executes a command in the container of a service, and does not wait.
+    #[track_caller]
+    pub(crate) fn exec(&self, app: &str, service: &str, command: &[&str]) {
+        if self.kind == "containerd" {
+            let id = self.running(app, service);
+            let arguments = ["tasks", "exec", "--exec-id", "test", &id];
+            self.ctr(&[&arguments[..], command].concat());
+            return;
+        }
+        let name = format!("colony-n1-{app}-web-{service}");
+        let body = serde_json::json!({ "Cmd": command });
+        let made = self.post(&format!("/containers/{name}/exec"), &body);
+        let id = made["Id"].as_str().unwrap();
+        self.post(&format!("/exec/{id}/start"), &serde_json::json!({ "Detach": true }));
+    }
+
+    /// The containers, pods and networks of a deployment, and files for them.
+    #[track_caller]
+    pub(crate) fn objects_of(&self, app: &str, node: &Path) -> Vec<String> {
+        let deployment = super::deployment(app).to_string();
+        if self.kind == "containerd" {
+            let filter = format!("labels.\"colony.deployment\"=={deployment}");
+            let found = self.ctr(&["containers", "ls", "-q", &filter]);
+            let files = ["pods", "networks"].map(|it| std::fs::read_dir(node.join(it)));
+            let files = files.into_iter().flatten().flatten().flatten();
+            let files = files.map(|it| it.path().display().to_string());
+            return found.lines().map(str::to_owned).chain(files).collect();
+        }
+        let ours = |it: &&serde_json::Value| it["Labels"]["colony.deployment"] == deployment;
+        let all = ["/containers/json?all=true", "/networks"].map(|it| self.ask("GET", it));
+        let all = all.iter().filter_map(serde_json::Value::as_array).flatten();
+        all.filter(ours).map(|it| it["Id"].to_string()).collect()
+    }
+
+    /// The id that containerd has for the container of a service.
+    #[track_caller]
+    fn running(&self, app: &str, service: &str) -> String {
+        let labels = [("deployment", &*super::deployment(app).to_string()), ("service", service)];
+        let filter = labels.map(|(key, value)| format!("labels.\"colony.{key}\"=={value}"));
+        let kind = "labels.\"io.cri-containerd.kind\"==container";
+        let filter = format!("{},{kind}", filter.join(","));
+        let running = self.ctr(&["tasks", "ls", "-q"]);
+        let found = self.ctr(&["containers", "ls", "-q", &filter]);
+        let ids = found.lines().filter(|it| running.lines().any(|task| task == *it));
+        let [id] = ids.collect::<Vec<_>>()[..] else { panic!("{found} are {app}, {service}") };
+        id.to_owned()
+    }
+
+    /// How many networks and volumes of nodes there are.
+    #[track_caller]
+    pub(crate) fn networks_and_volumes(&self, node: &Path) -> (usize, usize) {
+        let ours = |listed: &serde_json::Value| {
+            let all = listed.as_array().map(Vec::as_slice).unwrap_or_default();
+            all.iter().filter(|it| it["Labels"].get("colony.node").is_some()).count()
+        };
+        let files = |it| std::fs::read_dir(node.join(it)).map_or(0, Iterator::count);
+        match self.kind {
+            "containerd" => (files("networks"), files("volumes")),
+            _ => {
+                (ours(&self.ask("GET", "/networks")), ours(&self.ask("GET", "/volumes")["Volumes"]))
+            }
+        }
+    }
+
+    /// Whether an image of this name is there.
+    #[track_caller]
+    pub(crate) fn has_image(&self, name: &str) -> bool {
+        match self.kind {
+            "containerd" => self.ctr(&["images", "ls", "-q"]).lines().any(|it| it == name),
+            _ => self.ask("GET", "/images/json").to_string().contains(name),
+        }
     }
 
     fn ready(mut self) -> Engine {
@@ -87,15 +214,16 @@ impl Engine {
     #[track_caller]
     fn await_ready(&mut self) {
         let socket = self.socket.clone();
-        self.program
-            .await_ready(|| request(&socket, "GET", "/_ping", b"").is_ok_and(|it| it.0 == 200));
+        let Some(program) = &mut self.program else { return };
+        program.await_ready(|| request(&socket, "GET", "/_ping", b"").is_ok_and(|it| it.0 == 200));
     }
 
     /// Starts an engine that was stopped, on what it left behind.
     #[track_caller]
     pub(crate) fn start_again(&mut self) {
+        let Some(program) = &mut self.program else { return self.script("start") };
         let _ = std::fs::remove_file(&self.socket);
-        self.program.start_again();
+        program.start_again();
         self.await_ready();
     }
 
@@ -128,7 +256,10 @@ impl Engine {
 
     /// Ends the engine's service; what runs goes on or not as it likes.
     pub(crate) fn stop(&mut self) {
-        self.program.end();
+        match &mut self.program {
+            Some(program) => program.end(),
+            None => self.script("stop"),
+        }
     }
 
     /// How many processes of the machine work for it.
@@ -138,32 +269,34 @@ impl Engine {
         let lines = all.filter_map(|it| std::fs::read(it.path().join("cmdline")).ok());
         lines.filter(|it| String::from_utf8_lossy(it).contains(&own)).count()
     }
+}
 
-    fn clean(&self) -> Option<()> {
-        let get = |path| {
-            let (_, body) = request(&self.socket, "GET", path, b"").ok()?;
-            serde_json::from_slice::<Vec<serde_json::Value>>(&body).ok()
-        };
-        for it in get("/containers/json?all=true")? {
-            let id = it["Id"].as_str()?;
-            let path = format!("/containers/{id}?force=true&v=true");
-            let _ = request(&self.socket, "DELETE", &path, b"");
-        }
-        // Bridges outlive their engine.
-        for it in get("/networks")? {
-            let path = format!("/networks/{}", it["Name"].as_str()?);
-            let _ = request(&self.socket, "DELETE", &path, b"");
-        }
-        Some(())
+fn clean(socket: &Path) -> Option<()> {
+    let get = |path| {
+        let (_, body) = request(socket, "GET", path, b"").ok()?;
+        serde_json::from_slice::<Vec<serde_json::Value>>(&body).ok()
+    };
+    for it in get("/containers/json?all=true")? {
+        let id = it["Id"].as_str()?;
+        let path = format!("/containers/{id}?force=true&v=true");
+        let _ = request(socket, "DELETE", &path, b"");
     }
+    // Bridges outlive their engine.
+    for it in get("/networks")? {
+        let path = format!("/networks/{}", it["Name"].as_str()?);
+        let _ = request(socket, "DELETE", &path, b"");
+    }
+    Some(())
 }
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        self.clean();
-        self.program.end();
+        let Some(program) = &mut self.program else { return self.script("down") };
+        let (socket, dir) = (&self.socket, &self.dir);
+        clean(socket);
+        program.end();
         let output = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-        let own = self.dir.path().to_string_lossy().into_owned();
+        let own = dir.path().to_string_lossy().into_owned();
         let mounts = output.lines().filter_map(|it| it.split(' ').nth(1));
         for mount in mounts.filter(|it| it.starts_with(&own)).collect::<Vec<_>>().iter().rev() {
             let _ = std::process::Command::new("umount").args(["-l", mount]).status();

@@ -22,6 +22,18 @@ pub(crate) fn layer() -> Vec<u8> {
     tar.into_inner().unwrap()
 }
 
+/// A layer with a program for a machine that does not exist.
+pub(crate) fn foreign_layer() -> Vec<u8> {
+    // A header of a 64-bit ELF program with an unknown machine.
+    let mut program = b"\x7fELF\x02\x01\x01".to_vec();
+    program.resize(16, 0);
+    program.extend([2, 0, 0xEE, 0xFE, 1, 0, 0, 0]);
+    program.resize(120, 0);
+    let mut tar = tar::Builder::new(Vec::new());
+    put(&mut tar, "bin/sleep", &program, 0o755);
+    tar.into_inner().unwrap()
+}
+
 /// A component's archive with these files below its one folder.
 pub(crate) fn compose_archive(files: &[(&str, &str)]) -> Vec<u8> {
     let mut tar = tar::Builder::new(Vec::new());

@@ -7,9 +7,17 @@
 
 mod engine;
 mod http;
-mod image;
-mod program;
+pub(crate) mod image;
+pub(crate) mod program;
 mod registry;
 
 pub(crate) use engine::Engine;
 pub(crate) use registry::Registry;
+
+/// The id of the deployment that tests call `name`.
+pub(crate) fn deployment(name: &str) -> colony_core::margo::DeploymentId {
+    let mut bytes = [0; 16];
+    let digest = colony_core::margo::Digest::of(name.as_bytes());
+    bytes.copy_from_slice(&digest.as_bytes()[..16]);
+    colony_core::margo::DeploymentId::from_bytes(bytes)
+}

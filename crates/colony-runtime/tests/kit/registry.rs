@@ -12,6 +12,7 @@ use super::image;
 use super::program::{Program, find};
 
 pub(crate) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 
 #[derive(Debug)]
 pub(crate) struct Registry {
@@ -77,15 +78,46 @@ impl Registry {
 
     /// An image from scratch with busybox, and what `config` says about it.
     pub(crate) fn push_image(&self, name: &str, tag: &str, config: Value) {
-        let layer = image::layer();
+        self.push_image_for(name, tag, architecture(), config);
+    }
+
+    /// An index with an image for one architecture.
+    pub(crate) fn push_index(&self, name: &str, tag: &str, architecture: &str, image: &Value) {
+        let bytes = image.to_string();
+        let (digest, size) = (Digest::of(bytes.as_bytes()), bytes.len());
+        let mut entry = described((digest, size), MANIFEST);
+        entry["platform"] = json!({ "os": "linux", "architecture": architecture });
+        let index = json!({ "schemaVersion": 2, "mediaType": INDEX, "manifests": [entry] });
+        self.push_manifest_as(name, tag, INDEX, &index);
+    }
+
+    /// The same, for an architecture that it does not run on.
+    pub(crate) fn push_image_for(
+        &self,
+        name: &str,
+        tag: &str,
+        architecture: &str,
+        config: Value,
+    ) -> Value {
+        self.push_layer(name, tag, architecture, config, &image::layer())
+    }
+
+    fn push_layer(
+        &self,
+        name: &str,
+        tag: &str,
+        architecture: &str,
+        config: Value,
+        layer: &[u8],
+    ) -> Value {
         let config = json!({
-            "architecture": architecture(),
+            "architecture": architecture,
             "os": "linux",
             "config": config,
-            "rootfs": { "type": "layers", "diff_ids": [Digest::of(&layer)] },
+            "rootfs": { "type": "layers", "diff_ids": [Digest::of(layer)] },
         });
         let config = self.push_blob(name, config.to_string().as_bytes());
-        let layer = self.push_blob(name, &layer);
+        let layer = self.push_blob(name, layer);
         let manifest = json!({
             "schemaVersion": 2,
             "mediaType": MANIFEST,
@@ -93,6 +125,12 @@ impl Registry {
             "layers": [described(layer, "application/vnd.oci.image.layer.v1.tar")],
         });
         self.push_manifest(name, tag, &manifest);
+        manifest
+    }
+
+    /// An image whose `/bin/sleep` no machine can run.
+    pub(crate) fn push_foreign_image(&self, name: &str, tag: &str) {
+        self.push_layer(name, tag, architecture(), json!({}), &image::foreign_layer());
     }
 
     /// A Margo component with these files in its archive.
@@ -125,8 +163,13 @@ impl Registry {
 
     #[track_caller]
     fn push_manifest(&self, name: &str, tag: &str, manifest: &Value) {
+        self.push_manifest_as(name, tag, MANIFEST, manifest);
+    }
+
+    #[track_caller]
+    fn push_manifest_as(&self, name: &str, tag: &str, kind: &str, manifest: &Value) {
         let path = format!("/v2/{name}/manifests/{tag}");
-        let header = format!("Content-Type: {MANIFEST}\r\n");
+        let header = format!("Content-Type: {kind}\r\n");
         let (status, _, body) = self.send("PUT", &path, &header, manifest.to_string().as_bytes());
         assert_eq!(status, 201, "{}", String::from_utf8_lossy(&body));
     }

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use colony_core::code::Code;
+use colony_core::margo::DeploymentId;
 use colony_core::node::{Health, Status};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::world::{App, World, app};
 
@@ -63,18 +64,58 @@ pub(crate) async fn lifecycle(world: &mut World) {
     world.node.remove(&app).await;
     world.node.remove(&app).await;
     assert!(world.node.look(&app).await.is_empty());
-    assert_eq!(ours(&world.engine.ask("GET", "/networks")), 0, "networks go");
-    assert_eq!(ours(&world.engine.ask("GET", "/volumes")["Volumes"]), 1, "volumes stay");
+    let (networks, volumes) = world.engine.networks_and_volumes(world.node.dir());
+    assert_eq!(networks, 0, "networks go");
+    assert_eq!(volumes, 1, "volumes stay");
 }
 
 /// Ends a container from outside; the runtime notices.
 async fn kill(world: &World, app: &App, service: &str) {
-    let name = format!("colony-n1-{}-web-{service}", app.subject.document.metadata.name);
-    world.engine.ask("POST", &format!("/containers/{name}/kill?signal=KILL"));
+    world.engine.kill(&app.subject.document.metadata.name, service);
     let ended = |it: &std::collections::BTreeMap<String, colony_core::node::Container>| {
         it[service].status == Status::Stopped
     };
     world.node.until(app, "ended", ended).await;
+}
+
+/// A deployment gets the volumes of an earlier one of its name, and only the
+/// purge of the last one removes them.
+pub(crate) async fn volumes_go_with_a_purge(world: &mut World) {
+    let compose = "
+services:
+  web:
+    image: IMAGE
+    command: ['/bin/sh', '-c', 'echo ran >> /data/runs; cat /data/runs | wc -l; sleep 3600']
+    stop_grace_period: 0s
+    volumes: ['data:/data']
+volumes: { data: {}, spare: {} }
+";
+    let volumes = |world: &World| world.engine.networks_and_volumes(world.node.dir()).1;
+    let before = volumes(world);
+    let first = world.app("data", compose);
+    let next = App { id: DeploymentId::from_bytes([7; 16]), ..first.clone() };
+    run(world, &first, "1").await;
+    world.node.remove(&first).await;
+    run(world, &next, "2").await;
+    world.node.purge(&first).await;
+    assert_eq!(volumes(world), before + 2, "another deployment uses them");
+    world.node.remove(&next).await;
+    world.node.purge(&first).await;
+    assert_eq!(volumes(world), before + 2, "another deployment used them last");
+
+    world.restart_node().await;
+    world.node.purge(&next).await;
+    world.node.purge(&next).await;
+    assert_eq!(volumes(world), before);
+    run(world, &first, "1").await;
+    world.node.purge(&first).await;
+    assert_eq!(volumes(world), before);
+}
+
+async fn run(world: &World, app: &App, runs: &str) {
+    world.node.prepare(app).await.unwrap();
+    world.node.start_app(app).await.unwrap();
+    world.node.until_said(app, &[("web", runs)]).await;
 }
 
 /// A container that was created and never started, as a crash leaves it.
@@ -146,10 +187,7 @@ pub(crate) async fn what_nothing_needs_is_collected(world: &World) {
     let compose = format!("services: {{ web: {{ image: '{image}', stop_grace_period: 0s }} }}");
     let app = world.app("collected", &compose);
     world.node.prepare(&app).await.unwrap();
-    let there = || {
-        let images = world.engine.ask("GET", "/images/json");
-        images.to_string().contains(&image)
-    };
+    let there = || world.engine.has_image(&image);
     let archive = world.node.dir().join("archives").join(app.fingerprint.hex());
 
     world.node.runtime.collect(&BTreeSet::from([app.fingerprint])).await.unwrap();
@@ -159,16 +197,19 @@ pub(crate) async fn what_nothing_needs_is_collected(world: &World) {
     assert!(there(), "what a container is made from stays");
     world.node.remove(&app).await;
     world.node.runtime.collect(&BTreeSet::new()).await.unwrap();
-    assert!(!there() && !archive.exists(), "what nothing needs goes");
+    assert!(there() && !archive.exists(), "an image is kept for a time");
+    world.node.prepare(&app).await.unwrap();
+    world.node.remove_with_images(&app).await;
+    world.node.runtime.collect(&BTreeSet::from([app.fingerprint])).await.unwrap();
+    assert!(there(), "what is needed stays");
+    world.node.prepare(&app).await.unwrap();
+    world.node.remove_with_images(&app).await;
+    world.node.runtime.collect(&BTreeSet::new()).await.unwrap();
+    assert!(!there(), "what is not to be kept goes");
 }
 
 fn names(all: &[&str]) -> BTreeSet<String> {
     all.iter().map(|it| (*it).to_owned()).collect()
-}
-
-fn ours(listed: &Value) -> usize {
-    let all = listed.as_array().map(Vec::as_slice).unwrap_or_default();
-    all.iter().filter(|it| it["Labels"].get("colony.node").is_some()).count()
 }
 
 /// What a check leaves behind must not add up.

@@ -1,23 +1,29 @@
 //! Charts on a real cluster.
 
+pub(crate) mod changes;
+pub(crate) mod refusals;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use colony_core::attempt::Failure;
 use colony_core::code::Code;
 use colony_core::margo::{ApplicationDeployment, DeploymentId, Digest};
+use colony_core::node::image::ImagePolicy;
 use colony_core::node::{Action, Container, Health, Prepared, Status, fingerprint};
 use colony_runtime::{Choice, Config, LogQuery, Registries, Runtime, Subject};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
+use crate::benches::HelmBench;
 use crate::cluster::Cluster;
+use crate::conformance;
 use crate::kit::Registry;
 
 /// The chart of the stories: one workload with a readiness probe.
 const CHART: &str = "apiVersion: v2\nname: hello\nversion: VERSION\n";
-const VALUES: &str = "image: IMAGE\nreplicas: 1\npage: index.html\ngreeting: hello\ncommand: 'httpd -p 8080 -h /www; sleep 3600'\nprobe: index.html\n";
+const VALUES: &str = "image: IMAGE\nreplicas: 1\nstrategy: Recreate\ndeadline: 600\npage: index.html\ngreeting: hello\ncommand: 'httpd -p 8080 -h /www; sleep 3600'\nprobe: index.html\n";
 const SCHEMA: &str =
     r#"{"type": "object", "properties": {"replicas": {"type": "integer", "maximum": 3}}}"#;
 const WEB: &str = r#"apiVersion: apps/v1
@@ -26,7 +32,8 @@ metadata:
   name: {{ .Release.Name }}
 spec:
   replicas: {{ .Values.replicas }}
-  strategy: {type: Recreate}
+  strategy: {type: {{ .Values.strategy }}}
+  progressDeadlineSeconds: {{ .Values.deadline }}
   selector: {matchLabels: {app: {{ .Release.Name }}}}
   template:
     metadata: {labels: {app: {{ .Release.Name }}}}
@@ -43,8 +50,8 @@ spec:
 "#;
 const SETTINGS: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}-settings}\ndata: {greeting: {{ .Values.greeting | quote }}}\n";
 
-struct World {
-    cluster: Cluster,
+pub(crate) struct World {
+    pub(crate) cluster: Cluster,
     registry: Registry,
     dir: TempDir,
     runtime: Runtime,
@@ -52,19 +59,18 @@ struct World {
 }
 
 #[derive(Clone)]
-struct App {
+pub(crate) struct App {
     id: DeploymentId,
     fingerprint: Digest,
-    subject: Subject,
+    pub(crate) subject: Subject,
 }
 
 pub(crate) async fn tell_all() {
     let Some(cluster) = Cluster::start() else { return };
     let mut world = World::new(cluster).await;
+    conformance::run_all(&mut HelmBench::new(&world).await).await;
     install_update_and_remove(&mut world).await;
-    drift_is_seen_and_mended(&world).await;
     interrupted_operation_is_discarded(&world).await;
-    charts_that_cannot_be_rendered(&world).await;
     workloads_that_do_not_get_ready(&world).await;
     cluster_that_refuses(&world).await;
     what_is_not_ours_is_left_alone(&world).await;
@@ -128,16 +134,6 @@ async fn install_update_and_remove(world: &mut World) {
     assert_eq!(charts.count(), 0, "charts that nothing needs go");
 }
 
-async fn drift_is_seen_and_mended(world: &World) {
-    let app = world.app("drift", "1.0.0", "");
-    world.install(&app).await;
-    world.cluster.kubectl(&["delete", "deployment", "drift-web"]);
-    world.until(&app, "gone", |it| !it.contains_key("deployment/drift-web")).await;
-    world.start(&app).await.unwrap();
-    world.until_healthy(&app).await;
-    world.remove(&app).await;
-}
-
 /// Helm that was killed leaves a release it refuses to work on.
 async fn interrupted_operation_is_discarded(world: &World) {
     let app = world.app("cut", "1.0.0", "");
@@ -163,34 +159,6 @@ async fn interrupted_operation_is_discarded(world: &World) {
         world.until_healthy(&app).await;
     }
     world.remove(&app).await;
-}
-
-async fn charts_that_cannot_be_rendered(world: &World) {
-    for (parameters, code, words) in [
-        ("replicas: 7", Code::InvalidConfig, "replicas"),
-        ("replicas.x: 1", Code::InvalidConfig, "replicas"),
-    ] {
-        let failure = world.prepare(&world.app("bad", "1.0.0", parameters)).await.unwrap_err();
-        assert_eq!(failure.code, code, "{failure:?}");
-        assert!(failure.message.contains(words), "{failure:?}");
-    }
-    let nowhere = world.app("bad", "9.9.9", "");
-    world.registry.push_chart(
-        "other",
-        "1.0.0",
-        &[
-            ("Chart.yaml", "apiVersion: v2\nname: other\nversion: 1.0.0\n"),
-            ("templates/x.yaml", "{{ fail \"no\" }}"),
-        ],
-    );
-    assert_eq!(world.prepare(&nowhere).await.unwrap_err().code, Code::ImageMissing);
-    let broken = app("bad", &format!("oci://{}/other", world.registry.host), "1.0.0", "");
-    assert_eq!(world.prepare(&broken).await.unwrap_err().code, Code::InvalidConfig);
-    world.registry.push_component("compose", "1.0.0", &[("compose.yaml", "services: {}")]);
-    let compose = app("bad", &format!("oci://{}/compose", world.registry.host), "1.0.0", "");
-    let failure = world.prepare(&compose).await.unwrap_err();
-    assert_eq!(failure.code, Code::ArchiveInvalid);
-    assert!(failure.message.contains("is not a Helm chart"), "{failure:?}");
 }
 
 async fn workloads_that_do_not_get_ready(world: &World) {
@@ -254,11 +222,14 @@ async fn what_is_not_ours_is_left_alone(world: &World) {
     world.install(&app).await;
     let other = World::runtime(&world.cluster, "b/n1", tempfile::tempdir().unwrap().path()).await;
     let known = BTreeSet::from([app.id.clone()]);
-    assert!(other.observe(&known).await.unwrap().is_empty());
+    assert!(other.observe(&known).await.unwrap().containers.is_empty());
     let prepare = prepare(&app);
     let failure = other.perform(&prepare, Some(app.subject.clone())).await.unwrap_err();
     assert!(failure.message.contains("was not installed by this node"), "{failure:?}");
-    other.perform(&Action::Remove { deployment: app.id.clone() }, None).await.unwrap();
+    other
+        .perform(&Action::Remove { deployment: app.id.clone(), purge: false, images: false }, None)
+        .await
+        .unwrap();
     world.until_healthy(&app).await;
     world.remove(&app).await;
 }
@@ -301,18 +272,34 @@ impl World {
         world
     }
 
-    async fn runtime(cluster: &Cluster, identity: &str, dir: &std::path::Path) -> Runtime {
+    pub(crate) async fn runtime(
+        cluster: &Cluster,
+        identity: &str,
+        dir: &std::path::Path,
+    ) -> Runtime {
+        let kubeconfig = cluster.kubeconfig();
+        World::runtime_at(cluster, kubeconfig, identity, dir).await.unwrap()
+    }
+
+    /// A runtime that the cluster knows by what is in this kubeconfig.
+    async fn runtime_at(
+        cluster: &Cluster,
+        kubeconfig: std::path::PathBuf,
+        identity: &str,
+        dir: &std::path::Path,
+    ) -> Result<Runtime, colony_runtime::Error> {
         let config = Config {
             node: "n1".parse().unwrap(),
             identity: identity.to_owned(),
             dir: dir.to_owned(),
-            engines: vec![Choice::Kubernetes(Some(cluster.kubeconfig()))],
+            engines: vec![Choice::Kubernetes(Some(kubeconfig))],
             helm: Some(cluster.helm()),
             manager: None,
             environment: BTreeMap::new(),
             registries: Registries::default(),
+            images: ImagePolicy::default(),
         };
-        Runtime::connect(config).await.unwrap()
+        Runtime::connect(config).await
     }
 
     fn listen(&self) {
@@ -328,7 +315,7 @@ impl World {
     }
 
     /// A deployment of the chart with parameters, one a line: `pointer: value`.
-    fn app(&self, name: &str, version: &str, parameters: &str) -> App {
+    pub(crate) fn app(&self, name: &str, version: &str, parameters: &str) -> App {
         self.app_in("default", name, version, parameters)
     }
 
@@ -356,7 +343,7 @@ impl World {
     }
 
     async fn remove(&self, app: &App) {
-        let action = Action::Remove { deployment: app.id.clone() };
+        let action = Action::Remove { deployment: app.id.clone(), purge: false, images: false };
         self.perform(action, None).await.unwrap();
     }
 
@@ -368,7 +355,7 @@ impl World {
 
     async fn look(&self, app: &App) -> BTreeMap<String, Container> {
         let all = self.runtime.observe(&BTreeSet::from([app.id.clone()])).await.unwrap();
-        let own = all.into_iter().filter(|it| it.deployment == app.id);
+        let own = all.containers.into_iter().filter(|it| it.deployment == app.id);
         own.map(|it| (it.service.clone(), it)).collect()
     }
 

@@ -14,22 +14,6 @@ services:
 volumes: { data: {} }
 ";
 
-pub(crate) async fn nodes_share_an_engine(world: &World) {
-    let other = tempfile::tempdir().unwrap();
-    let other = Node::start(&world.engine, &world.registry, "a/n2", other).await;
-    let app = world.app("shared", "services: { web: { image: IMAGE, stop_grace_period: 0s } }");
-    for node in [&world.node, &other] {
-        node.prepare(&app).await.unwrap();
-        node.start_app(&app).await.unwrap();
-    }
-    let run = other.look(&app).await["web"].run.clone();
-    world.node.remove(&app).await;
-    assert!(world.node.look(&app).await.is_empty());
-    assert_eq!(other.look(&app).await["web"].run, run);
-    other.remove(&app).await;
-    other.end().await;
-}
-
 /// Names of nodes and of deployments are a site's own affair.
 pub(crate) async fn nodes_of_one_name_share_an_engine(world: &World) {
     let other = Node::start(&world.engine, &world.registry, "b/n1", tempfile::tempdir().unwrap());
@@ -100,6 +84,7 @@ pub(crate) async fn what_is_older_than_identities_is_adopted(world: &mut World) 
 /// Makes `web`, its network and its volume anew as they were made before there
 /// were identities, takes `side` away, and has the node's folder forget.
 async fn make_older(world: &World, app: &App) {
+    let identity = world.node.identity.as_str();
     let web = world.engine.ask("GET", "/containers/colony-n1-older-web-web/json");
     let networks = web["NetworkSettings"]["Networks"].as_object().unwrap();
     let network = networks.keys().next().unwrap();
@@ -109,14 +94,14 @@ async fn make_older(world: &World, app: &App) {
     world.engine.ask("DELETE", "/volumes/colony-n1-older-web-data");
 
     let name = "colony-n1-older-default";
-    let body = json!({ "Name": name, "Driver": "bridge", "Labels": older(&network["Labels"]) });
-    world.engine.post("/networks/create", &body);
     let body =
-        json!({ "Name": volume["Name"], "Driver": "local", "Labels": older(&volume["Labels"]) });
+        json!({ "Name": name, "Driver": "bridge", "Labels": older(&network["Labels"], identity) });
+    world.engine.post("/networks/create", &body);
+    let body = json!({ "Name": volume["Name"], "Driver": "local", "Labels": older(&volume["Labels"], identity) });
     world.engine.post("/volumes/create", &body);
     let body = json!({
         "Image": web["Config"]["Image"],
-        "Labels": older(&web["Config"]["Labels"]),
+        "Labels": older(&web["Config"]["Labels"], identity),
         "HostConfig": { "NetworkMode": name, "Binds": ["colony-n1-older-web-data:/data"] },
     });
     world.engine.post("/containers/create?name=colony-n1-older-web-web", &body);
@@ -124,16 +109,16 @@ async fn make_older(world: &World, app: &App) {
     std::fs::remove_file(world.node.dir().join("identities.json")).unwrap();
 }
 
-fn older(labels: &Value) -> Value {
+fn older(labels: &Value, identity: &str) -> Value {
     let mut labels = labels.as_object().unwrap().clone();
-    assert_eq!(labels.remove("colony.identity"), Some(json!("a/n1")));
+    assert_eq!(labels.remove("colony.identity"), Some(json!(identity)));
     Value::Object(labels)
 }
 
 /// The deployments a node sees that has none on record.
 async fn all(node: &Node) -> BTreeSet<DeploymentId> {
     let seen = node.runtime.observe(&BTreeSet::new()).await.unwrap();
-    seen.into_iter().map(|it| it.deployment).collect()
+    seen.containers.into_iter().map(|it| it.deployment).collect()
 }
 
 /// How many different values the containers there are have at `pointer`.

@@ -188,7 +188,7 @@ fn version(world: &World, name: &str, number: u32, compose: &str) -> App {
     world.version(name, &format!("{name}-{number}"), compose)
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
@@ -233,7 +233,7 @@ async fn gap(port: u16, from: &str, to: &str, change: impl Future<Output = ()>) 
     timeout(Duration::from_secs(60), both).await.expect("the other version answers")
 }
 
-async fn ask(port: u16) -> Option<String> {
+pub(crate) async fn ask(port: u16) -> Option<String> {
     let asking = async {
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         let mut stream = TcpStream::connect(address).await.ok()?;

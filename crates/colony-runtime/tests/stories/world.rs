@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use colony_core::attempt::Failure;
 use colony_core::margo::{ApplicationDeployment, DeploymentId, Digest};
+use colony_core::node::image::ImagePolicy;
 use colony_core::node::{Action, Container, Health, Prepared, Status, fingerprint};
 use colony_runtime::{
     Choice, Config, CredentialStore, Fetched, LogQuery, Registries, Runtime, Source, Subject,
 };
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::kit::{Engine, Registry};
 
@@ -25,9 +26,10 @@ pub(crate) struct World {
 /// A node with its folder, and the task that listens for it.
 pub(crate) struct Node {
     pub(crate) runtime: Runtime,
+    pub(crate) identity: String,
     name: String,
     dir: TempDir,
-    stop: CancellationToken,
+    stop: DropGuard,
     task: JoinHandle<()>,
 }
 
@@ -53,7 +55,9 @@ impl Source for Manager {
 impl World {
     pub(crate) async fn new(engine: Engine) -> World {
         let registry = Arc::new(Registry::start());
-        let node = Node::start(&engine, &registry, "a/n1", tempfile::tempdir().unwrap()).await;
+        // Redirects of ports are found by the identity, and tests share a host.
+        let identity = format!("a-{}-{}/n1", engine.kind, std::process::id());
+        let node = Node::start(&engine, &registry, &identity, tempfile::tempdir().unwrap()).await;
         World { engine, registry, node }
     }
 
@@ -83,8 +87,16 @@ impl World {
     /// Another process takes over the same node.
     pub(crate) async fn restart_node(&mut self) {
         let dir = std::mem::replace(&mut self.node.dir, tempfile::tempdir().unwrap());
-        let next = Node::start(&self.engine, &self.registry, "a/n1", dir).await;
+        let identity = self.node.identity.clone();
+        let next = Node::start(&self.engine, &self.registry, &identity, dir).await;
         std::mem::replace(&mut self.node, next).end().await;
+    }
+}
+
+fn choice(engine: &Engine) -> Choice {
+    match engine.kind {
+        "containerd" => Choice::Containerd(Some(engine.socket.clone())),
+        _ => Choice::Socket(engine.socket.clone()),
     }
 }
 
@@ -95,9 +107,7 @@ pub(crate) fn credentials(dir: &std::path::Path) -> std::path::PathBuf {
 
 /// The deployment of the component at `repository`, with parameters in YAML.
 pub(crate) fn app(name: &str, repository: &str, parameters: &str) -> App {
-    let mut bytes = [0; 16];
-    bytes.copy_from_slice(&Digest::of(name.as_bytes()).as_bytes()[..16]);
-    let id = DeploymentId::from_bytes(bytes);
+    let id = crate::kit::deployment(name);
     let text = format!(
         "id: {id}\nmetadata: {{ name: {name}, namespace: default, deviceId: n1 }}\nspec:\n  \
          applicationId: {name}\n  deploymentProfile:\n    type: compose\n    components:\n      \
@@ -119,31 +129,43 @@ impl Node {
         dir: TempDir,
     ) -> Node {
         let name = identity.rsplit_once('/').unwrap().1;
-        let manager: Arc<dyn Source> = Arc::new(Manager(Arc::clone(registry)));
-        let config = Config {
-            node: name.parse().unwrap(),
-            identity: identity.to_owned(),
-            dir: dir.path().to_owned(),
-            engines: vec![Choice::Socket(engine.socket.clone())],
-            helm: None,
-            manager: Some(manager),
-            environment: BTreeMap::from([("NODE_SAYS".to_owned(), "hello".to_owned())]),
-            registries: Registries {
-                credentials: CredentialStore::files(Some(credentials(dir.path())), Vec::new()),
-                ..Registries::default()
-            },
-        };
-        let runtime = Runtime::connect(config).await.unwrap();
+        let runtime = Node::connect(engine, registry, identity, dir.path()).await.unwrap();
         let kinds: Vec<&str> = runtime.engines().map(|it| it.kind.name()).collect();
         assert_eq!(kinds, [engine.kind]);
         let stop = CancellationToken::new();
         let (listener, token) = (runtime.clone(), stop.clone());
         let task = tokio::spawn(async move { listener.run(token).await });
-        Node { runtime, name: name.to_owned(), dir, stop, task }
+        let (identity, name) = (identity.to_owned(), name.to_owned());
+        Node { runtime, identity, name, dir, stop: stop.drop_guard(), task }
+    }
+
+    pub(crate) async fn connect(
+        engine: &Engine,
+        registry: &Arc<Registry>,
+        identity: &str,
+        dir: &std::path::Path,
+    ) -> Result<Runtime, colony_runtime::Error> {
+        let name = identity.rsplit_once('/').unwrap().1;
+        let manager: Arc<dyn Source> = Arc::new(Manager(Arc::clone(registry)));
+        let config = Config {
+            node: name.parse().unwrap(),
+            identity: identity.to_owned(),
+            dir: dir.to_owned(),
+            engines: vec![choice(engine)],
+            helm: None,
+            manager: Some(manager),
+            environment: BTreeMap::from([("NODE_SAYS".to_owned(), "hello".to_owned())]),
+            registries: Registries {
+                credentials: CredentialStore::files(Some(credentials(dir)), Vec::new()),
+                ..Registries::default()
+            },
+            images: ImagePolicy { keep: Duration::from_secs(3_600), low: 0 },
+        };
+        Runtime::connect(config).await
     }
 
     pub(crate) async fn end(self) {
-        self.stop.cancel();
+        drop(self.stop);
         self.task.await.unwrap();
     }
 
@@ -192,7 +214,20 @@ impl Node {
     }
 
     pub(crate) async fn remove(&self, app: &App) {
-        let action = Action::Remove { deployment: app.id.clone() };
+        let action = Action::Remove { deployment: app.id.clone(), purge: false, images: false };
+        self.runtime.perform(&action, None).await.unwrap();
+    }
+
+    /// Removes it, and its images are not kept.
+    pub(crate) async fn remove_with_images(&self, app: &App) {
+        let deployment = app.id.clone();
+        let action = Action::Remove { deployment, purge: false, images: true };
+        self.runtime.perform(&action, None).await.unwrap();
+    }
+
+    /// Removes it with its volumes.
+    pub(crate) async fn purge(&self, app: &App) {
+        let action = Action::Remove { deployment: app.id.clone(), purge: true, images: false };
         self.runtime.perform(&action, None).await.unwrap();
     }
 
@@ -207,7 +242,8 @@ impl Node {
 
     async fn look_at(&self, app: &App, staged: bool) -> BTreeMap<String, Container> {
         let all = self.runtime.observe(&BTreeSet::from([app.id.clone()])).await.unwrap();
-        let own = all.into_iter().filter(|it| it.deployment == app.id && it.staged == staged);
+        let own =
+            all.containers.into_iter().filter(|it| it.deployment == app.id && it.staged == staged);
         own.map(|it| (it.service.clone(), it)).collect()
     }
 
@@ -271,6 +307,20 @@ impl Node {
     async fn lines(&self, app: &App, query: &LogQuery) -> Vec<(String, String)> {
         let page = self.runtime.logs(&app.id, query).await.unwrap();
         page.lines.into_iter().map(|it| (it.service, it.text)).collect()
+    }
+
+    /// The first line that it printed.
+    pub(crate) async fn first_line(&self, app: &App) -> String {
+        let wait = async {
+            loop {
+                let query = LogQuery { lines: 10, ..LogQuery::default() };
+                if let Some((_, line)) = self.lines(app, &query).await.into_iter().next() {
+                    return line;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), wait).await.expect("it prints a line")
     }
 
     /// What the containers before printed.

@@ -7,7 +7,7 @@ use colony_core::margo::yaml::{Cursor, Entry, Value};
 use crate::compose::file::Scope;
 use crate::compose::keys::{self, KeySection};
 use crate::compose::project::Condition;
-use crate::compose::syntax::value;
+use crate::compose::syntax::value::{self, take};
 
 /// How a service may end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,20 +19,33 @@ pub(crate) enum Restart {
 }
 
 pub(super) fn read(cursor: &Cursor<'_>, scope: &Scope<'_>) -> Option<BTreeMap<String, Condition>> {
-    let found: Option<Vec<(String, Condition)>> = match &cursor.node().value {
+    let found: Option<Vec<Option<(String, Condition)>>> = match &cursor.node().value {
         Value::Seq(_) => cursor.each(|it| {
             let name = value::text(it)?;
             scope.services.expect(it, &name);
-            Some((name, Condition::Started))
+            Some(exists(it, &name, true, scope).then_some((name, Condition::Started)))
         }),
         Value::Map(_) => cursor.entries()?.iter().map(|it| entry(it, scope)).collect(),
         Value::Null | Value::Scalar { .. } => cursor.mismatch("a list of services, or a mapping"),
     };
-    found.map(|it| it.into_iter().collect())
+    found.map(|it| it.into_iter().flatten().collect())
 }
 
-fn entry(entry: &Entry<'_>, scope: &Scope<'_>) -> Option<(String, Condition)> {
-    scope.services.expect(&entry.value, entry.key);
+/// Whether the service has a container. It must, unless it is not required.
+fn exists(place: &Cursor<'_>, name: &str, required: bool, scope: &Scope<'_>) -> bool {
+    let absent = scope.absent.get(name);
+    if let (Some(reason), true) = (absent, required) {
+        place.error(format!("`{name}` {reason}"), "`required: false`, or a service that is there");
+    }
+    absent.is_none() && scope.services.has(name)
+}
+
+fn entry(entry: &Entry<'_>, scope: &Scope<'_>) -> Option<Option<(String, Condition)>> {
+    let given = entry.value.node().get("required");
+    let required = given.and_then(|_| take(&entry.value, "required", value::flag)).unwrap_or(true);
+    if required {
+        scope.services.expect(&entry.value, entry.key);
+    }
     keys::check(&entry.value, KeySection::Dependency);
     let conditions = ["service_started", "service_healthy", "service_completed_successfully"];
     let condition = match entry.value.required("condition")?.one_of(&conditions)? {
@@ -40,7 +53,8 @@ fn entry(entry: &Entry<'_>, scope: &Scope<'_>) -> Option<(String, Condition)> {
         "service_completed_successfully" => Condition::Completed,
         _ => Condition::Started,
     };
-    Some((entry.key.to_owned(), condition))
+    let exists = exists(&entry.value, entry.key, required, scope);
+    Some(exists.then(|| (entry.key.to_owned(), condition)))
 }
 
 pub(crate) fn restart(cursor: &Cursor<'_>) -> Option<Restart> {

@@ -30,7 +30,7 @@ fn resources<'a>(deploy: &Cursor<'a>) -> Option<Cursor<'a>> {
 
 /// A limit is set at the service or below `deploy`; if at both, they must be
 /// equal.
-fn either<T: PartialEq + Debug>(
+pub(crate) fn either<T: PartialEq + Debug>(
     service: &Cursor<'_>,
     short: &str,
     limits: &Option<Cursor<'_>>,

@@ -5,12 +5,16 @@
 //! project is refused in the end, and everything else is still looked at.
 
 pub(super) mod depends;
+mod device;
+mod device_request;
 mod env_file;
 mod environment;
 mod health;
-mod limits;
+pub(super) mod limits;
 mod mount;
 pub(super) mod port;
+mod resources;
+mod surroundings;
 
 use colony_core::margo::yaml::{Cursor, Value};
 
@@ -30,6 +34,10 @@ pub(super) fn read(cursor: &Cursor<'_>, scope: &Scope<'_>) -> Option<Service> {
     rights(&mut service, cursor);
     life(&mut service, cursor, scope);
     limits::read(&mut service, cursor);
+    resources::read(&mut service, cursor);
+    service.namespaces = surroundings::namespaces(cursor);
+    service.logging = take(cursor, "logging", surroundings::logging);
+    service.runtime = take(cursor, "runtime", value::text);
     Some(service)
 }
 
@@ -52,9 +60,11 @@ fn files(service: &mut Service, cursor: &Cursor<'_>, scope: &Scope<'_>) {
     service.mounts = mounts.unwrap_or_default();
     let configs = take(cursor, "configs", |it| it.each(|it| config::mount(it, scope)));
     service.configs = configs.unwrap_or_default();
+    let secrets = take(cursor, "secrets", |it| it.each(|it| config::secret_mount(it, scope)));
+    service.secrets = secrets.unwrap_or_default();
     service.tmpfs = take(cursor, "tmpfs", tmpfs).unwrap_or_default();
     service.read_only = flag(cursor, "read_only");
-    service.devices = take(cursor, "devices", devices).unwrap_or_default();
+    service.devices = take(cursor, "devices", device::read).unwrap_or_default();
     targets_differ(service, cursor);
 }
 
@@ -68,7 +78,10 @@ fn reach(service: &mut Service, cursor: &Cursor<'_>, scope: &Scope<'_>) {
     service.expose = take(cursor, "expose", port::exposed).unwrap_or_default();
     service.hostname = take(cursor, "hostname", hostname);
     service.extra_hosts = take(cursor, "extra_hosts", extra_hosts).unwrap_or_default();
+    service.domainname = take(cursor, "domainname", hostname);
     service.dns = take(cursor, "dns", dns).unwrap_or_default();
+    service.dns_search = take(cursor, "dns_search", value::some_texts).unwrap_or_default();
+    service.dns_options = take(cursor, "dns_opt", value::texts).unwrap_or_default();
 }
 
 fn rights(service: &mut Service, cursor: &Cursor<'_>) {
@@ -123,23 +136,6 @@ fn hostname(cursor: &Cursor<'_>) -> Option<String> {
     if usable { Some(text) } else { cursor.mismatch("a host name of at most 63 characters") }
 }
 
-fn devices(cursor: &Cursor<'_>) -> Option<Vec<String>> {
-    cursor.each(|it| {
-        let text = value::text(it)?;
-        let parts: Vec<&str> = text.split(':').collect();
-        let usable = match parts[..] {
-            [host] => value::absolute(host).is_some(),
-            [host, inner] => [host, inner].iter().all(|it| value::absolute(it).is_some()),
-            [host, inner, rights] => {
-                let paths = [host, inner].iter().all(|it| value::absolute(it).is_some());
-                paths && !rights.is_empty() && rights.chars().all(|c| "rwm".contains(c))
-            }
-            _ => false,
-        };
-        if usable { Some(text) } else { it.mismatch("`/dev/host[:/dev/container[:rwm]]`") }
-    })
-}
-
 fn tmpfs(cursor: &Cursor<'_>) -> Option<Vec<String>> {
     let texts = value::some_texts(cursor)?;
     let path = |it: &String| value::absolute(it.split(':').next().unwrap_or_default()).is_some();
@@ -189,7 +185,7 @@ fn security(cursor: &Cursor<'_>) -> Option<Vec<String>> {
 
 fn targets_differ(service: &Service, cursor: &Cursor<'_>) {
     let mounts = service.mounts.iter().map(|it| it.target.as_str());
-    let configs = service.configs.iter().map(|it| it.target.as_str());
+    let configs = service.configs.iter().chain(&service.secrets).map(|it| it.target.as_str());
     let tmpfs = service.tmpfs.iter().map(|it| it.split(':').next().unwrap_or_default());
     let mut seen = std::collections::BTreeSet::new();
     for target in mounts.chain(configs).chain(tmpfs).map(|it| it.trim_end_matches('/')) {

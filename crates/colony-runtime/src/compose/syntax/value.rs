@@ -87,6 +87,14 @@ pub(crate) fn absolute(text: &str) -> Option<String> {
     (straight && !text.contains([':', '\0'])).then(|| text.to_owned())
 }
 
+/// Octal with a leading zero, so that `440` cannot be misread as decimal.
+pub(crate) fn mode(cursor: &Cursor<'_>) -> Option<u32> {
+    let text = cursor.string()?;
+    let octal = text.strip_prefix("0o").or(text.strip_prefix('0'));
+    let mode = octal.and_then(|it| u32::from_str_radix(it, 8).ok()).filter(|it| *it <= 0o777);
+    mode.or_else(|| cursor.mismatch("permissions in octal such as `0440`"))
+}
+
 /// A list of texts.
 pub(crate) fn texts(cursor: &Cursor<'_>) -> Option<Vec<String>> {
     cursor.each(text)

@@ -1,10 +1,12 @@
 //! Tests of archives and compose files, and of the findings about bad ones.
 
 mod archive;
+mod device;
 mod file;
 mod interpolation;
 mod random;
 mod refused;
+mod selection;
 
 use std::collections::BTreeMap;
 

@@ -21,14 +21,18 @@ fn unsupported_keys_are_named_with_their_place_and_reason() {
         "healthcheck: {test: a, x: 1}",
         "services.web.healthcheck.x: key is not supported: `x` is not known; expected a key of the table in docs/compose.md",
     );
-    for line in
-        ["extends: {}", "profiles: [a]", "secrets: [a]", "links: [db]", "logging: {}", "scale: 2"]
-    {
+    for line in [
+        "links: [db]",
+        "volumes_from: [db]",
+        "mac_address: x",
+        "annotations: {}",
+        "extends: {file: x, service: db}",
+    ] {
         assert!(findings(&service(line)).contains(": key is not supported: "), "{line}");
     }
     file(
-        "include: [a]\nsecrets: {}\n",
-        "compose.yaml:6:1: include: key is not supported: a package holds one compose file; expected all services in `compose.yaml`\ncompose.yaml:7:1: secrets: key is not supported: secrets must not be packaged; expected a parameter, or a bind mount of a path of the host\n",
+        "include: [a]\nmodels: {}\n",
+        "compose.yaml:6:1: include: key is not supported: a package holds one compose file; expected all services in `compose.yaml`\ncompose.yaml:7:1: models: key is not supported: colony runs containers only; expected a service that runs the model\n",
     );
 }
 
@@ -74,9 +78,9 @@ fn mounts_are_refused_where_they_stand() {
         "expected an absolute path without `..` and `:`",
     );
     at(
-        "volumes: ['data:/t:z']",
-        "volumes[0]: `data:/t:z` is a text",
-        "expected `ro` or `rw` as the mode of a mount",
+        "volumes: ['data:/t:what']",
+        "volumes[0]: `data:/t:what` is a text",
+        "expected `ro` or `rw`, with `z`, `Z`, `nocopy` or a propagation such as `rslave`",
     );
 }
 

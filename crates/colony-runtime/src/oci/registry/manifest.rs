@@ -77,7 +77,7 @@ pub(crate) fn oci_architecture(name: &str) -> &str {
         "x86_64" => "amd64",
         "aarch64" => "arm64",
         "armv7l" | "armv6l" | "armhf" => "arm",
-        "i386" | "i686" => "386",
+        "i386" | "i686" | "x86" => "386",
         other => other,
     }
 }

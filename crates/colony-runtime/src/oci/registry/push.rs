@@ -1,8 +1,8 @@
-//! Writing to OCI registries: the archive of a compose component.
+//! Writing to OCI registries: the archive of a compose component, or an image.
 //!
-//! The manifest has the artifact type and the one layer that nodes expect. A
-//! revision that exists with other content is refused: nodes keep what they
-//! have fetched, so the content of a revision must never change.
+//! The manifest of a component has the artifact type and the one layer that
+//! nodes expect. A revision or tag that exists with other content is refused:
+//! nodes keep what they have fetched, so its content must never change.
 
 use std::time::Duration;
 
@@ -28,6 +28,8 @@ const CALL_TIME: Duration = Duration::from_secs(300);
 pub enum PushError {
     #[error("`{0}` names no registry and name; expected such as oci://registry.example/name")]
     Repository(String),
+    #[error("`{0}` is not the reference of an image; expected such as registry.example/name:1.0")]
+    Reference(String),
     #[error("could not push `{what}`: {why}")]
     Unreachable { what: String, why: String },
     #[error("could not push `{what}`: the registry refuses ({status}); {reason}")]
@@ -61,7 +63,27 @@ pub async fn push_component(
     let what = format!("{place}:{revision}");
     let client = Client::new(registries.insecure.clone());
     let push = Push { client, registries, place, what };
-    push.component(revision.as_str(), archive).await
+    let manifest = manifest(&push.place.name, revision.as_str(), archive);
+    push.put(revision.as_str(), manifest, &[b"{}", archive]).await
+}
+
+/// Puts an image, whose manifest names these blobs, under a reference with a
+/// registry and a tag.
+pub async fn push_image(
+    registries: &Registries,
+    reference: &str,
+    manifest: &[u8],
+    blobs: &[&[u8]],
+) -> Result<Pushed, PushError> {
+    let tag_is_good = |it: &str| {
+        !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || b"._-".contains(&it))
+    };
+    let place = reference.rsplit_once(':').filter(|it| tag_is_good(it.1));
+    let place = place.and_then(|(place, tag)| Some((RegistryLocation::read(place)?, tag)));
+    let (place, tag) = place.ok_or_else(|| PushError::Reference(reference.to_owned()))?;
+    let client = Client::new(registries.insecure.clone());
+    let push = Push { client, registries, place, what: reference.to_owned() };
+    push.put(tag, manifest.to_vec(), blobs).await
 }
 
 struct Push<'a> {
@@ -72,16 +94,21 @@ struct Push<'a> {
 }
 
 impl Push<'_> {
-    async fn component(&self, revision: &str, archive: &[u8]) -> Result<Pushed, PushError> {
-        let manifest = manifest(&self.place.name, revision, archive);
+    async fn put(
+        &self,
+        revision: &str,
+        manifest: Vec<u8>,
+        blobs: &[&[u8]],
+    ) -> Result<Pushed, PushError> {
         let digest = Digest::of(&manifest);
         match self.present(revision).await? {
             Some(found) if found == digest => return Ok(Pushed { digest, existed: true }),
             Some(_) => return Err(PushError::Taken { what: self.what.clone() }),
             None => {}
         }
-        self.blob(b"{}").await?;
-        self.blob(archive).await?;
+        for blob in blobs {
+            self.blob(blob).await?;
+        }
         let url = self.url(&format!("manifests/{revision}"))?;
         let call = call(Method::PUT, Some(MANIFEST), manifest);
         let answer = self.ask(&url, &call).await?;

@@ -38,6 +38,28 @@ async fn a_revision_keeps_its_meaning() {
 }
 
 #[tokio::test]
+async fn image_is_pushed_with_all_its_blobs() {
+    let shop = Shop::open(None).await;
+    let registries = Registries::default();
+    let reference = format!("{}/apps/camera:1.0", shop.host);
+    let pushed = push_image(&registries, &reference, b"{}", &[b"config", b"layer"]).await;
+    assert!(!pushed.expect("pushed").existed);
+    let registry = Registry::new(Registries::default(), None);
+    let place = RegistryLocation::read(&format!("{}/apps/camera", shop.host)).expect("a place");
+    assert!(registry.manifest(&place, "1.0").await.is_ok());
+    for blob in [&b"config"[..], b"layer"] {
+        let text = format!(r#"{{"digest": "{}", "size": {}}}"#, Digest::of(blob), blob.len());
+        let described = serde_json::from_str(&text).expect("a descriptor");
+        let found = registry.blob(&place, &described, 100).await.expect("the blob");
+        assert_eq!(found.as_ref(), blob);
+    }
+    for bad in ["hello:1.0", "registry.example/hello", "registry.example/hello:", "r:5000/x:a b"] {
+        let error = push_image(&registries, bad, b"{}", &[]).await.expect_err(bad);
+        assert!(matches!(error, PushError::Reference(_)), "{bad}: {error}");
+    }
+}
+
+#[tokio::test]
 async fn a_password_is_given_when_it_is_asked_for() {
     let shop = Shop::open(Some("Basic YW5uOnMzY3IzdA==")).await;
     let error = shop.push("1.0.0", b"archive").await.expect_err("no credential");

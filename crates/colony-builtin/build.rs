@@ -1,5 +1,6 @@
 //! Builds the server of the `hello` application for this target, without any
-//! library, and packs what a registry would serve: image layer and archives.
+//! library, and packs what a registry would serve: image layer, archives and
+//! charts.
 
 use std::env;
 use std::fs;
@@ -9,8 +10,17 @@ use std::process::Command;
 use flate2::{Compression, GzBuilder};
 use sha2::{Digest, Sha256};
 
-/// As in `src/lib.rs`.
-const VERSIONS: [&str; 3] = ["1.0", "1.1", "1.2-bad"];
+/// Version, revision, and whether it is broken, as in `src/lib.rs`.
+const VERSIONS: [(&str, &str, bool); 3] =
+    [("1.0", "1.0.0", false), ("1.1", "1.1.0", false), ("1.2-bad", "1.2.0-bad", true)];
+/// The files of the chart.
+const CHART: [&str; 5] = [
+    "Chart.yaml",
+    "values.yaml",
+    "values.schema.json",
+    "templates/deployment.yaml",
+    "templates/service.yaml",
+];
 
 fn main() {
     println!("cargo::rerun-if-changed=hello");
@@ -23,11 +33,24 @@ fn main() {
     store(&out, "layer", &gzip(&layer));
 
     let compose = fs::read_to_string("hello/compose.yaml").expect("hello/compose.yaml is there");
-    for (number, version) in VERSIONS.iter().enumerate() {
+    for (number, (version, revision, broken)) in VERSIONS.iter().enumerate() {
         let text = compose.replace("@VERSION@", version);
         let archive = tar(&[("hello/compose.yaml", 0o644, text.as_bytes())]);
         store(&out, &format!("archive{number}"), &gzip(&archive));
+        store(&out, &format!("chart{number}"), &gzip(&chart(version, revision, *broken)));
     }
+}
+
+/// The chart of one version, as an archive with the one folder Helm expects.
+fn chart(version: &str, revision: &str, broken: bool) -> Vec<u8> {
+    let files = CHART.map(|name| {
+        let path = format!("hello/chart/{name}");
+        let text = fs::read_to_string(&path).unwrap_or_else(|it| panic!("{path}: {it}"));
+        let text = text.replace("@VERSION@", version).replace("@REVISION@", revision);
+        (format!("hello/{name}"), text.replace("@BROKEN@", &broken.to_string()))
+    });
+    let files = files.each_ref().map(|(path, text)| (path.as_str(), 0o644, text.as_bytes()));
+    tar(&files)
 }
 
 /// Static, because the image holds nothing else. Position independence would

@@ -279,6 +279,9 @@ pub struct DeleteQuery {
     /// Also where no node can confirm the removal.
     #[serde(default)]
     pub force: bool,
+    /// Remove its volumes as well, with all data in them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub purge: bool,
     #[serde(default)]
     pub dry_run: bool,
     /// Only if this is still the plan.

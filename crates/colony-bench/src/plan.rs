@@ -62,6 +62,6 @@ fn evaluate_all(files: &[File], site: &Site) -> usize {
 fn constraints(file: &File) -> Option<&DeviceConstraints> {
     match &file.content {
         Content::Deployment(document) => document.spec.spec.profile.constraints.as_ref(),
-        Content::Site(_) | Content::Refused(_) | Content::Gone => None,
+        Content::Site(_) | Content::Refused(_) | Content::Purge(_) | Content::Gone => None,
     }
 }

@@ -4,11 +4,15 @@
 //! its health check never passes. The binary contains everything a registry
 //! would serve of them: `packages` are the Margo descriptions for the catalog,
 //! `manifest` and `blob` answer like a read-only OCI registry for the reserved
-//! host `colony.builtin`. Nothing has to be downloaded to try colony.
+//! host `colony.builtin`: image, compose archive and Helm chart. Nothing has to
+//! be downloaded to try colony. A cluster cannot read from that host: its image
+//! has to be in a registry of the cluster, where [`image`] can be pushed.
 
 mod shelf;
 
 use shelf::Release;
+
+pub use shelf::Image;
 
 /// The reserved host in image and repository names.
 pub const HOST: &str = "colony.builtin";
@@ -20,6 +24,8 @@ const RELEASES: [Release; 3] = [
         broken: false,
         archive: include_bytes!(concat!(env!("OUT_DIR"), "/archive0")),
         archive_digest: include_str!(concat!(env!("OUT_DIR"), "/archive0.digest")),
+        chart: include_bytes!(concat!(env!("OUT_DIR"), "/chart0")),
+        chart_digest: include_str!(concat!(env!("OUT_DIR"), "/chart0.digest")),
     },
     Release {
         version: "1.1",
@@ -27,6 +33,8 @@ const RELEASES: [Release; 3] = [
         broken: false,
         archive: include_bytes!(concat!(env!("OUT_DIR"), "/archive1")),
         archive_digest: include_str!(concat!(env!("OUT_DIR"), "/archive1.digest")),
+        chart: include_bytes!(concat!(env!("OUT_DIR"), "/chart1")),
+        chart_digest: include_str!(concat!(env!("OUT_DIR"), "/chart1.digest")),
     },
     Release {
         version: "1.2-bad",
@@ -34,6 +42,8 @@ const RELEASES: [Release; 3] = [
         broken: true,
         archive: include_bytes!(concat!(env!("OUT_DIR"), "/archive2")),
         archive_digest: include_str!(concat!(env!("OUT_DIR"), "/archive2.digest")),
+        chart: include_bytes!(concat!(env!("OUT_DIR"), "/chart2")),
+        chart_digest: include_str!(concat!(env!("OUT_DIR"), "/chart2.digest")),
     },
 ];
 
@@ -52,6 +62,12 @@ pub fn manifest(repository: &str, reference: &str) -> Option<(String, Vec<u8>)> 
 /// A blob of a repository.
 pub fn blob(repository: &str, digest: &str) -> Option<Vec<u8>> {
     RELEASES.iter().find_map(|it| it.blob(repository, digest))
+}
+
+/// The image of the server, to be pushed to a registry. One serves all
+/// versions, as the chart says which version it is.
+pub fn image() -> Image {
+    RELEASES[0].whole_image()
 }
 
 #[cfg(test)]
@@ -74,11 +90,25 @@ mod tests {
     fn a_description_leads_to_blobs_with_the_digests_it_names() {
         for (_, text) in packages() {
             let parsed = ApplicationDescription::parse(text.as_bytes()).expect("it is valid");
-            let component = &parsed.value.profiles[0].components[0];
-            let repository = component.properties.repository.to_string();
-            assert_eq!(repository, "oci://colony.builtin/hello");
-            check("hello", component.properties.revision.as_ref());
+            for (profile, kind, name) in [(0, "compose", "hello"), (1, "helm", "hello-chart")] {
+                let profile = &parsed.value.profiles[profile];
+                assert_eq!(profile.kind, kind);
+                let component = &profile.components[0];
+                let repository = component.properties.repository.to_string();
+                assert_eq!(repository, format!("oci://colony.builtin/{name}"));
+                check(name, component.properties.revision.as_ref());
+            }
         }
+    }
+
+    #[test]
+    fn image_to_push_is_the_one_that_is_served() {
+        let image = image();
+        let (_, served) = manifest("hello-server", "1.0").expect("the manifest is there");
+        assert_eq!(image.manifest, served);
+        let digests = image.blobs.iter().map(|it| Digest::of(it).to_string());
+        let known: Vec<Option<Vec<u8>>> = digests.map(|it| blob("hello-server", &it)).collect();
+        assert_eq!(known, image.blobs.map(Some));
     }
 
     #[test]

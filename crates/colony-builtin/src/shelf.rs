@@ -8,6 +8,7 @@ pub(crate) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const LAYER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/layer"));
 const LAYER_DIGEST: &str = include_str!(concat!(env!("OUT_DIR"), "/layer.digest"));
 const ARTIFACT: &str = "hello";
+const CHART: &str = "hello-chart";
 const IMAGE: &str = "hello-server";
 const EMPTY: &[u8] = b"{}";
 
@@ -20,6 +21,17 @@ pub(crate) struct Release {
     /// The compose archive.
     pub(crate) archive: &'static [u8],
     pub(crate) archive_digest: &'static str,
+    /// The Helm chart.
+    pub(crate) chart: &'static [u8],
+    pub(crate) chart_digest: &'static str,
+}
+
+/// An image with all that a registry needs of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    pub manifest: Vec<u8>,
+    /// Its configuration and its layer.
+    pub blobs: [Vec<u8>; 2],
 }
 
 /// A manifest and the tag it is found by.
@@ -45,6 +57,7 @@ impl Release {
     pub(crate) fn manifest(&self, repository: &str) -> Option<Tagged> {
         let (tag, value) = match repository {
             ARTIFACT => (self.revision, self.artifact()),
+            CHART => (self.revision, self.chart()),
             IMAGE => (self.version, self.image()),
             _ => return None,
         };
@@ -56,6 +69,8 @@ impl Release {
         let config = self.config();
         match repository {
             ARTIFACT if digest == self.archive_digest => Some(self.archive.to_vec()),
+            CHART if digest == self.chart_digest => Some(self.chart.to_vec()),
+            CHART if known(&self.chart_config()) => Some(self.chart_config()),
             ARTIFACT if known(EMPTY) => Some(EMPTY.to_vec()),
             IMAGE if digest == LAYER_DIGEST => Some(LAYER.to_vec()),
             IMAGE if known(&config) => Some(config),
@@ -80,6 +95,36 @@ impl Release {
                 },
             }],
         })
+    }
+
+    /// As `helm push` writes it.
+    fn chart(&self) -> Value {
+        json!({
+            "schemaVersion": 2,
+            "mediaType": MANIFEST,
+            "config": described("application/vnd.cncf.helm.config.v1+json", &self.chart_config()),
+            "layers": [{
+                "mediaType": "application/vnd.cncf.helm.chart.content.v1.tar+gzip",
+                "digest": self.chart_digest,
+                "size": self.chart.len(),
+            }],
+        })
+    }
+
+    fn chart_config(&self) -> Vec<u8> {
+        let config = json!({
+            "apiVersion": "v2",
+            "name": "hello",
+            "type": "application",
+            "version": self.revision,
+            "appVersion": self.version,
+        });
+        config.to_string().into_bytes()
+    }
+
+    pub(crate) fn whole_image(&self) -> Image {
+        let manifest = self.image().to_string().into_bytes();
+        Image { manifest, blobs: [self.config(), LAYER.to_vec()] }
     }
 
     fn image(&self) -> Value {

@@ -174,7 +174,7 @@ async fn write(app: App, period: Duration, stop: CancellationToken) -> anyhow::R
         repo: app.repo.clone(),
         metrics: app.metrics.clone(),
         period,
-        seen: None,
+        checked_head: None,
         writing: app.writing.clone(),
     };
     colony_process::run(writer, app.writer.clone(), stop).await;

@@ -1,6 +1,6 @@
 //! The documents name exactly what the code knows, and their examples are valid.
 
-use colony_core::document::{Document, Settings};
+use colony_core::document::{Document, Settings, StrategyKind};
 use colony_core::site::{SiteSettings, Window};
 use colony_core::why::Cause;
 use colony_testkit::{App, blob};
@@ -31,20 +31,25 @@ fn settings_of_a_site_are_documented() {
 /// A file that states what the page calls the default reads as one that says nothing.
 #[test]
 fn defaults_of_a_deployment_are_documented() {
-    let stated = |of: &str| -> String {
+    let stated = |of: &str, keys: &[&str]| -> String {
         let rows = rows(&document("deployment-settings.md"), "## A deployment");
         let own = rows.iter().filter_map(|(key, default)| {
             let (block, name) = key.split_once('.').unwrap_or(("", key));
             let value = default.strip_prefix('`')?.strip_suffix('`')?;
-            (block == of).then(|| format!("{name}: {value}"))
+            (block == of && keys.contains(&name)).then(|| format!("{name}: {value}"))
         });
         own.collect::<Vec<_>>().join(", ")
     };
-    let [own, retry, strategy] = ["", "retry", "strategy"].map(stated);
-    let canary = |it: &str| settings(&format!("strategy: {{type: canary{it}}}"));
+    let (own, retry) = (stated("", Settings::KEYS), stated("retry", Settings::RETRY_KEYS));
 
     assert_eq!(settings(&format!("{{{own}, retry: {{{retry}}}}}")), Settings::default());
-    assert_eq!(canary(&format!(", {strategy}")), canary(""));
+    for kind in [StrategyKind::Canary, StrategyKind::BlueGreen] {
+        let of = |it: &str| settings(&format!("strategy: {{type: {kind}, {it}}}"));
+        // Without a limit, any number of nodes may be down.
+        let limit = |it: &&&str| kind == StrategyKind::Canary || **it != "maxUnavailable";
+        let keys: Vec<&str> = kind.keys().iter().filter(limit).copied().collect();
+        assert_eq!(of(&stated("strategy", &keys)), of(""));
+    }
     let rolling = settings("strategy: {type: rolling, maxUnavailable: 1}");
     assert_eq!(rolling, Settings::default(), "rolling, one node at a time");
 }

@@ -28,6 +28,10 @@ fn states_are_told_with_where_they_come_from() {
     check(failed.clone(), told);
     failed["failure"] = json!({"code": "exited"});
     check(failed, "hello 2.0.0 on plant/press: UPDATING → FAILED(update): a container ended");
+    let mut deleted = moved(json!("DELETING"), "DELETED");
+    deleted["removal"] =
+        json!({"deleted": true, "exit_code": 0, "unconfirmed": false, "purged": true});
+    check(deleted, "hello 2.0.0 on plant/press: DELETING → DELETED, with its volumes");
     check(
         json!({"kind": "stale_report", "deployment": ID, "node": "press", "adopted": 7, "state": "installed"}),
         "plant/press reported installed of an older attempt of hello",
@@ -55,6 +59,10 @@ fn verdicts_name_the_version_and_the_failure() {
     check(
         body("deployment_withdrawn", json!({"name": "hello"})),
         "hello is gone from Git at plant",
+    );
+    check(
+        body("deployment_withdrawn", json!({"name": "hello", "purge": true})),
+        "hello is gone from Git at plant; its volumes are removed as well",
     );
     check(
         body("deployment_converged", json!({"revision": revision(NEW)})),

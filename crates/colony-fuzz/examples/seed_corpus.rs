@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use colony_core::document::WirePhase;
+use colony_core::document::Side;
 use colony_core::fleet::Fleet;
 use colony_core::margo::{Digest, ManifestVersion, StateManifest};
 use colony_core::node::{self, Node, Policy};
@@ -90,7 +90,7 @@ fn seen_from_above(plant: &Plant) -> (Fleet, Vec<colony_core::fleet::Row>) {
 fn node_rows() -> Vec<node::Row> {
     let site = "home".parse().expect("a name");
     let Content::Deployment(document) = app("1.0.0").file(&site).content else { return Vec::new() };
-    let wire = document.wire(&"a".parse().expect("a name"), 1, WirePhase::Active);
+    let wire = document.wire(&"a".parse().expect("a name"), 1, Side::Active);
     write("core_plan", "wire.yaml", &wire);
     let id = deployment_id("hello");
     let version = ManifestVersion::new(1).expect("a version");

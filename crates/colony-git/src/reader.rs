@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use colony_core::id::{BlobId, GitRevision, SiteName};
 use colony_core::margo::{Finding, Severity};
+use colony_core::purge::marked;
 use colony_core::site::{Commit, Content, File};
 use gix::objs::tree::EntryKind;
 use gix::{ObjectId, Repository};
@@ -139,6 +140,11 @@ impl Watch {
             Some(base) => !repo::is_ancestor(&repo, base, head)?,
             None => base.is_some(),
         };
+        // Nothing was read at a commit without a folder to read: what it had
+        // is not known, so all files are listed.
+        let unread = |it| Ok::<bool, Error>(folder_at(&repo, it, site)?.is_err());
+        let known = known.map(|it| Ok((it, unread(it)?))).transpose()?;
+        let known = known.and_then(|(it, unread)| (!unread).then_some(it));
         let files = self.files(&repo, site, known, head)?;
         let base = known.and(base.cloned());
         Ok(Some(Commit { revision, base, rewritten, files }))
@@ -151,13 +157,15 @@ impl Watch {
         base: Option<ObjectId>,
         head: ObjectId,
     ) -> Result<Vec<File>, Error> {
-        let old = base.map(|it| repo::tree_of(repo, it)).transpose()?;
-        let new = repo::tree_of(repo, head)?;
-        let mut changes = settings_change(repo, site, old, new)?;
-        let folder = format!("deployments/{site}");
-        let tree = |root| folder_at(repo, root, &folder);
-        let old = old.map(tree).transpose()?.flatten();
-        changes.extend(walk::differences(repo, &folder, old, tree(new)?, &self.trees)?);
+        let folder = folder_path(site);
+        let settings = settings_change(repo, site, base, head)?;
+        let old = base.map(|it| folder_at(repo, it, site)).transpose()?;
+        let old = old.and_then(Result::ok).flatten();
+        let (deployments, misplaced) = match folder_at(repo, head, site)? {
+            Ok(new) => (walk::differences(repo, &folder, old, new, &self.trees)?, None),
+            Err(entry) => (Vec::new(), Some(not_a_folder(folder.clone(), entry))),
+        };
+        let changes: Vec<Change> = settings.into_iter().chain(deployments).collect();
         let origins = match changes.is_empty() {
             true => BTreeMap::new(),
             false => origin::origins(repo, &folder, base, head)?,
@@ -166,12 +174,17 @@ impl Watch {
             let origin = origins.get(&it.path).cloned();
             Ok(brought_by(self.file(repo, site, it)?, origin))
         };
-        changes.into_iter().map(read).collect()
+        changes.into_iter().map(read).chain(misplaced.map(Ok)).collect()
     }
 
     fn file(&self, repo: &Repository, site: &SiteName, change: Change) -> Result<File, Error> {
         let Change { path, new } = change;
-        // Files that are not YAML are notes for people; the site ignores them.
+        // Only its path counts, so it is not read.
+        if let Some(id) = marked(site, &path).filter(|_| new.is_some_and(|it| it.mode.is_blob())) {
+            return Ok(File { path, content: Content::Purge(id) });
+        }
+        // Other files that are not YAML are notes for people; the site ignores
+        // them.
         let Some(entry) = new.filter(|_| is_document(&path)) else { return Ok(File::gone(&path)) };
         if !entry.mode.is_blob() {
             let problem = format!("this is {}, not a regular file", kind_of(entry));
@@ -208,23 +221,42 @@ fn known(repo: &Repository, base: &GitRevision) -> Option<ObjectId> {
 fn settings_change(
     repo: &Repository,
     site: &SiteName,
-    old: Option<ObjectId>,
-    new: ObjectId,
-) -> Result<Vec<Change>, Error> {
+    base: Option<ObjectId>,
+    head: ObjectId,
+) -> Result<Option<Change>, Error> {
     let path = format!("sites/{site}.yaml");
-    let file = |root| at(repo, root, &path);
-    let old = old.map(file).transpose()?.flatten();
-    let new = file(new)?;
-    Ok(if old == new { Vec::new() } else { vec![Change { path, new }] })
+    let file = |commit| {
+        let found = repo::entry_at(repo, repo::tree_of(repo, commit)?, &path)?;
+        Ok::<_, Error>(found.filter(|(_, reached)| *reached == Reached::Path).map(|(it, _)| it))
+    };
+    let old = base.map(file).transpose()?.flatten();
+    let new = file(head)?;
+    Ok((old != new).then_some(Change { path, new }))
 }
 
-fn folder_at(repo: &Repository, root: ObjectId, path: &str) -> Result<Option<ObjectId>, Error> {
-    Ok(at(repo, root, path)?.filter(|it| it.mode.is_tree()).map(|it| it.id))
+fn folder_path(site: &SiteName) -> String {
+    format!("deployments/{site}")
 }
 
-fn at(repo: &Repository, root: ObjectId, path: &str) -> Result<Option<Entry>, Error> {
-    let found = repo::entry_at(repo, root, path)?;
-    Ok(found.filter(|(_, reached)| *reached == Reached::Path).map(|(it, _)| it))
+/// The folder of the site, if there is one; `Err` is what stands there, or
+/// above it, in place of a folder.
+fn folder_at(
+    repo: &Repository,
+    commit: ObjectId,
+    site: &SiteName,
+) -> Result<Result<Option<ObjectId>, Entry>, Error> {
+    let found = repo::entry_at(repo, repo::tree_of(repo, commit)?, &folder_path(site))?;
+    Ok(match found {
+        None => Ok(None),
+        Some((entry, _)) if entry.mode.is_tree() => Ok(Some(entry.id)),
+        Some((entry, _)) => Err(entry),
+    })
+}
+
+/// A finding that leaves every deployment as it is.
+fn not_a_folder(path: String, entry: Entry) -> File {
+    let problem = format!("this is {}, not a folder; deployments stay as they are", kind_of(entry));
+    refused(path, problem, "a folder")
 }
 
 /// What stands where a file is expected.

@@ -196,7 +196,7 @@ impl Reconcile for Follow {
     const NAME: &'static str = "git";
 
     async fn reconcile(&mut self) -> anyhow::Result<Duration> {
-        if !self.brain.wakes().is_seeded() {
+        if !self.brain.notifiers().is_seeded() {
             return Ok(PERIOD);
         }
         let watch = self.watch().await?;

@@ -52,7 +52,7 @@ impl Logs {
         if !self.open(open, brain.now().mono) {
             return failed("too many logs are waited for at this site".to_owned());
         }
-        brain.wakes().node(&node);
+        brain.notifiers().node(&node);
         match tokio::time::timeout(PATIENCE, lines).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) | Err(_) => {

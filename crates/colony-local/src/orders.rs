@@ -30,7 +30,7 @@ impl Orders {
         colony_process::fail::hit(colony_process::fail::Point::LocalOrderDone);
         match action {
             // The commit that was held is offered again.
-            Action::AcceptHistory { .. } => self.brain.wakes().git.wake(),
+            Action::AcceptHistory { .. } => self.brain.notifiers().git.wake(),
             Action::Retire { .. }
             | Action::Hold { .. }
             | Action::ReleaseHold { .. }

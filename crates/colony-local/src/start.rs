@@ -28,7 +28,7 @@ use crate::server::server_certificate::ServerCertificate;
 use crate::server::{self, App, GRACE, address};
 use crate::uplink::central::Central;
 use crate::uplink::prune::Prune;
-use crate::uplink::{About, Forward, Listen, Renew, Report, Seeding};
+use crate::uplink::{About, EventForwarder, Listen, Renew, Report, Seeding};
 use crate::{Config, join};
 
 /// A local orchestrator that has joined and listens, ready to be run.
@@ -201,11 +201,11 @@ impl Parts {
         let seeding =
             Seeding { brain: brain.clone(), health: health.clone(), central: central.clone() };
         spawn(&mut tasks, seeding, Signal::default());
-        let (git, site) = (brain.wakes().git.clone(), site_node.site.clone());
+        let (git, site) = (brain.notifiers().git.clone(), site_node.site.clone());
         spawn(&mut tasks, Follow::new(brain.clone(), health.clone(), site, source), git);
-        let events = brain.wakes().events.clone();
+        let events = brain.notifiers().events.clone();
         let (b, s, h, c) = (brain.clone(), store.clone(), health.clone(), central.clone());
-        let forward = Forward::new(b, s, h, c, vitals.clone(), incarnation);
+        let forward = EventForwarder::new(b, s, h, c, vitals.clone(), incarnation);
         spawn(&mut tasks, forward, events);
         let (b, h, c) = (brain.clone(), health.clone(), central.clone());
         let listen = Listen::new(b, h, c, orders.clone(), logs.clone());
@@ -214,7 +214,7 @@ impl Parts {
         let versions = Arc::new(operator::FormerVersions::new(home.clone_dir()));
         let renew = Renew { brain: b, health: h, central: c, home };
         spawn(&mut tasks, renew, Signal::default());
-        let (about, nodes) = (about(&own, urls), brain.wakes().nodes.clone());
+        let (about, nodes) = (about(&own, urls), brain.notifiers().nodes.clone());
         let (b, h, v) = (brain.clone(), health.clone(), vitals.clone());
         let report = Report { brain: b, health: h, central, vitals: v, about: about.clone() };
         spawn(&mut tasks, report.paced(), nodes);
@@ -275,7 +275,7 @@ async fn serve(listener: TlsListener, app: App, stop: CancellationToken) -> anyh
     let ending = async {
         stop.cancelled().await;
         // Polls are answered at once; other requests get some time.
-        brain.wakes().all_nodes();
+        brain.notifiers().all_nodes();
     };
     colony_wfm::serve(listener, server::router(app), Peer::of, ending, GRACE).await;
     Ok(())

@@ -15,7 +15,7 @@ use crate::explore::Finding;
 const DOCUMENT: &str = include_str!("../../../docs/state-machine.md");
 
 /// The number of guards.
-const GUARDS: u32 = 13;
+const GUARDS: u32 = 14;
 
 /// The bit of a guard in a set of facts.
 fn bit(guard: Guard) -> u16 {
@@ -33,6 +33,7 @@ fn bit(guard: Guard) -> u16 {
         Guard::ForcedIfUnknown => 10,
         Guard::Undelivered => 11,
         Guard::StepOpen => 12,
+        Guard::VolumesPurged => 13,
     };
     1 << place
 }

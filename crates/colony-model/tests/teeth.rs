@@ -7,7 +7,7 @@ fn the_transition_function_is_the_published_table() {
     let asked = table();
     let broken: Vec<&Finding> = asked.properties.iter().filter(|it| !it.holds).collect();
     assert!(broken.is_empty(), "{broken:?}");
-    assert_eq!(asked.questions, 15 * 19 * 8_192);
+    assert_eq!(asked.questions, 15 * 19 * 16_384);
 }
 
 #[test]

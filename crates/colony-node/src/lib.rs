@@ -33,9 +33,10 @@ use colony_process::{Access, RoleFolder, Tasks};
 use colony_runtime::Runtime;
 
 pub use colony_core::node::Policy;
+pub use colony_core::node::image::ImagePolicy;
 pub use colony_runtime::{Choice, CredentialStore, usual_credential_files};
 pub use identity::Identity;
-pub use manager::Refused;
+pub use manager::NodeRefused;
 
 use brain::Brain;
 use engine::service::Service;
@@ -61,6 +62,8 @@ pub struct Config {
     pub health: Option<SocketAddr>,
     /// Registries that use plain HTTP, besides those on this machine.
     pub insecure_registries: BTreeSet<String>,
+    /// How long images are kept that nothing needs.
+    pub images: ImagePolicy,
     /// Credentials for registries, for archives and images.
     pub credentials: CredentialStore,
     /// Variables of every container, such as the telemetry endpoint.
@@ -126,7 +129,7 @@ impl Node {
         }
     }
 
-    /// Works until `stop`; containers keep running. Ends with [`Refused`] when
+    /// Works until `stop`; containers keep running. Ends with [`NodeRefused`] when
     /// the site no longer accepts the node.
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
         let Node { brain, manager, identity, config, health, finder, found, folder } = self;
@@ -213,6 +216,7 @@ mod tests {
             labels: BTreeMap::new(),
             health: None,
             insecure_registries: BTreeSet::new(),
+            images: ImagePolicy::default(),
             credentials: CredentialStore::default(),
             environment: BTreeMap::new(),
             policy: Policy::default(),

@@ -157,7 +157,7 @@ impl Host for World {
         let same = served.is_some_and(|(number, etag)| {
             version == Some(number) && have == Some(Have { version: number, etag: Some(etag) })
         });
-        same && core.asks(name).is_empty() && !self.rng.chance(10)
+        same && core.report_requests(name).is_empty() && !self.rng.chance(10)
     }
 
     fn observe_manifest(&mut self, site: usize, node: usize, manifest: &NodeManifest) {

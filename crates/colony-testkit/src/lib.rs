@@ -12,6 +12,6 @@ mod seed;
 
 pub use answer::{is_open, is_vague};
 pub use make::{App, blob, capabilities, commit_id, deployment_id};
-pub use plant::{Plant, status};
+pub use plant::{Plant, mark, status};
 pub use projection::{answer_difference, projection_difference, site_answers};
 pub use seed::seed;

@@ -16,6 +16,8 @@ pub struct App {
     /// YAML below `spec.deploymentProfile.deviceConstraints`, without indentation.
     pub constraints: String,
     pub kind: String,
+    /// Its id, if not the one of its name.
+    pub id: Option<DeploymentId>,
 }
 
 impl App {
@@ -27,6 +29,7 @@ impl App {
             settings: String::new(),
             constraints: String::new(),
             kind: "compose".to_owned(),
+            id: None,
         }
     }
 
@@ -38,13 +41,22 @@ impl App {
         App { settings: settings.to_owned(), ..self }
     }
 
+    /// Another deployment of the same name.
+    pub fn with_id(self, id: DeploymentId) -> App {
+        App { id: Some(id), ..self }
+    }
+
+    pub fn id(&self) -> DeploymentId {
+        self.id.clone().unwrap_or_else(|| deployment_id(&self.name))
+    }
+
     pub fn needing(self, constraints: &str) -> App {
         App { constraints: constraints.to_owned(), ..self }
     }
 
     pub fn text(&self, site: &SiteName) -> String {
         let App { name, version, target, kind, .. } = self;
-        let id = deployment_id(name);
+        let id = self.id();
         let constraints = block("    deviceConstraints:", &self.constraints, 6);
         let settings = block("  x-colony-extensions:", &self.settings, 4);
         format!(

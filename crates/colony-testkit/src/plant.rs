@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use colony_core::event::Event;
-use colony_core::id::{DeploymentId, DeploymentName, NodeName, PlacementId};
+use colony_core::id::{DeploymentId, DeploymentName, NodeName, PlacementId, SiteName};
 use colony_core::margo::DeploymentStatus;
+use colony_core::purge::mark_path;
 use colony_core::site::{
     Action, Changed, Command, Commit, File, Have, Input, Refused, Row, RowKey, Site, Step, Timing,
 };
 use colony_core::time::{Now, Timestamp};
 
-use crate::make::{App, capabilities, commit_id, deployment_id, foreign};
+use crate::make::{App, blob, capabilities, commit_id, deployment_id, foreign};
 use crate::seed::seed;
 
 /// Noon of some Monday.
@@ -160,6 +161,12 @@ impl Plant {
         self.commit(vec![File::gone(&path)]);
     }
 
+    /// The deployment is deleted with its volumes.
+    pub fn purge(&mut self, name: &str) {
+        let path = format!("deployments/{}/{name}.yaml", self.site.name());
+        self.commit(vec![File::gone(&path), mark(self.site.name(), name)]);
+    }
+
     /// The node reports `state`, `failed:<code>` or `failed:<code>|<message>`
     /// for a deployment, having adopted its newest manifest.
     pub fn report(&mut self, node: &str, name: &str, state: &str) {
@@ -184,7 +191,7 @@ impl Plant {
             let under_way: Vec<PlacementId> = self
                 .site
                 .placements()
-                .filter(|it| it.state().is_in_progress() && !it.is_staged())
+                .filter(|it| it.state().is_in_progress() && !it.is_ready_to_take_over())
                 .map(|it| it.id.clone())
                 .collect();
             for id in &under_way {
@@ -245,7 +252,7 @@ impl Plant {
         let version =
             document.map(|it| it.spec.spec.profile.components[0].properties.revision.to_string());
         let version = version.map(|it| format!(" {it}")).unwrap_or_default();
-        let staged = if placement.is_staged() { " staged" } else { "" };
+        let staged = if placement.is_ready_to_take_over() { " staged" } else { "" };
         format!("{}@{} {}{version}{staged}", deployment.name, id.node, placement.state())
     }
 
@@ -262,6 +269,12 @@ impl Default for Plant {
     fn default() -> Plant {
         Plant::new()
     }
+}
+
+/// The mark in Git that the volumes of the deployment are to be removed.
+pub fn mark(site: &SiteName, name: &str) -> File {
+    let path = mark_path(site, &deployment_id(name));
+    File::read(site, &path, &blob(""), b"")
 }
 
 /// A report as a node sends it; `state` as in `Plant::report`.

@@ -48,6 +48,11 @@ impl Git {
         self.tree(&self.head).files.keys().cloned().collect()
     }
 
+    /// Whether some commit, also one that was rewritten, has the file.
+    pub fn has_ever_had(&self, path: &str) -> bool {
+        self.commits.values().any(|it| it.files.contains_key(path))
+    }
+
     /// Writes or removes files in one commit on top of the head.
     pub fn commit(&mut self, changes: Vec<(String, Option<String>)>) {
         let parent = self.head.clone();

@@ -43,7 +43,7 @@ pub fn paused_start(core: &Site, events: &[Event]) -> Option<String> {
         let deployment = core.deployment(&it.deployment)?;
         let target = it.revisions.target.as_ref()?;
         let paused = deployment.rollout().paused.is_some();
-        let of_git = target.workload == deployment.wanted().workload;
+        let of_git = target.workload == deployment.accepted().workload;
         let what = || format!("{} starts on {}, and its rollout is paused", it.deployment, it.node);
         (paused && of_git).then(what)
     })

@@ -6,7 +6,7 @@ use colony_core::event::{Event, Incarnation, Seq};
 use colony_core::fleet::AnswersTaken;
 use colony_core::id::DeploymentId;
 use colony_core::margo::DeploymentStatus;
-use colony_core::site::{Asks, Command, Have, NodeManifest};
+use colony_core::site::{Command, Have, NodeManifest, ReportRequests};
 use colony_core::why::AnswerUpdate;
 
 /// To a local orchestrator, from a node or from the central orchestrator.
@@ -27,7 +27,7 @@ pub enum ToNode {
     /// The answer to a poll; without a manifest if the node has the present one.
     Answer {
         manifest: Option<Arc<NodeManifest>>,
-        asks: Option<Asks>,
+        asks: Option<ReportRequests>,
     },
     StatusTaken {
         deployment: DeploymentId,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use colony_core::event::VERSION_BITS;
 use colony_core::id::{DeploymentId, GitRevision};
 use colony_core::margo::DeploymentStatus;
-use colony_core::site::{Asks, Have, NodeManifest};
+use colony_core::site::{Have, NodeManifest, ReportRequests};
 
 /// A manifest version: the incarnation, and the count within it.
 pub fn version(version: u64) -> String {
@@ -37,7 +37,7 @@ fn listed(manifest: &NodeManifest) -> BTreeMap<DeploymentId, String> {
     manifest.documents.iter().filter_map(one).collect()
 }
 
-pub(crate) fn answer(manifest: Option<&NodeManifest>, asks: Option<&Asks>) -> String {
+pub(crate) fn answer(manifest: Option<&NodeManifest>, asks: Option<&ReportRequests>) -> String {
     let manifest = manifest.map(|it| {
         let listed = listed(it).into_values().collect::<Vec<_>>().join(", ");
         let listed = if listed.is_empty() { "nothing" } else { &listed };

@@ -79,7 +79,7 @@ fn application(
 ) -> String {
     let queued = live.iter().find_map(|(site, _)| context.queued.get(&deployment_path(site, name)));
     let known = live.iter().find_map(|(_, view)| {
-        let wanted = view.targets.get(name).and_then(target_blob);
+        let wanted = view.central_changes.get(name).and_then(target_blob);
         let accepted = view.deployment_named(name).map(|it| &it.accepted.blob);
         context.versions.get(wanted.or(accepted)?)
     });

@@ -2,7 +2,7 @@
 
 use colony_core::event::{HoldScope, Presence};
 use colony_core::fleet::{
-    self, Archive, DeploymentView, Outcome, PlacementBucket, SiteView, Target,
+    self, Archive, CentralChange, DeploymentView, Outcome, PlacementBucket, SiteView,
 };
 use colony_core::id::{BlobId, DeploymentName, GitRevision, NodeName, SiteName};
 use colony_core::margo::Digest;
@@ -29,7 +29,7 @@ pub(super) struct DeploymentSiteBuilder<'a> {
 impl DeploymentSiteBuilder<'_> {
     pub(super) fn build(&self) -> DeploymentSite {
         let deployment = self.view.deployment_named(self.name);
-        let target = self.view.targets.get(self.name);
+        let target = self.view.central_changes.get(self.name);
         let placements = self.view.deployments_named(self.name);
         let placements = placements.flat_map(|it| self.view.placements_of(&it.id));
         let path = deployment_path(self.site, self.name);
@@ -67,11 +67,11 @@ impl DeploymentSiteBuilder<'_> {
     fn version(
         &self,
         deployment: Option<&DeploymentView>,
-        target: Option<&Target>,
+        target: Option<&CentralChange>,
         path: &str,
     ) -> Option<String> {
         let queued = self.context.queued.get(path);
-        if let (Some(Target::Planned { .. }), Some(queued)) = (target, queued) {
+        if let (Some(CentralChange::Planned { .. }), Some(queued)) = (target, queued) {
             return Some(queued.version.clone());
         }
         let accepted = deployment.map(|it| &it.accepted.blob);
@@ -82,7 +82,7 @@ impl DeploymentSiteBuilder<'_> {
         &self,
         it: &fleet::PlacementView,
         deployment: Option<&DeploymentView>,
-        target: Option<&Target>,
+        target: Option<&CentralChange>,
     ) -> PlacementView {
         let node = self.view.nodes.get(&it.id.node);
         let runs = it.revisions.target.as_ref().map(|it| &it.blob);
@@ -172,7 +172,7 @@ impl DeploymentSiteBuilder<'_> {
     fn rolled_back(
         &self,
         deployment: &DeploymentView,
-        target: Option<&Target>,
+        target: Option<&CentralChange>,
     ) -> Option<RolledBackView> {
         let pair = deployment.rolled_back.as_ref()?;
         let good = pair.good.as_ref().map(|it| &it.blob);
@@ -217,15 +217,15 @@ impl DeploymentSiteBuilder<'_> {
 /// Since when the deployment is in its state. For a revision that the site has
 /// accepted, the time that the site reported counts, not the time of the
 /// commit.
-fn since(reported: Option<Timestamp>, target: Option<&Target>) -> Option<Timestamp> {
+fn since(reported: Option<Timestamp>, target: Option<&CentralChange>) -> Option<Timestamp> {
     let wanted = target.map(|it| match it {
-        Target::Planned { since }
-        | Target::Committed { since, .. }
-        | Target::Accepted { since, .. }
-        | Target::Conflict { since, .. }
-        | Target::Refused { since, .. } => *since,
+        CentralChange::Planned { since }
+        | CentralChange::Committed { since, .. }
+        | CentralChange::Accepted { since, .. }
+        | CentralChange::Conflict { since, .. }
+        | CentralChange::Refused { since, .. } => *since,
     });
-    let taken = matches!(target, Some(Target::Accepted { .. }));
+    let taken = matches!(target, Some(CentralChange::Accepted { .. }));
     match reported.filter(|_| taken) {
         Some(reported) => Some(reported),
         None => wanted.max(reported),
@@ -236,7 +236,7 @@ fn since(reported: Option<Timestamp>, target: Option<&Target>) -> Option<Timesta
 fn brought_by(
     blob: &BlobId,
     deployment: Option<&DeploymentView>,
-    target: Option<&Target>,
+    target: Option<&CentralChange>,
 ) -> Option<GitRevision> {
     let wanted = target.filter(|it| target_blob(it) == Some(blob)).and_then(commit);
     let accepted = deployment.filter(|it| it.accepted.blob == *blob);
@@ -270,10 +270,14 @@ pub(super) fn archived(site: &SiteName, last: &Archive) -> (DeploymentSite, Outc
     (shown, Outcome::Deleted)
 }
 
-fn commit(target: &Target) -> Option<GitRevision> {
+fn commit(target: &CentralChange) -> Option<GitRevision> {
     match target {
-        Target::Committed { git, .. } | Target::Accepted { git, .. } => Some(git.clone()),
-        Target::Planned { .. } | Target::Conflict { .. } | Target::Refused { .. } => None,
+        CentralChange::Committed { git, .. } | CentralChange::Accepted { git, .. } => {
+            Some(git.clone())
+        }
+        CentralChange::Planned { .. }
+        | CentralChange::Conflict { .. }
+        | CentralChange::Refused { .. } => None,
     }
 }
 
@@ -282,8 +286,8 @@ fn stopped(deployment: &DeploymentView) -> Option<StoppedView> {
     Some(StoppedView { node: it.node.clone(), failure: failure(&it.failure), since: it.since })
 }
 
-fn conflict(target: &Target) -> Option<ConflictView> {
-    let Target::Conflict { diff, since, .. } = target else { return None };
+fn conflict(target: &CentralChange) -> Option<ConflictView> {
+    let CentralChange::Conflict { diff, since, .. } = target else { return None };
     Some(ConflictView { diff: diff.clone(), since: *since })
 }
 
@@ -294,9 +298,10 @@ mod tests {
     #[test]
     fn what_the_site_has_taken_is_as_old_as_the_site_says() {
         let git: GitRevision = "3f2a1c0000000000000000000000000000000000".parse().expect("an id");
-        let accepted = Target::Accepted { git: git.clone(), blob: None, since: Timestamp(20) };
-        let committed = Target::Committed { git, blob: None, since: Timestamp(20) };
-        let planned = Target::Planned { since: Timestamp(20) };
+        let accepted =
+            CentralChange::Accepted { git: git.clone(), blob: None, since: Timestamp(20) };
+        let committed = CentralChange::Committed { git, blob: None, since: Timestamp(20) };
+        let planned = CentralChange::Planned { since: Timestamp(20) };
         for (reported, target, expected) in [
             (Some(10), None, Some(10)),
             (Some(10), Some(&accepted), Some(10)),

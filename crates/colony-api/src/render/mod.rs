@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use colony_core::attempt::Failure;
 use colony_core::document::FileFacts;
-use colony_core::fleet::{Fleet, PlacementView, SiteView, Target};
+use colony_core::fleet::{CentralChange, Fleet, PlacementView, SiteView};
 use colony_core::id::{BlobId, DeploymentName, NodeName, SiteName};
 use colony_core::margo::Problem;
 use colony_core::time::Timestamp;
@@ -90,10 +90,14 @@ impl Page<'_> {
 }
 
 /// The file of the central orchestrator's own target.
-fn target_blob(target: &Target) -> Option<&BlobId> {
+fn target_blob(target: &CentralChange) -> Option<&BlobId> {
     match target {
-        Target::Committed { blob, .. } | Target::Accepted { blob, .. } => blob.as_ref(),
-        Target::Planned { .. } | Target::Conflict { .. } | Target::Refused { .. } => None,
+        CentralChange::Committed { blob, .. } | CentralChange::Accepted { blob, .. } => {
+            blob.as_ref()
+        }
+        CentralChange::Planned { .. }
+        | CentralChange::Conflict { .. }
+        | CentralChange::Refused { .. } => None,
     }
 }
 
@@ -105,9 +109,9 @@ pub fn blobs_of<'a>(
     let mut blobs = std::collections::BTreeSet::new();
     for name in names {
         for (_, view) in fleet.sites_of(name) {
-            blobs.extend(view.targets.get(name).and_then(target_blob).cloned());
+            blobs.extend(view.central_changes.get(name).and_then(target_blob).cloned());
             for it in view.deployments_named(name) {
-                let own = std::iter::once(&it.accepted).chain(&it.good);
+                let own = std::iter::once(&it.accepted).chain(&it.last_converged);
                 let left = it.rolled_back.iter().flat_map(|it| [Some(&it.bad), it.good.as_ref()]);
                 let bad = it.quarantine.values().map(|it| &it.revision);
                 let placed = view.placements_of(&it.id).flat_map(|it| it.revisions.iter());

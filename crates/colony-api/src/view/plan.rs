@@ -50,6 +50,9 @@ pub struct PlanView {
     /// One per file that would be written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileDiff>,
+    /// Nodes that remove the volumes of the deployment, with all data in them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub purges: Vec<String>,
     #[schema(value_type = Vec<crate::schema::Finding>)]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,

@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use colony_api::view::ChangeView;
 use colony_core::event::CentralEvent;
-use colony_core::fleet::{Fleet, Target};
+use colony_core::fleet::{CentralChange, Fleet};
 use colony_core::id::SiteName;
 use colony_core::time::Timestamp;
 use colony_store::{Change, Write};
@@ -71,10 +71,10 @@ fn take_back(fleet: &mut Fleet, operator: &Operator, change: &Change, now: Times
     for edit in &change.edits {
         let parts = path_parts(&edit.path);
         if let Some((site, name)) = &parts {
-            let target = fleet.site(site).and_then(|it| it.targets.get(name));
-            if matches!(target, Some(Target::Planned { .. })) {
+            let target = fleet.site(site).and_then(|it| it.central_changes.get(name));
+            if matches!(target, Some(CentralChange::Planned { .. })) {
                 // The site exists: it was looked up above.
-                fleet.target_cleared(site, name).ok();
+                fleet.change_dropped(site, name).ok();
             }
         }
         let site = parts.as_ref().map(|it| it.0.clone()).or_else(|| site_of(&edit.path));

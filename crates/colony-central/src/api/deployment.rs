@@ -7,11 +7,12 @@ use colony_api::request::{DeleteQuery, DeployRequest, Rollback};
 use colony_api::view::{DeployAnswer, HistoryView};
 use colony_core::id::DeploymentName;
 
-use crate::api::extract::{JsonBody, QueryParameters, name};
+use crate::api::extract::{JsonBody, QueryParameters, parse_name};
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::fault::Fault;
-use crate::{plan, view};
+use crate::plan::{self, DeleteOptions};
+use crate::view;
 
 type Answer = (StatusCode, Json<DeployAnswer>);
 
@@ -41,7 +42,7 @@ pub(crate) async fn history(
     operator: Operator,
     Path(handle): Path<String>,
 ) -> Result<Json<HistoryView>, Fault> {
-    let handle: DeploymentName = name("name", &handle)?;
+    let handle: DeploymentName = parse_name("name", &handle)?;
     Ok(Json(view::history(&app, &operator, &handle).await?))
 }
 
@@ -56,7 +57,7 @@ pub(crate) async fn rollback(
     Path(handle): Path<String>,
     JsonBody(request): JsonBody<Rollback>,
 ) -> Result<Answer, Fault> {
-    let handle: DeploymentName = name("name", &handle)?;
+    let handle: DeploymentName = parse_name("name", &handle)?;
     let _turn = plan::turn(&app, handle.as_str()).await?;
     let plan = plan::rollback(&app, &operator, &handle, &request).await?;
     let hash = request.plan_hash.as_deref();
@@ -66,7 +67,7 @@ pub(crate) async fn rollback(
 /// Delete a deployment
 #[utoipa::path(delete, path = "/api/v1/deployments/{name}", tag = "deployments",
     params(("name" = String, Path), ("sites" = Option<String>, Query),
-        ("force" = Option<bool>, Query), ("dryRun" = Option<bool>, Query),
+        ("force" = Option<bool>, Query), ("purge" = Option<bool>, Query), ("dryRun" = Option<bool>, Query),
         ("planHash" = Option<String>, Query)),
     responses((status = 202, description = "Recorded", body = DeployAnswer),
         (status = 200, description = "A dry run, or nothing to delete", body = DeployAnswer)))]
@@ -76,12 +77,13 @@ pub(crate) async fn delete(
     Path(handle): Path<String>,
     QueryParameters(query): QueryParameters<DeleteQuery>,
 ) -> Result<Answer, Fault> {
-    let handle: DeploymentName = name("name", &handle)?;
+    let handle: DeploymentName = parse_name("name", &handle)?;
     let sites = query.sites.as_deref().unwrap_or_default();
     let sites: Vec<String> =
         sites.split(',').filter(|it| !it.is_empty()).map(str::to_owned).collect();
     let _turn = plan::turn(&app, handle.as_str()).await?;
-    let plan = plan::delete(&app, &operator, &handle, &sites, query.force).await?;
+    let how = DeleteOptions { force: query.force, purge: query.purge };
+    let plan = plan::delete(&app, &operator, &handle, &sites, how).await?;
     let hash = query.plan_hash.as_deref();
     answer(plan::apply(&app, &operator, plan, query.dry_run, hash).await?)
 }

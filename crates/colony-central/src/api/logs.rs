@@ -11,7 +11,7 @@ use colony_api::view::LogsView;
 use colony_core::id::{DeploymentId, DeploymentName, NodeName, SiteName};
 use colony_core::time::{HumanDuration, Timestamp};
 
-use crate::api::extract::{QueryParameters, name};
+use crate::api::extract::{QueryParameters, parse_name};
 use crate::app::App;
 use crate::auth::Operator;
 use crate::fault::Fault;
@@ -34,7 +34,7 @@ pub(crate) async fn logs(
     Path(handle): Path<String>,
     QueryParameters(query): QueryParameters<LogsQuery>,
 ) -> Result<Json<LogsView>, Fault> {
-    let handle: DeploymentName = name("name", &handle)?;
+    let handle: DeploymentName = parse_name("name", &handle)?;
     view::deployment(&app, &operator, &handle).await?;
     let place = place(&app, &operator, &handle, &query).await?;
     let id = uuid::Uuid::now_v7().to_string();
@@ -130,6 +130,6 @@ fn wanted(query: &LogsQuery) -> Result<(Option<SiteName>, Option<NodeName>), Fau
     if let Some((at, it)) = node.and_then(|it| it.split_once('/')) {
         (site, node) = (Some(at), Some(it));
     }
-    let site = site.map(|it| name("site", it)).transpose()?;
-    Ok((site, node.map(|it| name("node", it)).transpose()?))
+    let site = site.map(|it| parse_name("site", it)).transpose()?;
+    Ok((site, node.map(|it| parse_name("node", it)).transpose()?))
 }

@@ -5,7 +5,7 @@ use colony_api::request::NodeOrder;
 use colony_api::view::Accepted;
 use colony_core::id::{NodeName, SiteName};
 
-use crate::api::extract::name;
+use crate::api::extract::parse_name;
 use crate::api::order::order_targets::{OrderAnswer, Orders, issue};
 use crate::app::App;
 use crate::auth::{Operator, Role};
@@ -54,9 +54,9 @@ async fn order(
     path: &(String, String),
     order: NodeOrder,
 ) -> Result<OrderAnswer, Fault> {
-    let site: SiteName = name("site", &path.0)?;
+    let site: SiteName = parse_name("site", &path.0)?;
     operator.must_be_at(Role::Operator, &site)?;
-    let node: NodeName = name("node", &path.1)?;
+    let node: NodeName = parse_name("node", &path.1)?;
     view::node_exists(app, operator, &site, &node).await?;
     let orders = Orders::one(&site, order.action(node.clone()));
     issue(app, operator, None, orders, format!("node {site}/{node} {}", order.sentence())).await

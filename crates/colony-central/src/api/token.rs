@@ -44,7 +44,7 @@ pub(crate) async fn make(
     operator.must_be_everywhere(Role::Admin)?;
     let role: Role = request.role.parse().map_err(|it: String| Fault::field("role", it))?;
     check_name(&request.name)?;
-    plan::sites_of(&app, &operator, &request.sites).await?;
+    plan::sites_by_name(&app, &operator, &request.sites).await?;
     let (token, hash) = auth::make()?;
     let created = clock::wall();
     let made = OperatorToken {

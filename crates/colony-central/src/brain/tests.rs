@@ -72,7 +72,7 @@ async fn a_closure_that_refuses_changes_nothing() {
     let refused = brain
         .write(|fleet| {
             fleet.site_add(&site("away"));
-            fleet.target_planned(&site("home"), &"hello".parse()?, Timestamp(2))?;
+            fleet.change_planned(&site("home"), &"hello".parse()?, Timestamp(2))?;
             fleet.command(&site("home"), Action::ReleaseRemoval, "ana", Timestamp(9))?;
             Err::<((), Write), _>(anyhow::anyhow!("no"))
         })
@@ -246,7 +246,7 @@ async fn spend_at(brain: &Brain, name: &str) -> anyhow::Result<()> {
 
 async fn plan(brain: &Brain, name: &str) -> anyhow::Result<()> {
     let hello = "hello".parse()?;
-    let planned = |fleet: &mut Fleet| fleet.target_planned(&site(name), &hello, Timestamp(2));
+    let planned = |fleet: &mut Fleet| fleet.change_planned(&site(name), &hello, Timestamp(2));
     brain.write(|fleet| Ok((planned(fleet)?, Write::default()))).await
 }
 

@@ -20,7 +20,7 @@ use colony_wfm::{Claims, IdentityError, TokenKind, requested_key, token};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::api::extract::{JsonBody, name};
+use crate::api::extract::{JsonBody, parse_name};
 use crate::app::App;
 use crate::auth::Keys;
 use crate::brain::own_event;
@@ -38,7 +38,7 @@ pub(crate) async fn join(
 ) -> Result<Json<SiteJoined>, Fault> {
     let now = clock::wall();
     let claims = claims(&app, &request, now)?;
-    let site: SiteName = name("site", &claims.site)?;
+    let site: SiteName = parse_name("site", &claims.site)?;
     let key = requested_key(&request.csr).map_err(|it| unsigned(&it))?.to_string();
     // An invalid request must not use up the token.
     let chain = app.identity.sign_site(&request.csr, site.as_str(), clock::unix(now));

@@ -8,7 +8,7 @@ use colony_core::margo::Digest;
 use serde::{Deserialize, Serialize};
 
 use super::authority;
-use crate::api::extract::{JsonBody, name};
+use crate::api::extract::{JsonBody, parse_name};
 use crate::app::{App, Reports, lasting};
 use crate::auth::Local;
 use crate::clock;
@@ -34,7 +34,7 @@ pub(crate) async fn report(
     JsonBody(report): JsonBody<NodesReport>,
 ) -> Result<StatusCode, Fault> {
     let at = clock::wall();
-    let ca: Digest = name("ca", &report.ca)?;
+    let ca: Digest = parse_name("ca", &report.ca)?;
     authority::check(&app, &local, &ca.to_string(), at).await?;
     let kept = StoredNode { at, report: lasting(report.clone()) };
     if app.reports.put(&local.site, at, report) {

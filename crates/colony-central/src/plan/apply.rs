@@ -6,8 +6,9 @@ use colony_api::problem::Kind;
 use colony_api::view::DeployAnswer;
 use colony_core::event::CentralEvent;
 use colony_core::fleet::Fleet;
+use colony_core::id::SiteName;
 use colony_core::time::Timestamp;
-use colony_store::{Change, NewEvent, Write};
+use colony_store::{Change, ChangeEdit, NewEvent, Write};
 use tokio::sync::MutexGuard;
 
 use super::Plan;
@@ -19,6 +20,8 @@ use crate::command;
 use crate::command::force;
 use crate::fault::Fault;
 
+/// The trailer of a commit that names the deployment.
+const TRAILER: &str = "Colony-Deployment";
 /// How long a plan waits for an earlier change of the same files.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -34,13 +37,14 @@ pub(crate) async fn apply(
         let detail = "Git or the fleet changed meanwhile; run the command again";
         return Err(Kind::PlanChanged.problem(detail).into());
     }
-    if dry_run || (plan.edits.is_empty() && plan.commands.is_empty()) {
+    let is_empty = plan.edits.is_empty() && plan.marks.is_empty() && plan.commands.is_empty();
+    if dry_run || is_empty {
         return Ok(DeployAnswer { plan: plan.view, accepted: false, event: None });
     }
     if let Some(refusal) = &plan.view.refusal {
         return Err(Fault::refused(refusal));
     }
-    crate::writer::must_be_writable(plan.edits.iter().map(|it| &it.1))?;
+    crate::writer::must_be_writable(plan.edits.iter().chain(&plan.marks).map(|it| &it.1))?;
     let event = Some(crate::view::event_id(app, *app.brain.head().borrow()));
     let now = clock::wall();
     app.brain.write(|fleet| store(fleet, operator, &plan, now)).await?;
@@ -72,8 +76,11 @@ pub(crate) async fn turn<'a>(app: &'a App, name: &str) -> Result<MutexGuard<'a, 
 async fn queued(app: &App, name: &str) -> Result<Option<String>, Fault> {
     let suffix = format!("/{name}.yaml");
     let open = app.brain.store().changes_open().await?;
-    let mut paths = open.into_iter().flat_map(|it| it.edits).map(|it| it.path);
-    Ok(paths.find(|it| it.ends_with(&suffix)))
+    let marks = |it: &Change| it.trailers.iter().any(|(key, at)| key == TRAILER && at == name);
+    let mut paths = open.iter().flat_map(|change| {
+        change.edits.iter().filter(|it| it.path.ends_with(&suffix) || marks(change))
+    });
+    Ok(paths.next().map(|it| it.path.clone()))
 }
 
 fn waiting(app: &App, path: &str) -> Fault {
@@ -90,10 +97,10 @@ fn store(
     let name = &plan.view.name;
     let mut write = Write::default();
     for (site, _) in &plan.edits {
-        let planned = fleet.target_planned(site, name, now);
+        let planned = fleet.change_planned(site, name, now);
         planned.map_err(|it| Fault::not_found(it.to_string()))?;
     }
-    if !plan.edits.is_empty() {
+    if !plan.edits.is_empty() || !plan.marks.is_empty() {
         let change = change(operator, plan, now);
         write.events.extend(events(operator, plan, &change, now));
         write.changes_put.push(change);
@@ -113,10 +120,10 @@ fn change(operator: &Operator, plan: &Plan, now: Timestamp) -> Change {
         actor: operator.name.clone(),
         message: plan.message.clone(),
         trailers: vec![
-            ("Colony-Deployment".to_owned(), plan.view.name.to_string()),
+            (TRAILER.to_owned(), plan.view.name.to_string()),
             ("Colony-Actor".to_owned(), operator.name.clone()),
         ],
-        edits: plan.edits.iter().map(|it| it.1.clone()).collect(),
+        edits: plan.edits.iter().chain(&plan.marks).map(|it| it.1.clone()).collect(),
     }
 }
 
@@ -126,7 +133,9 @@ fn events<'a>(
     change: &'a Change,
     now: Timestamp,
 ) -> impl Iterator<Item = NewEvent> + 'a {
-    plan.edits.iter().map(move |(site, edit)| {
+    // A mark is part of the deletion, unless that has already begun.
+    let own = |it: &&(SiteName, ChangeEdit)| it.1.only_with.is_none();
+    plan.edits.iter().chain(plan.marks.iter().filter(own)).map(move |(site, edit)| {
         let event = CentralEvent::DeploymentPlanned {
             application: plan.view.application.clone(),
             version: plan.view.version.clone(),
@@ -142,7 +151,6 @@ fn events<'a>(
 
 #[cfg(test)]
 mod tests {
-    use colony_store::ChangeEdit;
     use colony_testkit::{App as Application, Plant, deployment_id};
 
     use super::*;
@@ -162,7 +170,8 @@ mod tests {
         let name = "hello".parse().expect("a name");
         let mut plan = Plan::new(super::super::view(&name, "hello"), "Delete hello".to_owned());
         let path = format!("deployments/{site}/hello.yaml");
-        plan.edits.push((site.clone(), ChangeEdit { path, expected: None, text: None }));
+        plan.edits
+            .push((site.clone(), ChangeEdit { path, expected: None, text: None, only_with: None }));
         plan.forces.push((site, deployment_id("hello")));
 
         let refused = apply(&app, &Operator::admin(), plan, false, None).await;

@@ -6,7 +6,7 @@ use std::fmt;
 use colony_core::margo::{ApplicationDescription, Json};
 use colony_core::plan::values;
 
-use super::survey::Survey;
+use super::inputs::PlanInputs;
 use crate::app::App;
 use crate::catalog;
 use crate::repo::Facts;
@@ -45,9 +45,9 @@ impl fmt::Display for DifferingParameter {
 }
 
 /// The values that all sites of the deployment agree on.
-pub(super) async fn carried(app: &App, survey: &Survey) -> CarriedValues {
+pub(super) async fn carried(app: &App, inputs: &PlanInputs) -> CarriedValues {
     let mut chosen = Vec::new();
-    for place in survey.places.iter().chain(&survey.others) {
+    for place in inputs.selected.iter().chain(&inputs.others) {
         let Some(deployed) = &place.deployed else { continue };
         let facts = Facts::of(deployed);
         let version = Some(facts.version.as_str());

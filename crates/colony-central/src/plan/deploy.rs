@@ -9,9 +9,9 @@ use colony_core::margo::Capabilities;
 
 use super::carry::{self, CarriedValues, DifferingParameter};
 use super::draft::{Built, Draft};
-use super::survey::{DefaultSites, DeploymentAtSite, Survey, survey};
+use super::inputs::{DefaultSites, DeploymentAtSite, PlanInputs, read_plan_inputs};
 use super::{Next, Plan, render, sites_text, view};
-use crate::api::extract::name;
+use crate::api::extract::parse_name;
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::catalog::{self, CatalogVersion};
@@ -25,22 +25,22 @@ pub(crate) async fn deploy(
     request: &DeployRequest,
 ) -> Result<Plan, Fault> {
     let handle = request.name.as_ref().unwrap_or(&request.application);
-    let handle: DeploymentName = name("name", handle)?;
+    let handle: DeploymentName = parse_name("name", handle)?;
     let node = request
         .node
         .as_deref()
         .map(|it| it.split_once('/').map_or((None, it), |(s, n)| (Some(s), n)));
     catalog::find(app.brain.store(), &request.application, request.version.as_deref()).await?;
     let wanted = sites_wanted(request, node.and_then(|it| it.0));
-    let default = DefaultSites::OnlyOne;
-    let survey = survey(app, operator, &handle, &wanted, default).await?;
-    let places = &survey.places;
+    let default = DefaultSites::FileOrOnlySite;
+    let inputs = read_plan_inputs(app, operator, &handle, &wanted, default).await?;
+    let places = &inputs.selected;
     places.iter().try_for_each(|it| operator.must_be_at(Role::Operator, &it.site))?;
-    let node = node.map(|it| node_of(&survey, it.1)).transpose()?;
+    let node = node.map(|it| node_of(&inputs, it.1)).transpose()?;
     check_application(&handle, request, places)?;
     let mut plan = Plan::new(view(&handle, &request.application), String::new());
-    draft(app, &mut plan, &handle, request, &survey, node.as_ref(), places).await?;
-    render::complete(&mut plan, &handle, &survey.snapshot);
+    draft(app, &mut plan, &handle, request, &inputs, node.as_ref(), places).await?;
+    render::complete(&mut plan, &handle, &inputs.snapshot);
     plan.message = message(&handle, &plan, places);
     Ok(plan)
 }
@@ -54,13 +54,13 @@ fn sites_wanted(request: &DeployRequest, of_node: Option<&str>) -> Vec<String> {
 }
 
 /// The node that a request names, at the only site of the request.
-fn node_of(survey: &Survey, node: &str) -> Result<(SiteName, NodeName), Fault> {
-    let [place] = survey.places.as_slice() else {
-        let sites = sites_text(survey.places.iter().map(|it| &it.site));
+fn node_of(inputs: &PlanInputs, node: &str) -> Result<(SiteName, NodeName), Fault> {
+    let [place] = inputs.selected.as_slice() else {
+        let sites = sites_text(inputs.selected.iter().map(|it| &it.site));
         return Err(Fault::field("node", format!("a node is of one site, not of {sites}")));
     };
-    let (site, node): (&SiteName, NodeName) = (&place.site, name("node", node)?);
-    let nodes = || survey.view(site).into_iter().flat_map(|it| it.nodes.keys());
+    let (site, node): (&SiteName, NodeName) = (&place.site, parse_name("node", node)?);
+    let nodes = || inputs.view(site).into_iter().flat_map(|it| it.nodes.keys());
     if nodes().any(|it| *it == node) {
         return Ok((site.clone(), node));
     }
@@ -74,15 +74,15 @@ pub(super) async fn draft(
     plan: &mut Plan,
     handle: &DeploymentName,
     request: &DeployRequest,
-    survey: &Survey,
+    inputs: &PlanInputs,
     node: Option<&(SiteName, NodeName)>,
     places: &[DeploymentAtSite],
 ) -> Result<(), Fault> {
     let wanted = request.version.as_deref();
     let newest = catalog::find(app.brain.store(), &request.application, wanted).await?;
-    let known = known_nodes(survey, places);
+    let known = known_nodes(inputs, places);
     let carried = match places.iter().any(|it| it.deployed.is_none()) {
-        true => carry::carried(app, survey).await,
+        true => carry::carried(app, inputs).await,
         false => CarriedValues::default(),
     };
     let deployed = places.iter().filter_map(|it| it.deployed.as_ref());
@@ -107,7 +107,7 @@ pub(super) async fn draft(
     let lacking = carried.differing.iter().filter(|it| !given(it));
     lacking.for_each(|it| render::warn(&mut plan.view, &it.to_string()));
     for place in places {
-        if let Some(finding) = &place.broken {
+        if let Some(finding) = &place.unusable_because {
             let (site, path) = (&place.site, place.path(handle));
             let problem = format!(
                 "{site}: {path} in Git cannot be used ({finding}); the change starts from the \
@@ -185,10 +185,10 @@ async fn before(
 }
 
 /// The nodes of these places, with the capabilities they last reported.
-fn known_nodes(survey: &Survey, places: &[DeploymentAtSite]) -> Vec<(String, Capabilities)> {
+fn known_nodes(inputs: &PlanInputs, places: &[DeploymentAtSite]) -> Vec<(String, Capabilities)> {
     let mut known = Vec::new();
     for place in places {
-        let Some(view) = survey.view(&place.site) else { continue };
+        let Some(view) = inputs.view(&place.site) else { continue };
         for (node, it) in &view.nodes {
             let name = format!("{}/{node}", place.site);
             known.extend(it.capabilities.clone().map(|it| (name, it)));

@@ -12,7 +12,7 @@ use colony_core::margo::{
 };
 use colony_core::plan::{self, choose_profile, no_blob};
 
-use super::survey::DeploymentAtSite;
+use super::inputs::DeploymentAtSite;
 use super::{settings, values};
 use crate::catalog::CatalogVersion;
 
@@ -66,7 +66,7 @@ impl Draft<'_> {
         let text = match deployed {
             // A file that was formatted by hand stays as it is if its content
             // is the same.
-            Some(same) if *same == deployment && self.place.broken.is_none() => {
+            Some(same) if *same == deployment && self.place.unusable_because.is_none() => {
                 self.place.file.as_ref().map(|it| it.1.clone()).unwrap_or_default()
             }
             _ => deployment.to_yaml(),
@@ -111,7 +111,7 @@ impl Draft<'_> {
     /// one would be removed.
     fn id(&self) -> DeploymentId {
         let written = self.place.deployed.as_ref().map(|it| it.id.clone());
-        written.or_else(|| self.place.known.clone()).unwrap_or_else(fresh_id)
+        written.or_else(|| self.place.reusable_id.clone()).unwrap_or_else(fresh_id)
     }
 
     fn device(&self) -> Result<DeviceTarget, Errors> {

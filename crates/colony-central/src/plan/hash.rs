@@ -24,6 +24,9 @@ pub(super) fn hash(plan: &Plan, handle: &DeploymentName) -> String {
     for file in follows {
         text = format!("{text}{} {}\n", file.path, Digest::of(file.diff.as_bytes()));
     }
+    for (site, mark) in &plan.marks {
+        text = format!("{text}{site} {} {}\n", mark.path, mark.text.is_some());
+    }
     let commands: BTreeSet<String> =
         plan.commands.iter().map(|(site, it)| format!("{site} {it:?}\n")).collect();
     text.extend(commands);

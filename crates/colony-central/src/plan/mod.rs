@@ -1,6 +1,6 @@
 //! Plans: from a request to the files that are written into Git.
 //!
-//! A request is answered from one survey: Git, the catalog and one snapshot of
+//! A request is answered from one reading of Git, the catalog and one snapshot of
 //! the fleet. The core's `plan` computes what the next files mean for every
 //! node; this module drafts the files and queues the change. Applying a plan
 //! stores the intent in one transaction before the response; the Git writer
@@ -13,10 +13,10 @@ mod delete;
 mod deploy;
 mod draft;
 mod hash;
+mod inputs;
 mod render;
 mod rollback;
 mod settings;
-mod survey;
 mod values;
 
 use std::collections::BTreeSet;
@@ -33,10 +33,10 @@ use crate::fault::Fault;
 use crate::view::no_deployment;
 
 pub(crate) use apply::{apply, turn};
-pub(crate) use delete::delete;
+pub(crate) use delete::{DeleteOptions, delete};
 pub(crate) use deploy::deploy;
+pub(crate) use inputs::sites_by_name;
 pub(crate) use rollback::rollback;
-pub(crate) use survey::sites_of;
 
 /// The changes to make, and their effects.
 #[derive(Debug)]
@@ -46,6 +46,8 @@ pub(crate) struct Plan {
     next: Vec<Next>,
     /// The edits, by site.
     pub edits: Vec<(SiteName, ChangeEdit)>,
+    /// The marks of purges to write or to remove with them, by site.
+    marks: Vec<(SiteName, ChangeEdit)>,
     /// Orders that are sent to sites in addition.
     pub commands: Vec<(SiteName, Action)>,
     /// Removals that need no confirmation once the site has begun.
@@ -75,6 +77,7 @@ impl Plan {
             view,
             next: Vec::new(),
             edits: Vec::new(),
+            marks: Vec::new(),
             commands: Vec::new(),
             forces: Vec::new(),
             message,
@@ -95,7 +98,8 @@ impl Plan {
         }
         self.show_diff(&path, before.map(|it| it.1.as_str()), after.as_deref());
         let expected = before.map(|it| it.0.clone());
-        self.edits.push((site.clone(), ChangeEdit { path, expected, text: after }));
+        let edit = ChangeEdit { path, expected, text: after, only_with: None };
+        self.edits.push((site.clone(), edit));
     }
 
     fn show_diff(&mut self, path: &str, before: Option<&str>, after: Option<&str>) {
@@ -103,8 +107,14 @@ impl Plan {
         self.view.files.push(FileDiff { path: path.to_owned(), diff });
     }
 
+    /// The file that the plan removes at a site.
+    fn removed_file(&self, site: &SiteName) -> Option<String> {
+        let mut edits = self.edits.iter();
+        edits.find(|it| it.0 == *site && it.1.text.is_none()).map(|it| it.1.path.clone())
+    }
+
     fn sites(&self) -> BTreeSet<SiteName> {
-        let edited = self.edits.iter().map(|it| it.0.clone());
+        let edited = self.edits.iter().chain(&self.marks).map(|it| it.0.clone());
         edited.chain(self.commands.iter().map(|it| it.0.clone())).collect()
     }
 }
@@ -123,6 +133,7 @@ fn view(name: &DeploymentName, application: &str) -> PlanView {
         steps: Vec::new(),
         pulls: Vec::new(),
         files: Vec::new(),
+        purges: Vec::new(),
         findings: Vec::new(),
         refusal: None,
     }

@@ -9,7 +9,7 @@ use colony_core::margo::ApplicationDeployment;
 use colony_core::plan::plan_rollback;
 use colony_core::site::Action;
 
-use super::survey::{DefaultSites, DeploymentAtSite, Survey, survey};
+use super::inputs::{DefaultSites, DeploymentAtSite, PlanInputs, read_plan_inputs};
 use super::{Next, Plan, deploy, hash, not_at_sites, render, sites_text, view};
 use crate::app::App;
 use crate::auth::{Operator, Role};
@@ -26,15 +26,15 @@ pub(crate) async fn rollback(
     name: &DeploymentName,
     request: &Rollback,
 ) -> Result<Plan, Fault> {
-    let survey = survey(app, operator, name, &request.sites, DefaultSites::File).await?;
-    let places = &survey.places;
+    let inputs = read_plan_inputs(app, operator, name, &request.sites, DefaultSites::File).await?;
+    let places = &inputs.selected;
     places.iter().try_for_each(|it| operator.must_be_at(Role::Operator, &it.site))?;
     if places.iter().all(|it| it.file.is_none()) {
         return Err(not_at_sites(app, operator, name, &request.sites));
     }
     match &request.to {
-        Some(version) => restore(app, name, version, &survey).await,
-        None => order(app, name, &survey).await,
+        Some(version) => restore(app, name, version, &inputs).await,
+        None => order(app, name, &inputs).await,
     }
 }
 
@@ -44,12 +44,12 @@ async fn restore(
     app: &App,
     name: &DeploymentName,
     version: &str,
-    survey: &Survey,
+    inputs: &PlanInputs,
 ) -> Result<Plan, Fault> {
-    let application = application(&survey.places);
+    let application = application(&inputs.selected);
     let mut plan = Plan::new(view(name, &application), String::new());
     let (mut without, mut versions) = (Vec::new(), BTreeSet::new());
-    for place in survey.places.iter().filter(|it| it.file.is_some()) {
+    for place in inputs.selected.iter().filter(|it| it.file.is_some()) {
         let Some(text) = earlier(app, name, version, place).await? else {
             without.push(place.clone());
             continue;
@@ -61,14 +61,14 @@ async fn restore(
     }
     if !without.is_empty() {
         let request = from_catalog(&application, name, version);
-        deploy::draft(app, &mut plan, name, &request, survey, None, &without).await?;
+        deploy::draft(app, &mut plan, name, &request, inputs, None, &without).await?;
     }
     if versions.len() <= 1 {
         plan.view.version = versions.pop_first().or_else(|| Some(version.to_owned()));
     }
-    let sites = sites_text(survey.places.iter().map(|it| &it.site));
+    let sites = sites_text(inputs.selected.iter().map(|it| &it.site));
     plan.message = format!("Roll {name} back to {version} at {sites}");
-    render::complete(&mut plan, name, &survey.snapshot);
+    render::complete(&mut plan, name, &inputs.snapshot);
     Ok(plan)
 }
 
@@ -118,9 +118,9 @@ fn with_own_id(text: String, place: &DeploymentAtSite) -> String {
 
 /// Orders every site back to its last good revision. The sites decide; Git
 /// follows them, so the diff is shown and not written here.
-async fn order(app: &App, name: &DeploymentName, survey: &Survey) -> Result<Plan, Fault> {
-    let sites: Vec<SiteName> = survey.places.iter().map(|it| it.site.clone()).collect();
-    let back = plan_rollback(name, &sites, &survey.snapshot);
+async fn order(app: &App, name: &DeploymentName, inputs: &PlanInputs) -> Result<Plan, Fault> {
+    let sites: Vec<SiteName> = inputs.selected.iter().map(|it| it.site.clone()).collect();
+    let back = plan_rollback(name, &sites, &inputs.snapshot);
     if back.orders.is_empty() {
         let reasons: Vec<String> = back.refusals.iter().map(ToString::to_string).collect();
         let reasons = match reasons.is_empty() {
@@ -129,21 +129,21 @@ async fn order(app: &App, name: &DeploymentName, survey: &Survey) -> Result<Plan
         };
         return Err(Fault::refused(format!("{reasons}; name a version or a commit with `--to`")));
     }
-    let mut plan = Plan::new(view(name, &application(&survey.places)), String::new());
+    let mut plan = Plan::new(view(name, &application(&inputs.selected)), String::new());
     for refusal in &back.refusals {
         render::warn(&mut plan.view, &format!("left out: {refusal}"));
     }
     let blobs: BTreeSet<BlobId> = back.orders.iter().map(|it| it.2.blob.clone()).collect();
     let texts = app.repo.texts(blobs).await?;
-    render::show(&mut plan.view, back.with_files(&texts, &survey.snapshot));
+    render::show(&mut plan.view, back.with_files(&texts, &inputs.snapshot));
     for (site, deployment, good) in back.orders {
-        let place = survey.places.iter().find(|it| it.site == site);
+        let place = inputs.selected.iter().find(|it| it.site == site);
         if let Some((place, good)) = place.zip(texts.get(&good.blob)) {
             let before = place.file.as_ref().map(|it| it.1.as_str());
             plan.show_diff(&place.path(name), before, Some(good));
         }
-        let bad = survey.view(&site).and_then(|it| it.deployments.get(&deployment));
-        let bad = bad.and_then(|it| survey.snapshot.versions.get(&it.accepted.blob));
+        let bad = inputs.view(&site).and_then(|it| it.deployments.get(&deployment));
+        let bad = bad.and_then(|it| inputs.snapshot.versions.get(&it.accepted.blob));
         let bad = bad.map_or("the present revision", String::as_str);
         let release = format!("colony quarantine release {name} --site {site}");
         render::warn(

@@ -27,7 +27,8 @@ pub(crate) fn must_be_writable<'a>(
 }
 
 fn edit(it: &ChangeEdit) -> Edit {
-    Edit { path: it.path.clone(), expected: it.expected.clone(), text: it.text.clone() }
+    let ChangeEdit { path, expected, text, only_with } = it.clone();
+    Edit { path, expected, text, only_with }
 }
 
 pub(super) fn build(changes: &[Change], at_unix: i64) -> Batch {
@@ -98,7 +99,8 @@ mod tests {
     }
 
     fn change(path: &str) -> Change {
-        let edit = ChangeEdit { path: path.to_owned(), expected: None, text: None };
+        let edit =
+            ChangeEdit { path: path.to_owned(), expected: None, text: None, only_with: None };
         Change {
             id: path.to_owned(),
             at: Timestamp(0),

@@ -3,8 +3,12 @@
 //! The queue is in the database, so after a crash at any point the next run
 //! continues: an edit that is already in Git counts as done. Nothing is
 //! recorded as committed until the push has succeeded. The writer also follows the
-//! branch: a rollback at a site becomes a change that reverts the file, and a
-//! target is dropped when another author has changed its file.
+//! branch: a rollback at a site becomes a change that reverts the file, and
+//! central's change of a deployment is dropped when another author has changed
+//! the file after it.
+//!
+//! A *change* in the queue edits one or more files; a *batch* is the changes of
+//! one commit.
 
 mod batch;
 mod overruled;
@@ -33,10 +37,10 @@ pub(crate) struct Writer {
     pub brain: Arc<Brain>,
     pub repo: Repo,
     pub metrics: Arc<Metrics>,
-    /// The longest time between two checks of the branch.
+    /// The branch is checked at least this often.
     pub period: Duration,
     /// The head of the branch when it was last checked.
-    pub seen: Option<GitRevision>,
+    pub checked_head: Option<GitRevision>,
     /// Held while changes are written, so that none of them is cancelled during
     /// the write.
     pub writing: Arc<tokio::sync::Mutex<()>>,
@@ -48,9 +52,9 @@ impl Reconcile for Writer {
     async fn reconcile(&mut self) -> anyhow::Result<Duration> {
         while self.write_next().await? {}
         let head = self.repo.refresh().await.context("could not follow the branch")?;
-        if head != self.seen {
-            overruled::clear_overruled_targets(&self.brain, &self.repo).await?;
-            self.seen = head;
+        if head != self.checked_head {
+            overruled::drop_overruled_changes(&self.brain, &self.repo).await?;
+            self.checked_head = head;
         }
         if revert::plan(&self.brain, &self.repo).await? {
             while self.write_next().await? {}
@@ -64,8 +68,8 @@ impl Writer {
     async fn write_next(&mut self) -> anyhow::Result<bool> {
         let writing = self.writing.clone();
         let _writing = writing.lock().await;
-        let open = self.brain.store().changes_open().await?;
-        let changes = batch::next_changes(open);
+        let queued = self.brain.store().changes_open().await?;
+        let changes = batch::next_changes(queued);
         if changes.is_empty() {
             return Ok(false);
         }
@@ -79,7 +83,7 @@ impl Writer {
     async fn write_bisecting(&self, changes: Vec<Change>) -> anyhow::Result<()> {
         let mut parts = vec![changes];
         while let Some(mut part) = parts.pop() {
-            match self.push(&part).await {
+            match self.commit_and_push(&part).await {
                 Ok(written) => self.record(&part, &written).await?,
                 Err(error) if error.is_about_content() && part.len() > 1 => {
                     let later = part.split_off(part.len().div_ceil(2));
@@ -99,13 +103,15 @@ impl Writer {
         Ok(())
     }
 
-    async fn push(&self, changes: &[Change]) -> Result<Written, Error> {
+    /// Commits the changes. A remote repository also gets a push.
+    async fn commit_and_push(&self, changes: &[Change]) -> Result<Written, Error> {
         let batch = batch::build(changes, clock::unix(clock::wall()));
         let written = self.repo.call("commit", move |git| git.write(&batch)).await?;
         self.repo.record_write(None);
         Ok(written)
     }
 
+    /// Records the result of a batch, and notifies sites that the branch moved.
     async fn record(&self, changes: &[Change], written: &Written) -> anyhow::Result<()> {
         self.repo.branch_moved().await;
         colony_process::fail::hit(colony_process::fail::Point::CentralGitWritten);

@@ -65,7 +65,7 @@ fn refused(fleet: &mut Fleet, change: &Change, reason: &str, now: Timestamp) -> 
         let parts = path_parts(&edit.path);
         if let Some((site, name)) = &parts {
             // The site may have been removed since.
-            fleet.target_refused(site, name, edit.expected.clone(), reason, now).ok();
+            fleet.change_refused(site, name, edit.expected.clone(), reason, now).ok();
         }
         let (site, name) = parts.map_or((site_of(&edit.path), None), |it| (Some(it.0), Some(it.1)));
         let event = CentralEvent::Refused {
@@ -82,7 +82,7 @@ fn refused(fleet: &mut Fleet, change: &Change, reason: &str, now: Timestamp) -> 
 
 fn cleared(fleet: &mut Fleet, path: &str) -> Option<NewEvent> {
     let (site, name) = path_parts(path)?;
-    fleet.target_cleared(&site, &name).ok();
+    fleet.change_dropped(&site, &name).ok();
     None
 }
 
@@ -96,7 +96,7 @@ fn committed(
 ) -> Option<NewEvent> {
     let (site, name) = path_parts(path)?;
     // A site that was removed since has no targets.
-    fleet.target_committed(&site, &name, commit.clone(), blob.clone(), now).ok();
+    fleet.change_committed(&site, &name, commit.clone(), blob.clone(), now).ok();
     let event = CentralEvent::Committed {
         commit: commit.clone(),
         path: path.to_owned(),
@@ -115,7 +115,7 @@ fn conflicted(
 ) -> Option<NewEvent> {
     let (site, name) = path_parts(&conflict.path)?;
     let pair = (conflict.expected.clone(), conflict.found.clone());
-    fleet.target_conflict(&site, &name, pair, &conflict.diff, now).ok();
+    fleet.change_conflict(&site, &name, pair, &conflict.diff, now).ok();
     let event = CentralEvent::Conflict {
         path: conflict.path.clone(),
         expected: conflict.expected.clone(),

@@ -77,6 +77,7 @@ async fn queue(
             path: path.to_owned(),
             expected: Some(revert.bad.blob.clone()),
             text: Some(text),
+            only_with: None,
         }],
     };
     let event = CentralEvent::RevertPlanned {

@@ -22,15 +22,18 @@ fn disk_of_a_node_is_full() {
     let mut bed = Bed::prepared(fleet, "full disk", "node");
     disk.fill();
     bed.faults(1);
+    // The journal has a reserve: the node works on, and is not ready.
+    bed.install("reserved");
+    let ready = |bed: &Bed| bed.fleet.json(["node", "show", "home/n1"])["ready"].clone();
+    wait("the node to say so", || Some(()).filter(|()| ready(&bed) == false));
+    // Without the reserve it stores nothing, so it accepts nothing.
+    disk.fill();
     assert_eq!(bed.deploy("job"), 0);
     bed.known("job");
     bed.why("job", "");
-    let ready = |bed: &Bed| bed.fleet.json(["node", "show", "home/n1"])["ready"].clone();
-    wait("the node to say so", || Some(()).filter(|()| ready(&bed) == false));
-    bed.why("job", "");
     bed.over();
     disk.free();
-    bed.end(&["job", KEPT]);
+    bed.end(&["reserved", "job", KEPT]);
 }
 
 #[test]
@@ -87,9 +90,9 @@ impl Disk {
         Disk(path.to_owned())
     }
 
-    /// Not a byte is left.
+    /// Not a byte is left, also of what was freed since the last time.
     fn fill(&self) {
-        let mut file = File::create(self.filler()).unwrap();
+        let mut file = File::options().create(true).append(true).open(self.filler()).unwrap();
         let piece = vec![0; 1 << 16];
         while file.write_all(&piece).is_ok() {}
         while file.write_all(&piece[..1]).is_ok() {}

@@ -49,6 +49,9 @@ pub struct SettingsChange {
     /// The channel or range of versions to follow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub follow: Option<String>,
+    /// Whether nodes remove its images at once when it is deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remove_image: Option<bool>,
     /// Settings that go back to their defaults, before the others are set.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub clear: BTreeSet<SettingName>,
@@ -79,6 +82,9 @@ pub struct StrategyChange {
     /// Of a canary or blue-green: what opens the next step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub promote: Option<Promote>,
+    /// Of blue-green: how long connections to the version that is replaced may last, at most 10m.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drain: Option<SettingDuration>,
 }
 
 /// The `retry` of a change: tries that revision errors may spend on one node.

@@ -37,6 +37,9 @@ use crate::id::{BlobId, DeploymentId, DeploymentName, GitRevision, NodeName, Sit
 /// The key of colony's own settings in a deployment.
 pub const EXTENSION: &str = "x-colony-extensions";
 
+/// The key of the drain time in a staged document.
+const DRAIN: &str = "drain";
+
 /// A valid file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
@@ -59,10 +62,11 @@ pub enum Target {
     Node(NodeName),
 }
 
-/// What a node has to do with a document.
+/// What a node has to do with a document (`phase` on the wire), and so the side
+/// on which the containers of a version run: active, or staged beside it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum WirePhase {
+pub enum Side {
     /// Run it beside the active version, which stays as it is.
     Stage,
     /// Run it, and nothing else.
@@ -110,15 +114,30 @@ impl Document {
     }
 
     /// The bytes sent to `node` for attempt `attempt`.
-    pub fn wire(&self, node: &NodeName, attempt: u32, phase: WirePhase) -> Vec<u8> {
+    pub fn wire(&self, node: &NodeName, attempt: u32, phase: Side) -> Vec<u8> {
         let mut spec = self.spec.clone();
         spec.metadata.device_id = device_target(node);
         let mut own = Map::new();
         own.insert("attempt".to_owned(), json!(attempt));
         own.insert("phase".to_owned(), json!(phase));
+        // Absent means the default, so that documents stay as they were.
+        if let (Strategy::BlueGreen(of), Side::Stage) = (&self.settings.strategy, phase)
+            && of.drain != Strategy::DRAIN
+        {
+            own.insert(DRAIN.to_owned(), json!(SettingDuration::from(of.drain)));
+        }
         spec.spec.extensions.insert(EXTENSION, own);
         spec.to_yaml().into_bytes()
     }
+}
+
+/// How long connections to a version that is replaced may last, as the staged
+/// document of its successor says.
+pub fn drain(staged: &ApplicationDeployment) -> Duration {
+    let written = staged.spec.extensions.get(EXTENSION).and_then(|it| it.get(DRAIN));
+    let written = written.and_then(Value::as_str).and_then(|it| it.parse().ok());
+    let drain = written.map_or(Strategy::DRAIN, SettingDuration::get);
+    drain.min(Strategy::LONGEST_DRAIN)
 }
 
 /// The timeout of a component whose file sets none.
@@ -127,13 +146,17 @@ pub const COMPONENT_TIMEOUT: Duration = Duration::from_secs(300);
 const HEAD_START: Duration = Duration::from_secs(60);
 
 impl Document {
-    /// The minimum time of an attempt. The timeout of a component decides
+    /// The shortest time limit of an attempt. The timeout of a component decides
     /// whether the component is healthy, so no deadline may end before it.
-    pub fn patience(&self) -> Duration {
+    pub fn shortest_time_limit(&self) -> Duration {
         let components = &self.spec.spec.profile.components;
         let timeouts = components.iter().map(|it| it.properties.timeout);
         let timeouts = timeouts.map(|it| it.map_or(COMPONENT_TIMEOUT, |it| it.duration()));
-        timeouts.fold(HEAD_START, Duration::saturating_add)
+        let components = timeouts.fold(HEAD_START, Duration::saturating_add);
+        match &self.settings.strategy {
+            Strategy::BlueGreen(of) => components.saturating_add(of.drain),
+            Strategy::Rolling { .. } | Strategy::AllAtOnce | Strategy::Canary(_) => components,
+        }
     }
 }
 

@@ -32,6 +32,8 @@ pub struct Settings {
     /// The channel or range of versions that central follows; unused at the
     /// site.
     pub follow: Option<String>,
+    /// Nodes do not keep its images after it was deleted.
+    pub remove_image: bool,
 }
 
 choice! {
@@ -69,6 +71,7 @@ impl Default for Settings {
             progress_deadline: Duration::from_secs(600),
             soak: Duration::from_secs(60),
             follow: None,
+            remove_image: false,
         }
     }
 }
@@ -85,6 +88,7 @@ impl Settings {
         "progressDeadline",
         "soak",
         "follow",
+        "removeImage",
     ];
     /// The keys below `strategy`.
     pub const STRATEGY_KEYS: &[&str] = Strategy::KEYS;
@@ -114,6 +118,7 @@ impl Settings {
             optional(own, "progressDeadline", default.progress_deadline, read_deadline);
         let soak = optional(own, "soak", default.soak, read_duration);
         let follow = optional(own, "follow", None, |it| it.some_string().map(Some));
+        let remove_image = optional(own, "removeImage", default.remove_image, Cursor::bool);
         if let Some(retry) = retry {
             retry.refuse_unknown_keys(Settings::RETRY_KEYS);
         }
@@ -128,6 +133,7 @@ impl Settings {
             progress_deadline: progress_deadline?,
             soak: soak?,
             follow: follow?,
+            remove_image: remove_image?,
         })
     }
 }
@@ -166,7 +172,7 @@ fn read_count(place: &Cursor<'_>, limit: u32) -> Option<u32> {
 pub(super) fn read_duration(place: &Cursor<'_>) -> Option<Duration> {
     let duration = place.duration()?;
     if duration > SettingDuration::LONGEST {
-        return place.mismatch("at most 168h");
+        return place.out_of_range("at most 168h");
     }
     Some(duration)
 }
@@ -175,7 +181,7 @@ pub(super) fn read_duration(place: &Cursor<'_>) -> Option<Duration> {
 fn read_deadline(place: &Cursor<'_>) -> Option<Duration> {
     let duration = read_duration(place)?;
     if duration.is_zero() {
-        return place.mismatch("at least 1s");
+        return place.out_of_range("at least 1s");
     }
     Some(duration)
 }

@@ -35,6 +35,8 @@ pub struct BlueGreen {
     pub gate: Gate,
     /// Any number if absent.
     pub max_unavailable: Option<CountOrPercent>,
+    /// How long connections to the version that is replaced may last.
+    pub drain: Duration,
 }
 
 /// What opens the next step.
@@ -86,9 +88,15 @@ pub enum CountOrPercent {
 
 impl Strategy {
     /// The keys below `strategy`, as `docs/deployment-settings.md` lists them.
-    pub const KEYS: &[&str] = &["type", "maxUnavailable", "canary", "steps", "soak", "promote"];
+    pub const KEYS: &[&str] =
+        &["type", "maxUnavailable", "canary", "steps", "soak", "promote", "drain"];
     /// How many steps a canary may have between its first nodes and all.
     pub const MOST_STEPS: usize = 20;
+    /// The default of `drain`.
+    pub const DRAIN: Duration = Duration::from_secs(10);
+    /// The maximum of `drain`: no other action on the deployment begins before
+    /// it is over.
+    pub const LONGEST_DRAIN: Duration = Duration::from_secs(600);
 }
 
 impl StrategyKind {
@@ -98,7 +106,7 @@ impl StrategyKind {
             StrategyKind::Rolling => &["maxUnavailable"],
             StrategyKind::AllAtOnce => &[],
             StrategyKind::Canary => &["maxUnavailable", "canary", "steps", "soak", "promote"],
-            StrategyKind::BlueGreen => &["maxUnavailable", "soak", "promote"],
+            StrategyKind::BlueGreen => &["maxUnavailable", "soak", "promote", "drain"],
         }
     }
 }
@@ -130,7 +138,9 @@ pub(super) fn read(place: &Cursor<'_>) -> Option<Strategy> {
             let gate = read_gate(place);
             let limit =
                 optional(Some(place), "maxUnavailable", None, |it| read_share(it).map(Some));
-            Some(Strategy::BlueGreen(BlueGreen { gate: gate?, max_unavailable: limit? }))
+            let drain = optional(Some(place), "drain", Strategy::DRAIN, read_drain);
+            let (gate, max_unavailable, drain) = (gate?, limit?, drain?);
+            Some(Strategy::BlueGreen(BlueGreen { gate, max_unavailable, drain }))
         }
         StrategyKind::Rolling => {
             let limit = optional(Some(place), "maxUnavailable", one, read_share);
@@ -165,6 +175,14 @@ fn read_gate(place: &Cursor<'_>) -> Option<Gate> {
     let soak = optional(Some(place), "soak", Duration::from_secs(60), read_duration);
     let promote = optional(Some(place), "promote", Promote::Auto, read_choice);
     Some(Gate { soak: soak?, promote: promote? })
+}
+
+fn read_drain(place: &Cursor<'_>) -> Option<Duration> {
+    let drain = read_duration(place)?;
+    if drain > Strategy::LONGEST_DRAIN {
+        return place.out_of_range("at most 10m");
+    }
+    Some(drain)
 }
 
 /// A number, a share, or labels.

@@ -32,6 +32,12 @@ impl SettingDuration {
     }
 }
 
+impl From<Duration> for SettingDuration {
+    fn from(duration: Duration) -> SettingDuration {
+        SettingDuration(duration.min(SettingDuration::LONGEST))
+    }
+}
+
 impl FromStr for SettingDuration {
     type Err = String;
 

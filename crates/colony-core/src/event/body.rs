@@ -29,7 +29,7 @@ pub enum Body {
         adopted: u64,
         state: String,
     },
-    /// The site accepted a revision from Git as the wanted one.
+    /// The site accepted a revision from Git.
     DeploymentAccepted {
         deployment: DeploymentId,
         name: DeploymentName,
@@ -42,6 +42,9 @@ pub enum Body {
     DeploymentWithdrawn {
         deployment: DeploymentId,
         name: DeploymentName,
+        /// Its volumes are removed with it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        purge: bool,
     },
     /// Every node that could be reached runs this revision.
     DeploymentConverged {
@@ -60,7 +63,7 @@ pub enum Body {
         deployment: DeploymentId,
         workload: Digest,
     },
-    /// Stopped or given-up revisions may be tried again.
+    /// Stopped or rejected revisions may be tried again.
     RolloutReleased {
         deployment: DeploymentId,
     },
@@ -249,6 +252,9 @@ pub struct Removal {
     pub exit_code: Option<i32>,
     /// No node confirmed it: forced, or the node was retired.
     pub unconfirmed: bool,
+    /// The node, one of colony's own, removed the volumes as well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub purged: bool,
 }
 
 /// What a hold covers.

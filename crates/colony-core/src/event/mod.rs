@@ -21,7 +21,7 @@ pub use body::{Body, HoldScope, Presence, Removal, StepStanding, Transition};
 pub use central::{CentralContext, CentralEvent};
 pub use chain::{ChainError, Log, verify};
 pub use sentence::Names;
-pub use uplink::{Answer, OutgoingBatch, Uplink};
+pub use uplink::{LogPosition, OutgoingBatch, Uplink};
 
 use crate::id::{GitRevision, NodeName, SiteName};
 use crate::time::Timestamp;

@@ -5,7 +5,7 @@ use colony_margo::Finding;
 
 use crate::attempt::{Failure, Revision};
 use crate::event::{Actor, Body, Event, HoldScope, Presence, StepStanding, Transition};
-use crate::id::{DeploymentId, NodeName};
+use crate::id::{DeploymentId, GitRevision, NodeName};
 
 /// The names of things, as known to the orchestrator that prints the event.
 pub trait Names {
@@ -31,49 +31,40 @@ struct SentenceWriter<'a, N> {
 impl<N: Names> SentenceWriter<'_, N> {
     fn sentence(&self) -> String {
         let Event { site, actor, body, .. } = self.event;
-        let by = by(actor);
         match body {
             Body::Ready => format!("site {site} has read Git and serves its nodes"),
             Body::StateTransition(it) => self.transition(it),
             Body::StaleReport { deployment, node, state, .. } => {
-                let (name, node) = (self.name(deployment), self.node(node));
-                format!("{node} reported {state} of an older attempt of {name}")
+                self.stale_report(deployment, node, state)
             }
             Body::RunningHealth { deployment, node, revision, failure } => {
-                let (what, node) = (self.revision_text(deployment, revision), self.node(node));
-                format!("{what}, which {node} runs meanwhile, is {}", health_text(failure.as_ref()))
+                self.running_health(deployment, node, revision, failure.as_ref())
             }
             Body::DeploymentAccepted { deployment, revision, .. } => {
                 format!("site {site} took {} from Git", self.revision_text(deployment, revision))
             }
-            Body::DeploymentWithdrawn { name, .. } => format!("{name} is gone from Git at {site}"),
+            Body::DeploymentWithdrawn { name, purge, .. } => {
+                let purge = if *purge { "; its volumes are removed as well" } else { "" };
+                format!("{name} is gone from Git at {site}{purge}")
+            }
             Body::DeploymentConverged { deployment, revision } => {
-                let what = self.revision_text(deployment, revision);
-                format!("{what} is installed on every reachable node of {site}")
+                self.converged(deployment, revision)
             }
             Body::Quarantined { deployment, bad, failure, .. } => {
-                let what = self.revision_text(deployment, bad);
-                format!("site {site} quarantined {what}: {}", because(failure))
+                self.quarantined(deployment, bad, failure)
             }
-            Body::QuarantineReleased { deployment, .. } => {
-                format!(
-                    "a quarantined revision of {} may run at {site} again",
-                    self.name(deployment)
-                )
-            }
+            Body::QuarantineReleased { deployment, .. } => self.quarantine_released(deployment),
             Body::RolledBack { deployment, bad, good } => {
                 self.rolled_back(deployment, bad, good.as_ref())
             }
             Body::RolloutStopped { deployment, revision, node, failure } => {
-                let (what, node) = (self.revision_text(deployment, revision), self.node(node));
-                format!("the rollout of {what} stopped at {node}: {}", because(failure))
+                self.rollout_stopped(deployment, revision, node, failure)
             }
             Body::RolloutStep { deployment, step, of, standing, .. } => {
-                let (name, stands) = (self.name(deployment), stands(*standing));
-                format!("step {step} of {of} of {name} {stands} at {site}")
+                self.rollout_step(deployment, (*step, *of), *standing)
             }
             Body::RolloutPaused { deployment, note } => {
-                let name = self.name(deployment);
+                let (by, name) = (by(actor), self.name(deployment));
                 format!("{by} paused the rollout of {name} at {site}{}", noted(note))
             }
             Body::RolloutUnpaused { deployment } | Body::RolloutResumed { deployment } => {
@@ -91,8 +82,7 @@ impl<N: Names> SentenceWriter<'_, N> {
             }
             Body::FileAccepted { path } => format!("{path} is usable again at {site}, or gone"),
             Body::RemovalHeld { commit, deployments } => {
-                let removes = format!("which removes {} deployments at once", deployments.len());
-                format!("site {site} holds commit {}, {removes}", commit.short())
+                self.removal_held(commit, deployments.len())
             }
             Body::RemovalReleased => format!("the removals at {site} may happen"),
             Body::HistoryHeld { commit } => {
@@ -102,10 +92,10 @@ impl<N: Names> SentenceWriter<'_, N> {
                 format!("site {site} takes the rewritten history at {}", commit.short())
             }
             Body::Held { scope, note } => {
-                format!("{by} holds {}{}", self.scope(scope), noted(note))
+                format!("{} holds {}{}", by(actor), self.scope(scope), noted(note))
             }
             Body::HoldReleased { scope } => {
-                format!("{by} released the hold of {}", self.scope(scope))
+                format!("{} released the hold of {}", by(actor), self.scope(scope))
             }
             Body::NodeJoined { node } => format!("node {} joined", self.node(node)),
             Body::NodeCapable { node, .. } => {
@@ -114,22 +104,37 @@ impl<N: Names> SentenceWriter<'_, N> {
             Body::NodePresence { node, presence } => {
                 format!("node {} {}", self.node(node), presence_text(*presence))
             }
-            Body::NodeCordoned { node, cordoned } => {
-                let gets = if *cordoned { "nothing new" } else { "deployments again" };
-                format!("node {} gets {gets}", self.node(node))
-            }
+            Body::NodeCordoned { node, cordoned } => self.node_cordoned(node, *cordoned),
             Body::NodeRetired { node } => format!("node {} is gone for good", self.node(node)),
-            Body::VersionRaised { node, version } => {
-                let node = self.node(node);
-                format!("node {node} had seen later manifests; its version goes on at {version}")
-            }
-            Body::CommandDone { command, refusal: None, .. } => {
-                format!("site {site} carried out: {command}")
-            }
-            Body::CommandDone { command, refusal: Some(reason), .. } => {
-                format!("site {site} refused {command}: {reason}")
+            Body::VersionRaised { node, version } => self.version_raised(node, *version),
+            Body::CommandDone { command, refusal, .. } => {
+                self.command_done(command, refusal.as_deref())
             }
         }
+    }
+}
+
+/// Deployments, and what nodes report of them.
+impl<N: Names> SentenceWriter<'_, N> {
+    fn stale_report(&self, deployment: &DeploymentId, node: &NodeName, state: &str) -> String {
+        let (name, node) = (self.name(deployment), self.node(node));
+        format!("{node} reported {state} of an older attempt of {name}")
+    }
+
+    fn running_health(
+        &self,
+        deployment: &DeploymentId,
+        node: &NodeName,
+        revision: &Revision,
+        failure: Option<&Failure>,
+    ) -> String {
+        let (what, node) = (self.revision_text(deployment, revision), self.node(node));
+        format!("{what}, which {node} runs meanwhile, is {}", health_text(failure))
+    }
+
+    fn converged(&self, deployment: &DeploymentId, revision: &Revision) -> String {
+        let what = self.revision_text(deployment, revision);
+        format!("{what} is installed on every reachable node of {}", self.event.site)
     }
 
     fn transition(&self, it: &Transition) -> String {
@@ -139,7 +144,22 @@ impl<N: Names> SentenceWriter<'_, N> {
         let (what, node) = (what.unwrap_or_else(|| self.name(deployment)), self.node(&it.node));
         let from = from.map(|it| format!("{it} → ")).unwrap_or_default();
         let failure = it.failure.as_ref().map(|it| format!(": {}", because(it)));
-        format!("{what} on {node}: {from}{to}{}", failure.unwrap_or_default())
+        let purged = it.removal.is_some_and(|it| it.purged);
+        let volumes = if purged { ", with its volumes" } else { "" };
+        format!("{what} on {node}: {from}{to}{volumes}{}", failure.unwrap_or_default())
+    }
+}
+
+/// Rollouts and quarantines.
+impl<N: Names> SentenceWriter<'_, N> {
+    fn quarantined(&self, deployment: &DeploymentId, bad: &Revision, failure: &Failure) -> String {
+        let (site, what) = (&self.event.site, self.revision_text(deployment, bad));
+        format!("site {site} quarantined {what}: {}", because(failure))
+    }
+
+    fn quarantine_released(&self, deployment: &DeploymentId) -> String {
+        let (site, name) = (&self.event.site, self.name(deployment));
+        format!("a quarantined revision of {name} may run at {site} again")
     }
 
     fn rolled_back(&self, id: &DeploymentId, bad: &Revision, good: Option<&Revision>) -> String {
@@ -151,6 +171,56 @@ impl<N: Names> SentenceWriter<'_, N> {
         format!("site {site} rolled back from {what}{}", to.unwrap_or_default())
     }
 
+    fn rollout_stopped(
+        &self,
+        deployment: &DeploymentId,
+        revision: &Revision,
+        node: &NodeName,
+        failure: &Failure,
+    ) -> String {
+        let (what, node) = (self.revision_text(deployment, revision), self.node(node));
+        format!("the rollout of {what} stopped at {node}: {}", because(failure))
+    }
+
+    fn rollout_step(
+        &self,
+        deployment: &DeploymentId,
+        (step, of): (u32, u32),
+        standing: StepStanding,
+    ) -> String {
+        let (site, name) = (&self.event.site, self.name(deployment));
+        format!("step {step} of {of} of {name} {} at {site}", standing_text(standing))
+    }
+}
+
+/// Nodes, the site and its commands.
+impl<N: Names> SentenceWriter<'_, N> {
+    fn removal_held(&self, commit: &GitRevision, count: usize) -> String {
+        let removes = format!("which removes {count} deployments at once");
+        format!("site {} holds commit {}, {removes}", self.event.site, commit.short())
+    }
+
+    fn node_cordoned(&self, node: &NodeName, cordoned: bool) -> String {
+        let gets = if cordoned { "nothing new" } else { "deployments again" };
+        format!("node {} gets {gets}", self.node(node))
+    }
+
+    fn version_raised(&self, node: &NodeName, version: u64) -> String {
+        let node = self.node(node);
+        format!("node {node} had seen later manifests; its version goes on at {version}")
+    }
+
+    fn command_done(&self, command: &str, refusal: Option<&str>) -> String {
+        let site = &self.event.site;
+        match refusal {
+            None => format!("site {site} carried out: {command}"),
+            Some(reason) => format!("site {site} refused {command}: {reason}"),
+        }
+    }
+}
+
+/// Names in sentences.
+impl<N: Names> SentenceWriter<'_, N> {
     /// `plant-a/press-2`
     fn node(&self, node: &NodeName) -> String {
         format!("{}/{node}", self.event.site)
@@ -180,7 +250,7 @@ fn by(actor: &Actor) -> String {
     }
 }
 
-fn stands(standing: StepStanding) -> &'static str {
+fn standing_text(standing: StepStanding) -> &'static str {
     match standing {
         StepStanding::Open => "is open",
         StepStanding::Soaking { .. } => "soaks",

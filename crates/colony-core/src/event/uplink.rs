@@ -11,8 +11,8 @@ use crate::event::Seq;
 pub struct Uplink {
     /// The next event central needs; `None` until central has responded.
     next: Option<Seq>,
-    /// How often central had returned when its position was queried.
-    returns: u64,
+    /// How often central had reconnected when its position was queried.
+    reconnects: u64,
 }
 
 /// A batch to be sent.
@@ -20,16 +20,17 @@ pub struct Uplink {
 pub struct OutgoingBatch {
     /// Its first event.
     pub from: Seq,
-    asks: bool,
+    /// It is sent to learn the position of central, which may have its events.
+    queries_position: bool,
 }
 
-/// The meaning of a response of central for the log.
+/// What a response says about the position of central in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
-    /// Central continues from there.
-    Taken,
+pub enum LogPosition {
+    /// Central stored events, or reported its position for the first time.
+    Advanced,
     /// Central requests the same event that it was just sent.
-    Refused,
+    Unmoved,
     /// Central has events of this log up to here that the site does not know.
     Ahead(Seq),
 }
@@ -43,35 +44,38 @@ impl Uplink {
     /// The batch to send if `head` is the next event of the log; `None` if
     /// central has all events.
     ///
-    /// After central returns, its position is queried again: it may have been
+    /// After central reconnects, its position is queried again: it may have been
     /// restored and need events it had before.
-    pub fn next_batch(&mut self, head: Seq, returns: u64) -> Option<OutgoingBatch> {
-        if returns != self.returns {
-            (self.returns, self.next) = (returns, None);
+    pub fn next_batch(&mut self, head: Seq, reconnects: u64) -> Option<OutgoingBatch> {
+        if reconnects != self.reconnects {
+            (self.reconnects, self.next) = (reconnects, None);
         }
         match self.next {
             Some(next) if next >= head => None,
-            Some(from) => Some(OutgoingBatch { from, asks: false }),
-            None => Some(OutgoingBatch { from: head.saturating_sub(1).max(1), asks: true }),
+            Some(from) => Some(OutgoingBatch { from, queries_position: false }),
+            None => {
+                Some(OutgoingBatch { from: head.saturating_sub(1).max(1), queries_position: true })
+            }
         }
     }
 
-    /// Central responded to `turn`: it needs `next`.
-    pub fn answered(&mut self, turn: OutgoingBatch, next: Seq, head: Seq) -> Answer {
+    /// Central responded to `batch`: it needs `next`.
+    pub fn record_response(&mut self, batch: OutgoingBatch, next: Seq, head: Seq) -> LogPosition {
         if next > head {
-            self.diverged();
-            return Answer::Ahead(next - 1);
+            self.forget_position();
+            return LogPosition::Ahead(next - 1);
         }
         // Central requests what it was just sent: sending it again would never
         // end.
-        let moved = turn.asks || self.next != Some(next);
+        let moved = batch.queries_position || self.next != Some(next);
         self.next = Some(next);
-        if moved { Answer::Taken } else { Answer::Refused }
+        if moved { LogPosition::Advanced } else { LogPosition::Unmoved }
     }
 
-    /// The log of central diverged. The position is queried again, in case the
-    /// divergence was repaired.
-    pub fn diverged(&mut self) {
+    /// Forgets the position of central, because its log diverged or it was
+    /// restored. The position is queried again, in case the divergence was
+    /// repaired.
+    pub fn forget_position(&mut self) {
         self.next = None;
     }
 }
@@ -81,65 +85,68 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_event_asks_where_co_is() {
+    fn the_last_event_queries_the_position_of_central() {
         let mut uplink = Uplink::default();
-        check(&mut uplink, 8, 1, "from 7, taken");
-        check(&mut uplink, 8, 4, "from 1, taken");
-        check(&mut uplink, 8, 8, "from 4, taken");
+        check(&mut uplink, 8, 1, "from 7, advanced");
+        check(&mut uplink, 8, 4, "from 1, advanced");
+        check(&mut uplink, 8, 8, "from 4, advanced");
         check(&mut uplink, 8, 8, "nothing");
-        check(&mut uplink, 9, 9, "from 8, taken");
+        check(&mut uplink, 9, 9, "from 8, advanced");
     }
 
     #[test]
-    fn an_empty_log_asks_from_its_beginning() {
-        check(&mut Uplink::default(), 1, 1, "from 1, taken");
+    fn an_empty_log_queries_from_its_beginning() {
+        check(&mut Uplink::default(), 1, 1, "from 1, advanced");
     }
 
     #[test]
-    fn who_wants_the_same_again_is_not_asked_for_ever() {
+    fn central_that_requests_the_same_again_is_not_queried_forever() {
         let mut uplink = Uplink::default();
-        check(&mut uplink, 8, 7, "from 7, taken");
-        check(&mut uplink, 8, 7, "from 7, refused");
+        check(&mut uplink, 8, 7, "from 7, advanced");
+        check(&mut uplink, 8, 7, "from 7, unmoved");
     }
 
     #[test]
-    fn who_knows_more_than_there_is_has_another_past() {
+    fn central_with_more_events_than_the_log_has_diverged() {
         let mut uplink = Uplink::default();
         check(&mut uplink, 8, 9, "from 7, ahead 8");
         assert!(!uplink.is_known());
-        check(&mut uplink, 8, 8, "from 7, taken");
+        check(&mut uplink, 8, 8, "from 7, advanced");
     }
 
     #[test]
-    fn who_turns_out_to_have_another_past_is_asked_anew() {
+    fn central_is_queried_again_after_a_divergence() {
         let mut uplink = Uplink::default();
-        check(&mut uplink, 8, 8, "from 7, taken");
+        check(&mut uplink, 8, 8, "from 7, advanced");
         assert!(uplink.is_known());
-        uplink.diverged();
+        uplink.forget_position();
         assert!(!uplink.is_known());
-        check(&mut uplink, 8, 8, "from 7, taken");
+        check(&mut uplink, 8, 8, "from 7, advanced");
     }
 
     #[test]
-    fn who_comes_back_is_asked_anew() {
+    fn central_is_queried_again_after_it_reconnects() {
         let mut uplink = Uplink::default();
-        check(&mut uplink, 8, 8, "from 7, taken");
-        assert_eq!(uplink.next_batch(8, 1), Some(OutgoingBatch { from: 7, asks: true }));
+        check(&mut uplink, 8, 8, "from 7, advanced");
+        assert_eq!(
+            uplink.next_batch(8, 1),
+            Some(OutgoingBatch { from: 7, queries_position: true })
+        );
     }
 
     #[track_caller]
     fn check(uplink: &mut Uplink, head: Seq, wants: Seq, expected: &str) {
-        let said = match uplink.next_batch(head, 0) {
+        let result = match uplink.next_batch(head, 0) {
             None => "nothing".to_owned(),
-            Some(turn) => {
-                let answer = match uplink.answered(turn, wants, head) {
-                    Answer::Taken => "taken".to_owned(),
-                    Answer::Refused => "refused".to_owned(),
-                    Answer::Ahead(last) => format!("ahead {last}"),
+            Some(batch) => {
+                let position = match uplink.record_response(batch, wants, head) {
+                    LogPosition::Advanced => "advanced".to_owned(),
+                    LogPosition::Unmoved => "unmoved".to_owned(),
+                    LogPosition::Ahead(last) => format!("ahead {last}"),
                 };
-                format!("from {}, {answer}", turn.from)
+                format!("from {}, {position}", batch.from)
             }
         };
-        assert_eq!(said, expected);
+        assert_eq!(result, expected);
     }
 }

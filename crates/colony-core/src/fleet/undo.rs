@@ -104,6 +104,6 @@ impl SiteView {
     /// The names of all deployments that exist, are planned, or are refused
     /// here.
     pub(super) fn known_names(&self) -> impl Iterator<Item = &DeploymentName> {
-        self.names.keys().chain(self.targets.keys()).chain(self.refused_file_names())
+        self.names.keys().chain(self.central_changes.keys()).chain(self.refused_file_names())
     }
 }

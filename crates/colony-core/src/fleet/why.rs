@@ -6,7 +6,7 @@
 //! yet.
 
 use crate::fleet::view::{DeploymentView, SitePresence};
-use crate::fleet::{Fleet, SiteView, Target};
+use crate::fleet::{CentralChange, Fleet, SiteView};
 use crate::id::{DeploymentName, SiteName};
 use crate::site::deployment_path;
 use crate::time::Timestamp;
@@ -105,7 +105,8 @@ impl SiteView {
 
     /// The causes that keep the site from a commit with the deployment.
     fn answers_before_git(&self, name: &DeploymentName) -> impl Iterator<Item = &Why> {
-        let committed = matches!(self.targets.get(name), Some(Target::Committed { .. }));
+        let committed =
+            matches!(self.central_changes.get(name), Some(CentralChange::Committed { .. }));
         let all = self.answers_about(&AnswerKey::Site).iter();
         all.filter(move |it| committed && it.cause.is_before_git())
     }
@@ -144,7 +145,8 @@ impl SiteView {
         git: Option<&str>,
     ) -> impl Iterator<Item = Cause> {
         let path = deployment_path(site, name);
-        let target = self.targets.get(name).and_then(|it| self.target_cause(site, &path, it, git));
+        let target =
+            self.central_changes.get(name).and_then(|it| self.target_cause(site, &path, it, git));
         let reverts = self.deployments_named(name).filter_map(DeploymentView::awaits_revert);
         let revert = reverts.map(|it| it.since).next();
         let revert = revert.map(|since| Cause::Central(CentralCause::AwaitsRevert { path, since }));
@@ -155,21 +157,21 @@ impl SiteView {
         &self,
         site: &SiteName,
         path: &str,
-        target: &Target,
+        target: &CentralChange,
         git: Option<&str>,
     ) -> Option<Cause> {
         let path = path.to_owned();
         match target.clone() {
-            Target::Accepted { .. } => None,
-            Target::Planned { since } => Some(Cause::Central(CentralCause::NotCommitted {
+            CentralChange::Accepted { .. } => None,
+            CentralChange::Planned { since } => Some(Cause::Central(CentralCause::NotCommitted {
                 path,
                 since,
                 problem: git.map(str::to_owned),
             })),
-            Target::Conflict { expected, found, since, .. } => {
+            CentralChange::Conflict { expected, found, since, .. } => {
                 Some(Cause::Central(CentralCause::Conflict { path, expected, found, since }))
             }
-            Target::Committed { git: commit, blob, since } => {
+            CentralChange::Committed { git: commit, blob, since } => {
                 Some(Cause::Central(CentralCause::NotFetched {
                     site: site.clone(),
                     path,
@@ -180,7 +182,7 @@ impl SiteView {
                     since,
                 }))
             }
-            Target::Refused { reason, since, .. } => {
+            CentralChange::Refused { reason, since, .. } => {
                 Some(Cause::Central(CentralCause::ChangeRefused { path, reason, since }))
             }
         }

@@ -8,10 +8,10 @@ use colony_margo::{Capabilities, ComponentName, DeploymentId, DeviceId, Digest};
 
 use crate::attempt::Failure;
 use crate::code::Class;
-use crate::document::WirePhase;
+use crate::document::Side;
 use crate::node::decision::installation;
 use crate::node::decision::observation::{ComponentObservation, HealthySince};
-use crate::node::decision::plan::{Part, Plan, Side};
+use crate::node::decision::plan::{Part, Plan};
 use crate::node::decision::removal;
 use crate::node::decision::repair;
 use crate::node::engine::{Action, Container};
@@ -39,7 +39,11 @@ pub(super) struct Memory {
     pub(super) acted: Monotonic,
     /// The last observation is older than the last action.
     pub(super) stale: bool,
-    /// Fingerprints that are known to be prepared.
+    /// Its engine did not answer the last observation; since this one, nothing
+    /// is known of its containers.
+    pub(super) unseen: Option<Monotonic>,
+    /// Fingerprints that are known to be prepared: their images and archive are
+    /// on the device.
     pub(super) prepared: BTreeSet<Digest>,
     /// Fingerprints whose containers were made from an archive or image that
     /// has been corrected since.
@@ -63,7 +67,7 @@ pub(super) struct DecisionInput<'a> {
     pub(super) observed_at: Monotonic,
 }
 
-/// What to do next for one deployment.
+/// What a decision returns for one deployment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Next {
     Act(Action),
@@ -72,6 +76,14 @@ pub(super) enum Next {
 }
 
 impl DeploymentEntry {
+    /// Its containers may be on an engine that runs profiles of these types. A
+    /// document that cannot be read may be of any type.
+    pub(super) fn runs_on(&self, types: &BTreeSet<String>) -> bool {
+        let is_one = |it: &Arc<Plan>| types.contains(&it.document.spec.profile.kind);
+        let here = self.plan.as_ref().map_or(!types.is_empty(), is_one);
+        here || self.previous.as_ref().is_some_and(is_one)
+    }
+
     pub(super) fn restore(record: Record, node: &DeviceId) -> DeploymentEntry {
         let plan = Plan::read(&record.id, node, record.text.as_bytes()).map(Arc::new);
         let previous = record.previous.as_ref();
@@ -145,8 +157,8 @@ impl DeploymentEntry {
         if !keeps {
             return self.record.active_failure.clone();
         }
-        let Phase::Installed { unhealthy, .. } = &self.record.phase else { return None };
-        unhealthy.clone()
+        let Phase::Installed { current_failure, .. } = &self.record.phase else { return None };
+        current_failure.clone()
     }
 
     /// Starts over with the current document.
@@ -168,7 +180,9 @@ impl DeploymentEntry {
         let Some(plan) = self.plan.as_ref().ok().filter(|it| !it.is_staged()) else { return false };
         let differs = next.as_ref().map_or(true, |it| it.fingerprints() != plan.fingerprints());
         let installed = match &self.record.phase {
-            Phase::Installed { unhealthy, .. } => unhealthy.is_none() || self.previous.is_none(),
+            Phase::Installed { current_failure, .. } => {
+                current_failure.is_none() || self.previous.is_none()
+            }
             Phase::Applying { .. }
             | Phase::Failed { .. }
             | Phase::Removing { .. }
@@ -264,7 +278,7 @@ impl DeploymentEntry {
     }
 
     pub(super) fn succeed(&mut self, now: Monotonic) {
-        self.record.phase = Phase::Installed { since: now, unhealthy: None };
+        self.record.phase = Phase::Installed { since: now, current_failure: None };
         self.record.failed.clear();
         if self.is_staging() {
             return self.record.staged_restarts.clear();
@@ -280,7 +294,7 @@ impl DeploymentEntry {
     ) -> Vec<ComponentObservation<'a>> {
         let services = &self.record.services;
         let observation =
-            |it: &'a Part| ComponentObservation::of(plan.phase, it, services, input.containers);
+            |it: &'a Part| ComponentObservation::of(plan.side, it, services, input.containers);
         plan.parts.iter().map(observation).collect()
     }
 
@@ -308,8 +322,8 @@ impl DeploymentEntry {
         let (deployment, component) = (self.record.id.clone(), part.component.clone());
         let fingerprint = part.fingerprint;
         match side {
-            WirePhase::Stage => Action::Stage { deployment, component, fingerprint },
-            WirePhase::Active => Action::Start { deployment, component, fingerprint },
+            Side::Stage => Action::Stage { deployment, component, fingerprint },
+            Side::Active => Action::Start { deployment, component, fingerprint },
         }
     }
 
@@ -323,8 +337,8 @@ impl DeploymentEntry {
     ) -> Action {
         let (deployment, component) = (self.record.id.clone(), component.clone());
         match side {
-            WirePhase::Stage => Action::Unstage { deployment, component },
-            WirePhase::Active => Action::Clear { deployment, component, keep, gone: false },
+            Side::Stage => Action::Unstage { deployment, component },
+            Side::Active => Action::Clear { deployment, component, keep, gone: false },
         }
     }
 
@@ -332,8 +346,8 @@ impl DeploymentEntry {
     pub(super) fn remove_component(&self, side: Side, component: &ComponentName) -> Action {
         let (deployment, component) = (self.record.id.clone(), component.clone());
         match side {
-            WirePhase::Stage => Action::Unstage { deployment, component },
-            WirePhase::Active => Action::Clear { deployment, component, keep: None, gone: true },
+            Side::Stage => Action::Unstage { deployment, component },
+            Side::Active => Action::Clear { deployment, component, keep: None, gone: true },
         }
     }
 }
@@ -343,7 +357,7 @@ pub(super) fn component_not_in_plan<'a>(
     plan: &Plan,
     input: &DecisionInput<'a>,
 ) -> Option<&'a ComponentName> {
-    let mut seen = plan.phase.of(input.containers).map(|it| &it.component);
+    let mut seen = plan.side.of(input.containers).map(|it| &it.component);
     seen.find(|it| plan.part(it).is_none())
 }
 

@@ -42,7 +42,9 @@ pub enum Action {
     /// marks what it replaces then, and the containers are no longer observed.
     Clear { deployment: DeploymentId, component: ComponentName, keep: Option<Digest>, gone: bool },
     /// Stop and remove all containers of the deployment, staged ones included.
-    Remove { deployment: DeploymentId },
+    /// With `purge`, its volumes as well. With `images`, its images are not kept
+    /// once nothing needs them.
+    Remove { deployment: DeploymentId, purge: bool, images: bool },
 }
 
 impl Action {
@@ -53,7 +55,7 @@ impl Action {
             | Action::Stage { deployment, .. }
             | Action::Unstage { deployment, .. }
             | Action::Clear { deployment, .. }
-            | Action::Remove { deployment } => deployment,
+            | Action::Remove { deployment, .. } => deployment,
         }
     }
 

@@ -16,6 +16,7 @@ use crate::node::Node;
 use crate::node::deployment_entry::DeploymentEntry;
 use crate::node::policy::DEPLOYMENT_LIMIT;
 use crate::node::row::{Accepted, Phase, Retry};
+use crate::purge::Cleanup;
 use crate::time::Monotonic;
 
 /// What has to be fetched before a manifest can be accepted.
@@ -39,6 +40,8 @@ pub enum Rejection {
     Rollback { stored: ManifestVersion, offered: ManifestVersion },
     #[error("manifest lists {found} deployments, at most {DEPLOYMENT_LIMIT} are accepted")]
     TooMany { found: usize },
+    #[error("manifest has an invalid list of what to remove: {0}")]
+    Cleanup(String),
     #[error("document {digest} of deployment `{deployment}` is missing")]
     Missing { deployment: DeploymentId, digest: Digest },
     #[error("document of deployment `{deployment}` has digest {found}, the manifest says {digest}")]
@@ -101,6 +104,7 @@ impl Node {
     ) -> Result<(), Rejection> {
         let Some(manifest) = self.read(bytes, etag.as_deref())? else { return Ok(()) };
         let changes = self.gather(&manifest, documents)?;
+        let cleanup = Cleanup::of_manifest(&manifest).map_err(Rejection::Cleanup)?;
         let version = manifest.manifest_version;
         for (id, (wire, text)) in changes {
             self.want(id, wire, &text, now);
@@ -109,8 +113,16 @@ impl Node {
             manifest.deployments.iter().map(|it| &it.deployment_id).collect();
         for entry in self.deployments.values_mut() {
             if !listed.contains(&entry.record.id) {
-                unwant(entry, version);
+                unwant(entry, version, &cleanup);
             }
+        }
+        for id in cleanup.volumes.iter().filter(|it| !listed.contains(it)) {
+            // A node that lost its state may still have the volumes.
+            self.deployments.entry(id.clone()).or_insert_with(|| {
+                let mut entry = DeploymentEntry::new(id.clone(), Digest::of(b""), b"", &self.id);
+                entry.record.phase = removing(version, id, &cleanup);
+                entry
+            });
         }
         self.meta.accepted = Some(Accepted { version, etag, digest: Digest::of(bytes) });
         Ok(())
@@ -169,14 +181,32 @@ impl Node {
     }
 }
 
-fn unwant(entry: &mut DeploymentEntry, version: ManifestVersion) {
-    if entry.record.phase.is_wanted() {
-        entry.begin();
-        entry.record.phase = Phase::Removing { version, failure: None, retry: Retry::default() };
-        entry.record.previous = None;
-        entry.previous = None;
-        entry.forget_services();
+fn unwant(entry: &mut DeploymentEntry, version: ManifestVersion, cleanup: &Cleanup) {
+    let id = entry.record.id.clone();
+    let purges = cleanup.volumes.contains(&id);
+    match &mut entry.record.phase {
+        Phase::Removing { version: since, purge, .. } if purges && !*purge => {
+            entry.memory.removed = false;
+            (*since, *purge) = (version, true);
+        }
+        Phase::Removing { purge, .. } => *purge = purges,
+        Phase::Removed { purged, .. } if *purged || !purges => {}
+        Phase::Removed { .. }
+        | Phase::Applying { .. }
+        | Phase::Installed { .. }
+        | Phase::Failed { .. } => {
+            entry.begin();
+            entry.record.phase = removing(version, &id, cleanup);
+            entry.record.previous = None;
+            entry.previous = None;
+            entry.forget_services();
+        }
     }
+}
+
+fn removing(version: ManifestVersion, id: &DeploymentId, cleanup: &Cleanup) -> Phase {
+    let (purge, images) = (cleanup.volumes.contains(id), cleanup.images.contains(id));
+    Phase::Removing { version, failure: None, retry: Retry::default(), purge, images }
 }
 
 /// Whether an `ETag` header is this digest, quoted or not.

@@ -33,6 +33,7 @@
 mod decision;
 mod deployment_entry;
 mod engine;
+pub mod image;
 pub mod journal;
 mod manifest;
 mod outcome;

@@ -3,7 +3,7 @@
 use colony_margo::{ComponentName, Digest};
 
 use crate::attempt::Failure;
-use crate::node::decision::plan::Side;
+use crate::document::Side;
 use crate::node::decision::removal;
 use crate::node::decision::repair;
 use crate::node::deployment_entry::{DecisionInput, DeploymentEntry};
@@ -112,7 +112,7 @@ impl DeploymentEntry {
             Action::Prepare { fingerprint, .. } => {
                 let own =
                     self.plan.as_ref().ok().filter(|it| it.fingerprints().contains(fingerprint));
-                own.map_or(Side::Active, |it| it.phase)
+                own.map_or(Side::Active, |it| it.side)
             }
         }
     }

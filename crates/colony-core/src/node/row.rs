@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use colony_margo::{ComponentName, DeploymentId, Digest, ManifestVersion};
 
 use crate::attempt::Failure;
+use crate::document::Side;
 use crate::event::VERSION_BITS;
-use crate::node::decision::plan::Side;
 use crate::time::Monotonic;
 
 /// The name of a row.
@@ -102,19 +102,34 @@ pub enum Phase {
         /// Containers of the previous document may have been stopped.
         swapping: bool,
     },
-    /// Was running and healthy, and is kept so. `unhealthy` is the reason why it
-    /// is not at the moment.
+    /// Was running and healthy (a staged document: beside the active version),
+    /// and is kept so. `current_failure` is why it is not at the moment.
     Installed {
         since: Monotonic,
         #[serde(rename = "lost")]
-        unhealthy: Option<Failure>,
+        current_failure: Option<Failure>,
     },
     /// Given up until another document arrives.
     Failed { failure: Failure, ready: BTreeSet<ComponentName>, swapping: bool },
     /// No longer listed since `version`.
-    Removing { version: ManifestVersion, failure: Option<Failure>, retry: Retry },
+    Removing {
+        version: ManifestVersion,
+        failure: Option<Failure>,
+        retry: Retry,
+        /// Its volumes are removed as well.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        purge: bool,
+        /// Its images are not kept.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        images: bool,
+    },
     /// Gone; kept until its report is acknowledged.
-    Removed { version: ManifestVersion },
+    Removed {
+        version: ManifestVersion,
+        /// Its volumes are gone as well.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        purged: bool,
+    },
 }
 
 /// A component that was started, or was found running.

@@ -21,6 +21,9 @@ pub enum Input {
     Manifest { bytes: Vec<u8>, etag: Option<String>, documents: BTreeMap<Digest, Vec<u8>> },
     /// All containers of this node, from a listing that was begun at `taken`.
     Observed { taken: Monotonic, containers: Vec<Container> },
+    /// The same without the containers of engines that did not answer: those
+    /// that run profiles of the types in `away`.
+    ObservedInPart { taken: Monotonic, containers: Vec<Container>, away: BTreeSet<String> },
     /// An action has ended.
     Done { action: Action, result: Result<Prepared, Failure> },
     /// The local orchestrator has accepted the report of this number.
@@ -60,7 +63,12 @@ impl Node {
             Input::Manifest { bytes, etag, documents } => {
                 step.rejection = self.accept(&bytes, etag, &documents, now.mono).err();
             }
-            Input::Observed { taken, containers } => self.observe(taken, containers),
+            Input::Observed { taken, containers } => {
+                self.observe(taken, containers, &BTreeSet::new());
+            }
+            Input::ObservedInPart { taken, containers, away } => {
+                self.observe(taken, containers, &away);
+            }
             Input::Done { action, result } => self.done(&action, result, now),
             Input::Acked { deployment, report } => self.acked(&deployment, report),
             Input::ReportsRequested(deployments) => self.asked(deployments, now),
@@ -77,12 +85,23 @@ impl Node {
         self.deployments.iter().map(|(id, it)| (id.clone(), it.record.clone())).collect()
     }
 
-    fn observe(&mut self, taken: Monotonic, containers: Vec<Container>) {
+    /// A deployment whose engine is away stays as it was last seen: its
+    /// containers must not look removed.
+    fn observe(&mut self, taken: Monotonic, containers: Vec<Container>, away: &BTreeSet<String>) {
+        let mut before = self.containers.take();
         let mut seen: BTreeMap<DeploymentId, Vec<Container>> = BTreeMap::new();
         for container in containers {
             seen.entry(container.deployment.clone()).or_default().push(container);
         }
         for (id, entry) in &mut self.deployments {
+            if entry.runs_on(away) {
+                entry.memory.unseen.get_or_insert(self.observed_at);
+                entry.memory.stale |= before.is_none();
+                let own = before.as_mut().and_then(|it| it.remove(id));
+                own.and_then(|it| seen.insert(id.clone(), it));
+                continue;
+            }
+            entry.memory.unseen = None;
             let own = seen.get(id).map_or(&[][..], Vec::as_slice);
             update_healthy_since(&mut entry.memory.healthy_since, own, taken);
             entry.memory.stale &= taken < entry.memory.acted;

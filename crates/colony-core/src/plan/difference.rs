@@ -143,7 +143,7 @@ pub fn versions_named<'a>(
 ) -> impl Iterator<Item = &'a BlobId> {
     view.deployments_named(name).flat_map(|it| {
         let placed = view.placements_of(&it.id).flat_map(|it| it.revisions.iter());
-        placed.chain(&it.good).map(|it| &it.blob)
+        placed.chain(&it.last_converged).map(|it| &it.blob)
     })
 }
 

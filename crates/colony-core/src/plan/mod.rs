@@ -63,7 +63,8 @@ pub struct SiteSnapshot {
     pub view: SiteView,
     /// `sites/<site>.yaml` in Git.
     pub settings: SiteSettings,
-    /// The deployment's file in Git.
+    /// The text that the request changes: the deployment's file in Git or, if the
+    /// site cannot use it, the last one that it could.
     pub before: Option<String>,
 }
 
@@ -82,7 +83,8 @@ pub struct Plan {
     pub refusal: Option<String>,
 }
 
-/// What happens at one node, or at a site whose nodes are not known.
+/// The effect on one node, or on a site whose nodes are not known. (Not the
+/// target of a file, which is the node it names.)
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]

@@ -81,14 +81,14 @@ pub(super) fn current(view: &SiteView, deployment: &DeploymentView) -> BTreeSet<
 }
 
 impl DeploymentView {
-    /// What runs at the site while Git holds `workload`: the last good revision
-    /// takes the place of a quarantined one.
+    /// What runs at the site while Git holds `workload`: the last converged
+    /// revision takes the place of a quarantined one.
     pub(super) fn workload_effective(&self, workload: Digest) -> Option<Digest> {
         if !self.quarantine.contains_key(&workload) {
             return Some(workload);
         }
-        let good = self.good.as_ref().map(|it| it.workload);
-        good.filter(|it| !self.quarantine.contains_key(it))
+        let fallback = self.last_converged.as_ref().map(|it| it.workload);
+        fallback.filter(|it| !self.quarantine.contains_key(it))
     }
 
     /// The same for the node of a placement, which may have given up the

@@ -8,7 +8,7 @@ use super::{Plan, PlanAction, PlanTarget, Request, Snapshot, difference};
 use crate::attempt::Revision;
 use crate::fleet::{DeploymentView, ReportedSite};
 use crate::id::{BlobId, DeploymentId, DeploymentName, SiteName};
-use crate::orders::{self, Refusal};
+use crate::order_rules::{self, Refusal};
 use crate::plan::NextFile;
 use crate::site::Action;
 
@@ -50,7 +50,7 @@ pub fn plan_rollback(
         let Some(deployment) = found else { continue };
         let order = Action::Rollback { deployment: deployment.id.clone() };
         let reported = ReportedSite { name: site, view: &known.view };
-        if let Err(refusal) = orders::check(&order, &reported) {
+        if let Err(refusal) = order_rules::check(&order, &reported) {
             plan.refusals.push(refusal);
             continue;
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::site::SitePlan;
+use super::site::DocumentPlanner;
 use super::{Plan, PlanAction, PlanStep, PlanTarget};
 use crate::choice;
 use crate::document::{BlueGreen, Canary, Gate, Promote, Strategy, Subset};
@@ -10,12 +10,12 @@ use crate::id::NodeName;
 use crate::state::State;
 
 /// Adds the steps of a canary or of blue-green; other strategies have one step.
-pub(super) fn add_to(plan: &mut Plan, site: &SitePlan<'_>, targets: &[PlanTarget]) {
+pub(super) fn add_to(plan: &mut Plan, site: &DocumentPlanner<'_>, targets: &[PlanTarget]) {
     let workload = site.document.revision.workload;
     // A rollout of the same workload continues in its current step.
     let is_new = site.deployment.is_none_or(|it| it.accepted.workload != workload);
-    let was_good = site.deployment.and_then(|it| it.good.as_ref());
-    if !is_new || was_good.is_some_and(|it| it.workload == workload) {
+    let last_converged = site.deployment.and_then(|it| it.last_converged.as_ref());
+    if !is_new || last_converged.is_some_and(|it| it.workload == workload) {
         return;
     }
     let spread = Spread::new(site, targets);
@@ -28,7 +28,7 @@ pub(super) fn add_to(plan: &mut Plan, site: &SitePlan<'_>, targets: &[PlanTarget
 }
 
 struct Spread<'a> {
-    site: &'a SitePlan<'a>,
+    site: &'a DocumentPlanner<'a>,
     /// The nodes that get the revision, in the order of the site's queues.
     queue: Vec<&'a NodeName>,
     /// All nodes of the deployment.
@@ -36,7 +36,7 @@ struct Spread<'a> {
 }
 
 impl<'a> Spread<'a> {
-    fn new(site: &'a SitePlan<'a>, targets: &'a [PlanTarget]) -> Spread<'a> {
+    fn new(site: &'a DocumentPlanner<'a>, targets: &'a [PlanTarget]) -> Spread<'a> {
         let begins = |it: &&PlanTarget| {
             matches!(it.action, PlanAction::Create | PlanAction::Update | PlanAction::Restart)
         };
@@ -133,7 +133,7 @@ impl<'a> Spread<'a> {
     }
 }
 
-impl SitePlan<'_> {
+impl DocumentPlanner<'_> {
     fn state(&self, node: &NodeName) -> Option<State> {
         let placed = self.planner.snapshot.view.placements.get(&self.deployment?.id)?;
         placed.get(node).map(|it| it.state)

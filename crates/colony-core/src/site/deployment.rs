@@ -1,4 +1,13 @@
-//! One deployment at this site: its wanted, good and quarantined revisions.
+//! One deployment at this site, and the revisions of it that the site knows.
+//!
+//! - *accepted*: the last usable one that the site read from Git;
+//! - *effective*: the one to run, which differs while the accepted one is
+//!   quarantined;
+//! - *wanted* (`rollout/wanted_revision.rs`): the one that a single node should
+//!   run, which differs on a node that rejected the effective one;
+//! - *target* (of a placement): the one that the node's manifest lists;
+//! - *last converged*: the one that every reachable node ran last. Events call
+//!   it `good` beside the `bad` revision that it replaces.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,26 +31,31 @@ const PROVEN_LIMIT: usize = 8;
 pub struct Deployment {
     pub id: DeploymentId,
     pub name: DeploymentName,
-    /// The revision in Git, or the last one if the file was removed.
-    pub(super) wanted: Revision,
+    /// The revision in Git. If the file was removed or cannot be used: the last
+    /// one that could.
+    pub(super) accepted: Revision,
     /// Removed from Git.
     pub(super) withdrawn: bool,
-    /// The last revision that every reachable node ran.
-    pub(super) good: Option<Revision>,
-    /// The good revision before that, in case `good` fails during its soak.
-    pub(super) good_before: Option<Revision>,
+    /// Git has the mark of a purge: its volumes are removed with it.
+    pub(super) purge: bool,
+    /// The last revision that every reachable node ran. A quarantine of this
+    /// revision, and an order to roll back, put the revision to return to here.
+    pub(super) last_converged: Option<Revision>,
+    /// The one before that, in case `last_converged` fails before the end of its
+    /// proving period.
+    pub(super) converged_before: Option<Revision>,
     /// Workloads that a node ran for longer than their soak, the newest last.
     pub(super) proven: Vec<Digest>,
     pub(super) quarantine: BTreeMap<Digest, Quarantine>,
     /// Nodes that rolled back alone, with the revision they rejected.
     pub(super) rejected: BTreeMap<NodeName, Rejected>,
-    /// Why the rollout of the wanted revision is stopped.
+    /// Why the rollout of the accepted revision is stopped.
     pub(super) stopped: Option<Stopped>,
-    /// How far the rollout of the wanted revision has come.
+    /// How far the rollout of the accepted revision has come.
     pub(super) rollout: Rollout,
     /// The rollback that was reported as done.
     pub(super) rolled_back: Option<RolledBack>,
-    /// The commit that introduced the wanted revision.
+    /// The commit that introduced the accepted revision.
     pub(super) commit: Option<GitRevision>,
     /// The nodes that the deployment should run on.
     pub(super) nodes: BTreeSet<NodeName>,
@@ -108,10 +122,11 @@ impl Deployment {
         Deployment {
             id: document.id().clone(),
             name: document.name.clone(),
-            wanted: document.revision.clone(),
+            accepted: document.revision.clone(),
             withdrawn: false,
-            good: None,
-            good_before: None,
+            purge: false,
+            last_converged: None,
+            converged_before: None,
             proven: Vec::new(),
             quarantine: BTreeMap::new(),
             rejected: BTreeMap::new(),
@@ -127,17 +142,22 @@ impl Deployment {
         }
     }
 
-    /// The revision in Git.
-    pub fn wanted(&self) -> &Revision {
-        &self.wanted
+    /// The revision in Git, or the last one that could be used.
+    pub fn accepted(&self) -> &Revision {
+        &self.accepted
     }
 
     pub fn is_withdrawn(&self) -> bool {
         self.withdrawn
     }
 
-    pub fn good(&self) -> Option<&Revision> {
-        self.good.as_ref()
+    /// Its volumes are removed with it.
+    pub fn is_purged(&self) -> bool {
+        self.withdrawn && self.purge
+    }
+
+    pub fn last_converged(&self) -> Option<&Revision> {
+        self.last_converged.as_ref()
     }
 
     pub fn quarantine(&self) -> &BTreeMap<Digest, Quarantine> {
@@ -158,18 +178,18 @@ impl Deployment {
         self.documents.values().map(|it| &**it)
     }
 
-    /// The document whose policy is in force: always the one in Git.
+    /// The document whose policy is in force: always the accepted one.
     pub fn policy(&self) -> Option<&Arc<Document>> {
-        self.documents.get(&self.wanted.blob)
+        self.documents.get(&self.accepted.blob)
     }
 
     /// The revision to run: the one in Git or, while that is quarantined, the
-    /// last good one. `None` if both are quarantined or there is no good one.
+    /// last converged one. `None` if both are quarantined or none has converged.
     pub fn effective(&self) -> Option<&Revision> {
         if !self.is_quarantined() {
-            return Some(&self.wanted);
+            return Some(&self.accepted);
         }
-        self.good.as_ref().filter(|it| !self.quarantine.contains_key(&it.workload))
+        self.last_converged.as_ref().filter(|it| !self.quarantine.contains_key(&it.workload))
     }
 
     /// The rollout waits for an operator.
@@ -177,21 +197,21 @@ impl Deployment {
         self.stopped.is_some()
     }
 
-    /// The commit that introduced the wanted revision.
+    /// The commit that introduced the accepted revision.
     pub fn commit(&self) -> Option<&GitRevision> {
         self.commit.as_ref()
     }
 
     /// The revision in Git is quarantined at this site.
     pub fn is_quarantined(&self) -> bool {
-        self.quarantine.contains_key(&self.wanted.workload)
+        self.quarantine.contains_key(&self.accepted.workload)
     }
 
     /// Records that every reachable node runs `revision`.
-    pub(super) fn set_good(&mut self, revision: Revision) {
-        let before = self.good.replace(revision.clone());
+    pub(super) fn set_converged(&mut self, revision: Revision) {
+        let before = self.last_converged.replace(revision.clone());
         if before.as_ref().map(|it| it.workload) != Some(revision.workload) {
-            self.good_before = before;
+            self.converged_before = before;
         }
     }
 
@@ -210,7 +230,12 @@ impl Deployment {
     /// Drops documents that are referenced neither here nor in `used`.
     pub(super) fn forget_documents(&mut self, used: &BTreeSet<BlobId>) {
         let left = self.rolled_back.as_ref().map(|it| &it.bad);
-        let own = [Some(&self.wanted), self.good.as_ref(), self.good_before.as_ref(), left];
+        let own = [
+            Some(&self.accepted),
+            self.last_converged.as_ref(),
+            self.converged_before.as_ref(),
+            left,
+        ];
         let own: BTreeSet<BlobId> = own.into_iter().flatten().map(|it| it.blob.clone()).collect();
         self.documents.retain(|blob, _| own.contains(blob) || used.contains(blob));
     }

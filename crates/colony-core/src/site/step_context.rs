@@ -1,5 +1,7 @@
-//! One step: fires due timers, applies the input, then advances the
-//! deployments.
+//! One call of `Site::step`: fires due timers, applies the input, then processes
+//! the queues of the deployments that changed.
+//!
+//! The steps of a rollout (`rollout/mod.rs`) are something else.
 
 use std::collections::BTreeSet;
 
@@ -11,14 +13,14 @@ use crate::time::{Monotonic, Now};
 /// How far the persisted clock may lag behind while a deadline runs.
 const CLOCK_LAG: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// A step in progress.
+/// A call of `Site::step` in progress: the site, the time, and the output so far.
 pub(super) struct StepContext<'a> {
     pub(super) site: &'a mut Site,
     pub(super) now: Now,
     pub(super) out: Step,
-    /// Deployments with queues that have to be worked off in this step.
-    pub(super) dirty: BTreeSet<DeploymentId>,
-    /// Nodes whose manifest version this step has raised.
+    /// Deployments whose queues have to be processed in this call.
+    pub(super) queues_to_process: BTreeSet<DeploymentId>,
+    /// Nodes whose manifest version this call has raised.
     pub(super) raised: BTreeSet<NodeName>,
     clock_before: Monotonic,
 }
@@ -32,7 +34,7 @@ impl Site {
         let mut context = StepContext::new(self, now);
         context.fire_timers();
         context.out.refused = context.apply(input).err();
-        context.process_dirty_deployments();
+        context.process_changed_queues();
         context.finish()
     }
 }
@@ -42,8 +44,8 @@ impl<'a> StepContext<'a> {
         let clock_before = site.clock;
         let now = Now { mono: now.mono.max(clock_before), ..now };
         site.clock = now.mono;
-        let (dirty, raised) = (BTreeSet::new(), BTreeSet::new());
-        StepContext { site, now, out: Step::default(), dirty, raised, clock_before }
+        let (queues_to_process, raised) = (BTreeSet::new(), BTreeSet::new());
+        StepContext { site, now, out: Step::default(), queues_to_process, raised, clock_before }
     }
 
     fn apply(&mut self, input: Input) -> Result<(), Refused> {
@@ -60,12 +62,12 @@ impl<'a> StepContext<'a> {
         }
     }
 
-    /// Works off the queues of the deployments that this step has changed.
-    fn process_dirty_deployments(&mut self) {
+    /// Processes the queues of the deployments that this call has changed.
+    fn process_changed_queues(&mut self) {
         if self.site.phase != Phase::Ready {
             return;
         }
-        while let Some(deployment) = self.dirty.pop_first() {
+        while let Some(deployment) = self.queues_to_process.pop_first() {
             self.process_queues(&deployment);
         }
     }
@@ -107,10 +109,10 @@ impl<'a> StepContext<'a> {
     }
 
     /// Marks a deployment as changed: its row is written and its queues are
-    /// worked off.
-    pub(super) fn touch(&mut self, deployment: &DeploymentId) {
+    /// processed.
+    pub(super) fn mark_changed(&mut self, deployment: &DeploymentId) {
         self.out.changed.deployments.insert(deployment.clone());
-        self.dirty.insert(deployment.clone());
+        self.queues_to_process.insert(deployment.clone());
     }
 
     /// The nodes with a placement of the deployment.
@@ -118,20 +120,20 @@ impl<'a> StepContext<'a> {
         self.site.nodes_of(deployment).cloned().collect()
     }
 
-    /// Updates the rollout index for all placements of a deployment, because
-    /// their wanted revisions may have changed.
-    pub(super) fn reclassify_all(&mut self, deployment: &DeploymentId) {
+    /// Updates the rollout index for all placements of a deployment, because the
+    /// revisions that their nodes should run may have changed.
+    pub(super) fn update_index_of_deployment(&mut self, deployment: &DeploymentId) {
         for node in self.nodes_of(deployment) {
-            self.reclassify(&PlacementId { deployment: deployment.clone(), node });
+            self.update_index(&PlacementId { deployment: deployment.clone(), node });
         }
-        self.dirty.insert(deployment.clone());
+        self.queues_to_process.insert(deployment.clone());
     }
 
     /// The same for all placements on a node.
-    pub(super) fn reclassify_node(&mut self, node: &NodeName) {
+    pub(super) fn update_index_of_node(&mut self, node: &NodeName) {
         for id in self.site.placed_on(node) {
-            self.reclassify(&id);
-            self.dirty.insert(id.deployment);
+            self.update_index(&id);
+            self.queues_to_process.insert(id.deployment);
         }
     }
 }

@@ -73,7 +73,7 @@ impl StepContext<'_> {
                 Timer::Deadline(id) => self.deadline_due(&id),
                 Timer::Retry(id) => self.retry_due(&id),
                 Timer::Silent(id) => self.silent_due(&id),
-                Timer::Rollout(id) => _ = self.dirty.insert(id),
+                Timer::Rollout(id) => _ = self.queues_to_process.insert(id),
                 Timer::Window => self.window_due(),
             }
         }
@@ -94,13 +94,13 @@ impl StepContext<'_> {
     }
 
     fn retry_due(&mut self, id: &PlacementId) {
-        self.reclassify(id);
-        self.dirty.insert(id.deployment.clone());
+        self.update_index(id);
+        self.queues_to_process.insert(id.deployment.clone());
     }
 
     fn silent_due(&mut self, id: &PlacementId) {
         let Some(placement) = self.site.placements.get(id) else { return };
-        if placement.silent_at.is_some_and(|it| it <= self.now.mono) {
+        if placement.report_due_at.is_some_and(|it| it <= self.now.mono) {
             // Refused while the node is offline; its return arms the timer
             // again.
             let _ = self.advance(id, Trigger::Silent, Initiator::local());
@@ -110,7 +110,7 @@ impl StepContext<'_> {
     /// A window opened, a delay ended or the wall clock jumped: all deployments
     /// with pending work are advanced again.
     fn window_due(&mut self) {
-        self.dirty.extend(self.site.index.pending_work.iter().cloned());
+        self.queues_to_process.extend(self.site.index.pending_work.iter().cloned());
     }
 
     /// Arms the window timer for the time at which the window or the delay of a

@@ -65,7 +65,7 @@ impl Deployment {
 
     /// The rejection of Git's revision by `node`, if any.
     pub(crate) fn rejected_on(&self, node: &NodeName) -> Option<&Rejected> {
-        self.rejected.get(node).filter(|it| it.workload == self.wanted.workload)
+        self.rejected.get(node).filter(|it| it.workload == self.accepted.workload)
     }
 
     /// The nodes that have a placement, including placements being removed.
@@ -85,7 +85,7 @@ impl Deployment {
 
 impl Placement {
     pub(crate) fn silent_at(&self) -> Option<Monotonic> {
-        self.silent_at
+        self.report_due_at
     }
 
     /// When the attempt in progress counts as failed.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use colony_margo::Digest;
 
 use crate::code::Code;
-use crate::id::NodeName;
+use crate::id::{DeploymentId, NodeName};
 use crate::state::State;
 use crate::time::Timestamp;
 use crate::transition::Trigger;
@@ -31,6 +31,7 @@ pub enum Guard {
     RevisionMatches,
     ForcedIfUnknown,
     Undelivered,
+    VolumesPurged,
 }
 
 impl Guard {
@@ -50,6 +51,7 @@ impl Guard {
             Guard::RevisionMatches => "desired revision",
             Guard::ForcedIfUnknown => "forced, if an operator removes it while UNKNOWN",
             Guard::Undelivered => "never delivered",
+            Guard::VolumesPurged => "no volumes to purge before",
         }
     }
 }
@@ -182,6 +184,12 @@ pub enum Reason {
     },
     UnknownNeedsForce,
     WasDelivered,
+    /// The node still has the volumes of a deleted deployment of this name,
+    /// which are to be removed.
+    PurgeFirst {
+        node: NodeName,
+        deployment: DeploymentId,
+    },
 }
 
 impl Reason {
@@ -280,6 +288,9 @@ impl fmt::Display for Reason {
                 write!(f, "whether it runs is unknown; `--force` removes it without confirmation")
             }
             Reason::WasDelivered => write!(f, "the node has received it and has to confirm"),
+            Reason::PurgeFirst { node, .. } => {
+                write!(f, "node {node} removes the volumes of the deleted deployment first")
+            }
         }
     }
 }

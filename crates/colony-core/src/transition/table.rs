@@ -63,12 +63,14 @@ pub enum To {
 const IN_FLIGHT: &[StateSet] =
     &[Only(State::Installing), Only(State::Updating), Only(State::RollingBack)];
 const START: &[Guard] = &[NodeOnline, NotHeld, NotQuarantined, WindowOpen, StepOpen, SlotFree];
+const FIRST_START: &[Guard] =
+    &[NodeOnline, NotHeld, NotQuarantined, WindowOpen, VolumesPurged, StepOpen, SlotFree];
 
 /// All state changes.
 #[rustfmt::skip]
 pub static TABLE: &[Row] = &[
     Row { id: "T01",  from: &[Nothing],                     trigger: T::Placed,         to: Exactly(State::Pending),     role: LO, guards: &[] },
-    Row { id: "T02",  from: &[Only(State::Pending)],        trigger: T::Start,          to: Exactly(State::Installing),  role: LO, guards: START },
+    Row { id: "T02",  from: &[Only(State::Pending)],        trigger: T::Start,          to: Exactly(State::Installing),  role: LO, guards: FIRST_START },
     Row { id: "T03",  from: IN_FLIGHT,                      trigger: T::Healthy,        to: Exactly(State::Installed),   role: EN, guards: &[] },
     Row { id: "T04a", from: IN_FLIGHT,                      trigger: T::Errored,        to: FailedIn,                    role: EN, guards: &[] },
     Row { id: "T04b", from: IN_FLIGHT,                      trigger: T::Deadline,       to: FailedIn,                    role: LO, guards: &[] },

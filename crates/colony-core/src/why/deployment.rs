@@ -76,7 +76,7 @@ fn own_causes(site: &Site, deployment: &Deployment) -> Vec<Cause> {
     causes.extend(super::site::removals(site).filter(|_| held));
     let quarantine = |it: &Revision| deployment.quarantine().get(&it.workload);
     let left = deployment.rolled_back().and_then(|it| quarantine(&it.bad));
-    let refused = quarantine(deployment.wanted()).or(left);
+    let refused = quarantine(deployment.accepted()).or(left);
     causes.extend(refused.map(|it| refused_revision::quarantined(deployment, it)));
     causes.extend(stopped(deployment));
     causes.extend(hold(site, deployment));
@@ -87,7 +87,7 @@ fn own_causes(site: &Site, deployment: &Deployment) -> Vec<Cause> {
 
 fn stopped(deployment: &Deployment) -> Option<Cause> {
     let stopped = deployment.stopped()?;
-    let version = version(deployment, deployment.wanted());
+    let version = version(deployment, deployment.accepted());
     let (node, failure) = (stopped.node.clone(), stopped.failure.clone());
     Some(Cause::Verdict(VerdictCause::RolloutStopped {
         version,

@@ -83,7 +83,7 @@ impl<'a> Case<'a> {
 
     fn under_way(&self) -> Vec<Cause> {
         let mut causes = self.refusals(self.outlook.trigger);
-        if !self.placement.is_staged() {
+        if !self.placement.is_ready_to_take_over() {
             causes.push(self.in_progress());
             let before = self.placement.failure.clone().filter(|_| !self.outlook.back);
             causes

@@ -3,7 +3,7 @@
 use crate::attempt::Failure;
 use crate::code::{Class, Code};
 use crate::document::Promote;
-use crate::id::NodeName;
+use crate::id::{DeploymentId, NodeName, PlacementId};
 use crate::state::Op;
 use crate::time::Timestamp;
 use crate::transition::Reason;
@@ -43,7 +43,7 @@ impl Case<'_> {
                 Cause::Rollout(RolloutCause::AwaitsPromotion { since })
             }
             Reason::Paused { by, note, since } => {
-                let manual = self.is_manual() && !self.deployment.is_open();
+                let manual = self.is_manual() && !self.deployment.step_allows_all_nodes();
                 Cause::Rollout(RolloutCause::Paused { by, note, since, manual })
             }
             Reason::NotStageable { node } => Cause::Rollout(RolloutCause::NotStageable { node }),
@@ -58,6 +58,7 @@ impl Case<'_> {
             Reason::Delayed { until } => {
                 Cause::Rollout(RolloutCause::Delayed { until, since: self.deployment.since() })
             }
+            Reason::PurgeFirst { node, deployment } => self.purge_first(node, deployment),
             Reason::Quarantined { workload, .. } => return self.quarantined(workload),
             Reason::Backoff { until } => self.failed(Some(until)),
             Reason::TriesUsedUp { .. } => self.failed(None),
@@ -81,6 +82,12 @@ impl Case<'_> {
         Cause::Node(NodeCause::NodeNeverHeard { node, joined })
     }
 
+    fn purge_first(&self, node: NodeName, deployment: DeploymentId) -> Cause {
+        let id = PlacementId { deployment, node: node.clone() };
+        let since = self.site.placement(&id).map_or(self.placement.since, |it| it.since);
+        Cause::Removal(RemovalCause::PurgeFirst { node, since })
+    }
+
     fn slots_full(&self, busy: &[NodeName], taken: usize, limit: u32) -> Cause {
         let others = busy.iter().filter(|it| **it != self.placement.id.node);
         let slots = others.take(taken).filter_map(|node| self.slot(node)).collect();
@@ -97,7 +104,7 @@ impl Case<'_> {
         let stopped = self.deployment.stopped();
         let failure = stopped.map_or_else(|| Failure::new(code, ""), |it| it.failure.clone());
         let since = stopped.map_or(self.placement.since, |it| it.since);
-        let version = self.version(self.deployment.wanted());
+        let version = self.version(self.deployment.accepted());
         Cause::Verdict(VerdictCause::RolloutStopped { version, node, failure, since })
     }
 

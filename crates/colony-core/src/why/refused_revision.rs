@@ -12,8 +12,8 @@ use crate::why::{Cause, VerdictCause};
 impl Case<'_> {
     /// The revision in Git is refused, on this node or at the whole site.
     pub(super) fn bad(&self) -> Option<Cause> {
-        let wanted = self.deployment.wanted().workload;
-        self.quarantined(wanted).or_else(|| self.rejected_here())
+        let accepted = self.deployment.accepted().workload;
+        self.quarantined(accepted).or_else(|| self.rejected_here())
     }
 
     pub(super) fn quarantined(&self, workload: Digest) -> Option<Cause> {
@@ -38,7 +38,7 @@ pub(super) fn quarantined(deployment: &Deployment, entry: &Quarantine) -> Cause 
         failure: entry.failure.clone(),
         since: entry.since,
         runs: good.map(|it| version(deployment, it)),
-        in_git: deployment.wanted().workload == entry.revision.workload,
+        in_git: deployment.accepted().workload == entry.revision.workload,
     })
 }
 
@@ -51,7 +51,7 @@ pub(super) fn rejected(
     let good = placement.and_then(|it| it.revisions.last_good.as_ref());
     let good = good.filter(|it| it.workload != found.workload);
     Cause::Verdict(VerdictCause::RejectedHere {
-        version: version(deployment, deployment.wanted()),
+        version: version(deployment, deployment.accepted()),
         workload: found.workload,
         node: node.clone(),
         failure: found.failure.clone(),

@@ -66,6 +66,6 @@ pub(super) fn refused(site: &Site, path: &str) -> Option<Cause> {
     let RefusedFile { findings, since } = site.refused_files().get(path)?.clone();
     let mut wanted = site.deployments().filter(|it| !it.is_withdrawn());
     let before = wanted.find(|it| deployment_path(site.name(), &it.name) == path);
-    let runs = before.map(|it| version(it, it.wanted()));
+    let runs = before.map(|it| version(it, it.accepted()));
     Some(Cause::Site(SiteCause::FileRefused { path: path.to_owned(), findings, runs, since }))
 }

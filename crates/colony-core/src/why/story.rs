@@ -101,7 +101,9 @@ impl Case<'_> {
             }
             State::Pending => format!("waits to install {}", self.wanted()),
             State::Installing => format!("is installing {has}"),
-            State::Updating if self.placement.is_staged() => format!("has {has} staged"),
+            State::Updating if self.placement.is_ready_to_take_over() => {
+                format!("has {has} staged")
+            }
             State::Updating => format!("is updating to {has}"),
             State::RollingBack => format!("is rolling back to {has}"),
             State::Installed => format!("runs {has}"),
@@ -165,13 +167,13 @@ impl Case<'_> {
     /// Why it is removed.
     fn leaving(&self) -> String {
         let (deployment, node) = (self.deployment, &self.placement.id.node);
-        let wanted = self.version(deployment.wanted());
+        let accepted = self.version(deployment.accepted());
         if deployment.is_withdrawn() {
             " because its file is gone from Git".to_owned()
         } else if !deployment.nodes().contains(node) {
             " because its file no longer chooses this node".to_owned()
         } else if self.bad().is_some() {
-            format!(" because {wanted} failed and there is nothing to go back to")
+            format!(" because {accepted} failed and there is nothing to go back to")
         } else {
             String::new()
         }

@@ -57,7 +57,7 @@ fn refused_commit_of_the_central_orchestrator_has_failed() {
         let blob = Some(blob("id: 5\n"));
         central
             .fleet
-            .target_committed(&home(), &name("hello"), git, blob, Timestamp(1))
+            .change_committed(&home(), &name("hello"), git, blob, Timestamp(1))
             .expect("home");
         central.persist_rest();
     };
@@ -105,14 +105,14 @@ fn site_that_is_silent_or_a_file_under_way_defers_the_outcome() {
     central.sync(&plant);
     let (now, hello) = (plant.now.wall, name("hello"));
     let late = now.after(std::time::Duration::from_secs(90));
-    central.fleet.target_planned(&home(), &hello, now).expect("home exists");
+    central.fleet.change_planned(&home(), &hello, now).expect("home exists");
     assert_eq!(outcome(&central.fleet, now), Outcome::InProgress);
     let blob = Some(file("2.0.0"));
-    central.fleet.target_committed(&home(), &hello, commit_id(9), blob, now).expect("home exists");
+    central.fleet.change_committed(&home(), &hello, commit_id(9), blob, now).expect("home exists");
     assert_eq!(outcome(&central.fleet, now), Outcome::InProgress);
     assert_eq!(outcome(&central.fleet, late), Outcome::Deferred);
     let blobs = (Some(file("1.0.0")), None);
-    central.fleet.target_conflict(&home(), &hello, blobs, "", now).expect("home exists");
+    central.fleet.change_conflict(&home(), &hello, blobs, "", now).expect("home exists");
     assert_eq!(outcome(&central.fleet, now), Outcome::Failed);
 }
 

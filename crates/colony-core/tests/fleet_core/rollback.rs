@@ -71,7 +71,7 @@ fn a_revert_stays_open_until_it_is_committed() {
 
     let good = asked.good.as_ref().map(|it| it.blob.clone());
     let committed =
-        central.fleet.target_committed(&home(), &asked.name, commit_id(9), good, Timestamp(1));
+        central.fleet.change_committed(&home(), &asked.name, commit_id(9), good, Timestamp(1));
     committed.expect("home exists");
     assert_eq!(central.fleet.reverts_open(), []);
     central.persist_rest();
@@ -90,7 +90,7 @@ fn a_revert_that_git_refused_waits_until_the_file_changes() {
     let held = |blob| (home(), asked.name.clone(), Some(blob), "the file is too large");
 
     let (site, name, expected, reason) = held(asked.bad.blob.clone());
-    fleet.target_refused(&site, &name, expected, reason, Timestamp(1)).expect("home exists");
+    fleet.change_refused(&site, &name, expected, reason, Timestamp(1)).expect("home exists");
 
     assert_eq!(fleet.reverts_open(), []);
     assert_eq!(fleet.site(&site).expect("home exists").rollup_status(&name).to_string(), "REFUSED");
@@ -98,7 +98,7 @@ fn a_revert_that_git_refused_waits_until_the_file_changes() {
     let refused = why.iter().find(|it| it.text(Timestamp(5_000)).contains("the file is too large"));
     assert_eq!(refused.and_then(|it| it.since), Some(Timestamp(1)), "{why:?}");
     let (site, name, expected, reason) = held(file("1.0.0"));
-    fleet.target_refused(&site, &name, expected, reason, Timestamp(1)).expect("home exists");
+    fleet.change_refused(&site, &name, expected, reason, Timestamp(1)).expect("home exists");
     assert_eq!(fleet.reverts_open().len(), 1, "another change was refused");
 }
 

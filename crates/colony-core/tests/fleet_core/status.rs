@@ -15,7 +15,7 @@ fn a_commit_is_pending_until_the_site_has_taken_it() {
     let (mut central, mut plant) = start();
     let hello = name("hello");
     check(&central, "GONE");
-    central.fleet.target_planned(&home(), &hello, Timestamp(1)).expect("home exists");
+    central.fleet.change_planned(&home(), &hello, Timestamp(1)).expect("home exists");
     check(&central, "PENDING");
     commit(&mut central, Some(file("1.0.0")));
     check(&central, "PENDING");
@@ -70,10 +70,10 @@ fn a_conflict_is_shown() {
     let blobs = (Some(file("1.0.0")), None);
     central
         .fleet
-        .target_conflict(&home(), &name("hello"), blobs, "-a\n+b", Timestamp(1))
+        .change_conflict(&home(), &name("hello"), blobs, "-a\n+b", Timestamp(1))
         .expect("home");
     check(&central, "CONFLICT");
-    central.fleet.target_cleared(&home(), &name("hello")).expect("home exists");
+    central.fleet.change_dropped(&home(), &name("hello")).expect("home exists");
     check(&central, "GONE");
     assert_eq!(central.fleet.deployment_names().count(), 0);
 }
@@ -365,7 +365,7 @@ pub(crate) fn start() -> (Central, Plant) {
 
 pub(crate) fn commit(central: &mut Central, blob: Option<BlobId>) {
     let committed =
-        central.fleet.target_committed(&home(), &name("hello"), commit_id(2), blob, Timestamp(2));
+        central.fleet.change_committed(&home(), &name("hello"), commit_id(2), blob, Timestamp(2));
     committed.expect("home exists");
     central.persist_rest();
 }

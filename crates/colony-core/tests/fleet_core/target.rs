@@ -1,6 +1,6 @@
 //! What CO has written stands until the site has it, and then until the site has something else.
 
-use colony_core::fleet::Target;
+use colony_core::fleet::CentralChange;
 
 use crate::kit::story::app;
 use crate::kit::{Central, name};
@@ -23,8 +23,8 @@ fn commit_is_pending_though_the_site_takes_another_file() {
 fn what_was_written_is_known_until_somebody_else_writes() {
     let (mut central, mut plant) = start();
     let taken = |central: &Central| {
-        let target = central.view().targets.get(&name("hello"));
-        matches!(target, Some(Target::Accepted { blob, .. }) if *blob == Some(file("1.0.0")))
+        let target = central.view().central_changes.get(&name("hello"));
+        matches!(target, Some(CentralChange::Accepted { blob, .. }) if *blob == Some(file("1.0.0")))
     };
     commit(&mut central, Some(file("1.0.0")));
     plant.deploy(&app("1.0.0"));
@@ -38,5 +38,5 @@ fn what_was_written_is_known_until_somebody_else_writes() {
 
     next.deploy(&app("2.0.0"));
     central.sync(&next);
-    assert!(central.view().targets.is_empty(), "{:?}", central.view().targets);
+    assert!(central.view().central_changes.is_empty(), "{:?}", central.view().central_changes);
 }

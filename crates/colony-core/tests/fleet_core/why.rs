@@ -71,7 +71,7 @@ fn what_is_installed_needs_no_reason() {
 fn site_that_never_joined_comes_first() {
     let mut fleet = Fleet::new();
     fleet.site_add(&home());
-    fleet.target_planned(&home(), &name("hello"), Timestamp(0)).expect("home exists");
+    fleet.change_planned(&home(), &name("hello"), Timestamp(0)).expect("home exists");
     check(
         &fleet,
         1,
@@ -89,7 +89,7 @@ fn site_that_never_joined_comes_first() {
 fn orchestrator_that_has_not_taken_over_says_why() {
     let mut fleet = Fleet::new();
     fleet.site_add(&home());
-    fleet.target_planned(&home(), &name("hello"), Timestamp(0)).expect("home exists");
+    fleet.change_planned(&home(), &name("hello"), Timestamp(0)).expect("home exists");
     fleet.join(&home(), Timestamp(0), false).expect("free");
     let first = "site home: the orchestrator of site home has joined and has not read Git yet. \
                  Next: it reads Git, then serves its nodes.";
@@ -110,7 +110,7 @@ fn file_on_its_way_is_told_by_path_and_commit() {
     let mut central = synced(&plant);
     let (fleet, now) = (&mut central.fleet, plant.now.wall);
     let (hello, file) = (name("hello"), Some(blob("1")));
-    fleet.target_planned(&home(), &hello, now).expect("home exists");
+    fleet.change_planned(&home(), &hello, now).expect("home exists");
     assert_eq!(
         texts(fleet, now),
         ["hello: deployments/home/hello.yaml is accepted and not committed yet. Next: it is \
@@ -124,7 +124,7 @@ fn file_on_its_way_is_told_by_path_and_commit() {
          Git repository reachable and writable."
     );
 
-    fleet.target_committed(&home(), &hello, commit_id(7), file.clone(), now).expect("home exists");
+    fleet.change_committed(&home(), &hello, commit_id(7), file.clone(), now).expect("home exists");
     assert_eq!(
         texts(fleet, now),
         [
@@ -133,7 +133,7 @@ fn file_on_its_way_is_told_by_path_and_commit() {
          site home applies it at its next fetch."
         ]
     );
-    fleet.target_conflict(&home(), &hello, (file, None), "", now).expect("home exists");
+    fleet.change_conflict(&home(), &hello, (file, None), "", now).expect("home exists");
     assert_eq!(
         texts(fleet, now),
         [
@@ -149,7 +149,7 @@ fn removal_on_its_way_is_told_by_path_and_commit() {
     let plant = told(STORIES[0].1);
     let (mut central, now) = (synced(&plant), plant.now.wall);
     let (hello, git) = (name("hello"), commit_id(7));
-    central.fleet.target_committed(&home(), &hello, git, None, now).expect("home exists");
+    central.fleet.change_committed(&home(), &hello, git, None, now).expect("home exists");
     let removed = texts(&central.fleet, now).join("\n");
     assert!(removed.contains("hello.yaml is removed in 0000000; site home"), "{removed}");
 }
@@ -162,7 +162,7 @@ fn what_keeps_a_site_from_git_explains_a_commit_it_has_not_taken() {
     central.sync(&plant);
     let committed = (commit_id(2), Some(file("1.0.0")), plant.now.wall);
     let (git, blob, now) = committed;
-    central.fleet.target_committed(&home(), &name("hello"), git, blob, now).expect("home exists");
+    central.fleet.change_committed(&home(), &name("hello"), git, blob, now).expect("home exists");
     let causes = names(&central.fleet, "hello", now);
     assert_eq!(causes, ["not-fetched", "history-held"]);
 }

@@ -2,7 +2,7 @@
 
 use colony_core::event::HoldScope;
 use colony_core::fleet::ReportedSite;
-use colony_core::orders::check;
+use colony_core::order_rules::check;
 use colony_core::site::Action;
 use colony_testkit::{commit_id, deployment_id};
 

@@ -6,5 +6,6 @@ mod site_git;
 mod site_manifest;
 mod site_memory;
 mod site_orders;
+mod site_purge;
 mod site_removals;
 mod site_takeover;

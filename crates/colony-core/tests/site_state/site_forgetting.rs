@@ -29,7 +29,7 @@ fn file_with_another_policy_alone_is_what_runs() {
     plant.deploy(&hello("1.0.0").with("progressDeadline: 20m"));
     let deployment = plant.site.deployment(&deployment_id("hello")).expect("it is there");
     let placement = plant.site.placement(&plant.placement("a", "hello")).expect("it is there");
-    assert_eq!(placement.revisions.target.as_ref(), Some(deployment.wanted()));
+    assert_eq!(placement.revisions.target.as_ref(), Some(deployment.accepted()));
     check(&plant, "a INSTALLED 1");
 }
 
@@ -58,7 +58,7 @@ fn what_a_node_gave_up_is_no_matter_for_the_next_revision() {
     plant.converge();
     let told = |plant: &Plant| {
         let deployment = plant.site.deployment(&deployment_id("hello")).expect("it is there");
-        let good = deployment.good() == Some(deployment.wanted());
+        let good = deployment.last_converged() == Some(deployment.accepted());
         (deployment.rejected().contains_key(&name("a")), good)
     };
     assert_eq!(told(&plant), (true, false));

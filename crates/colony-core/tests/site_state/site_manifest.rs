@@ -34,23 +34,23 @@ fn a_node_that_holds_what_it_was_offered_gets_nothing_new() {
 fn a_node_is_asked_for_what_is_not_known_of_it() {
     let mut plant = started();
     let node = name();
-    assert!(plant.site.asks(&node).is_empty());
+    assert!(plant.site.report_requests(&node).is_empty());
     plant.crash();
-    let asks = plant.site.asks(&node);
+    let asks = plant.site.report_requests(&node);
     assert!(asks.capabilities && asks.deployments.is_empty() && !asks.is_empty());
     plant.must(Input::Joined(node.clone()));
     plant.join("a");
-    let asks = plant.site.asks(&node);
+    let asks = plant.site.report_requests(&node);
     assert!(!asks.capabilities && !asks.is_empty());
     assert_eq!(asks.deployments, [deployment_id("hello")]);
     plant.report("a", "hello", "installed");
-    assert!(plant.site.asks(&node).is_empty());
+    assert!(plant.site.report_requests(&node).is_empty());
 }
 
 #[test]
 fn node_that_holds_an_offer_and_never_reported_it_is_asked() {
     let mut plant = started();
-    let asked = |plant: &Plant| plant.site.asks(&name()).deployments;
+    let asked = |plant: &Plant| plant.site.report_requests(&name()).deployments;
     plant.heard("a", 1);
     assert_eq!(asked(&plant), [], "the node does not hold the offer yet");
     plant.heard("a", 2);
@@ -70,7 +70,7 @@ fn node_that_joins_again_with_its_old_state_is_asked_for_what_it_runs() {
     check(&plant, "a INSTALLING 1");
     assert_eq!(manifest(&plant), before, "the node holds it already and has no news");
     plant.heard("a", plant.version("a"));
-    assert_eq!(plant.site.asks(&name()).deployments, [deployment_id("hello")]);
+    assert_eq!(plant.site.report_requests(&name()).deployments, [deployment_id("hello")]);
     plant.report("a", "hello", "installed");
     check(&plant, "a INSTALLED 1");
 }

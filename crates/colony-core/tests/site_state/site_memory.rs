@@ -25,11 +25,25 @@ fn a_soak_that_another_clock_measured_starts_over() {
     let mut known = seed(&app, "INSTALLED");
     let paused = Some(Hold { by: "ana".to_owned(), note: String::new(), since: Timestamp(7) });
     let (soaking, awaits) = (Some(Monotonic(5)), Some(Timestamp(6)));
-    known.deployments[0].rollout =
-        Rollout { step: 1, nodes: None, soaking, awaits, paused: paused.clone() };
+    known.deployments[0].rollout = Rollout {
+        step: 1,
+        node_limit: None,
+        soaking_since: soaking,
+        awaits_promotion_since: awaits,
+        paused: paused.clone(),
+    };
     let plant = taken_over(known);
     let rollout = plant.site.deployment(&deployment_id("hello")).expect("it is known").rollout();
-    assert_eq!(*rollout, Rollout { step: 1, nodes: None, soaking: None, awaits: None, paused });
+    assert_eq!(
+        *rollout,
+        Rollout {
+            step: 1,
+            node_limit: None,
+            soaking_since: None,
+            awaits_promotion_since: None,
+            paused
+        }
+    );
 }
 
 #[test]
@@ -84,13 +98,14 @@ fn what_a_node_was_told_of_before_goes_when_the_node_says_so() {
 fn a_node_that_runs_what_nobody_offered_it_has_not_installed_it() {
     let bad = App::new("hello", "2.0.0");
     let mut known = seed(&bad, "DELETING");
-    let revision = known.deployments[0].wanted.clone();
+    let revision = known.deployments[0].accepted.clone();
     let failure = Failure::new(Code::Exited, "it went wrong");
     let since = Timestamp(7);
     known.deployments[0].quarantine =
         vec![Quarantine { revision, node: None, by: None, failure, since }];
     // Its text is lost: it can be wanted, and offered to nobody.
-    known.deployments[0].good = Some(seed(&hello(), "INSTALLED").deployments[0].wanted.clone());
+    known.deployments[0].last_converged =
+        Some(seed(&hello(), "INSTALLED").deployments[0].accepted.clone());
     let mut plant = taken_over(known);
     plant.deploy(&bad);
     plant.join("a");

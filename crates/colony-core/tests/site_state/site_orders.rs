@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use colony_core::event::{Body, HoldScope};
-use colony_core::orders::NOTE_LIMIT;
+use colony_core::order_rules::NOTE_LIMIT;
 use colony_core::site::{Action, Command, Input};
 use colony_testkit::{App, Plant, commit_id, deployment_id};
 
@@ -157,8 +157,16 @@ fn whoever_gets_the_name_of_a_retired_node_has_rejected_nothing() {
     plant.converge();
     check(&plant, "a INSTALLED 1, b INSTALLED 2");
     plant.command(Action::Retire { node: "a".parse().expect("a name") }).expect("it is retired");
-    let good = plant.site.deployment(&deployment_id("hello")).expect("it is here").good().cloned();
-    assert_eq!(good, plant.site.deployment(&deployment_id("hello")).map(|it| it.wanted().clone()));
+    let good = plant
+        .site
+        .deployment(&deployment_id("hello"))
+        .expect("it is here")
+        .last_converged()
+        .cloned();
+    assert_eq!(
+        good,
+        plant.site.deployment(&deployment_id("hello")).map(|it| it.accepted().clone())
+    );
     plant.join("a");
     plant.converge();
     check(&plant, "a INSTALLED 2, b INSTALLED 2");

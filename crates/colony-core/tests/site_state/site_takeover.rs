@@ -74,7 +74,7 @@ fn node_that_lost_its_disk_starts_over() {
     plant.join("a");
     check(&plant, "hello@a UNKNOWN(install) 1.0.0");
     let node = "a".parse().expect("a name");
-    assert_eq!(plant.site.asks(&node).deployments, [deployment_id("hello")]);
+    assert_eq!(plant.site.report_requests(&node).deployments, [deployment_id("hello")]);
     plant.report("a", "hello", "removed");
     check(&plant, "hello@a INSTALLING 1.0.0");
 }
@@ -98,8 +98,9 @@ fn capabilities_out_of_a_backup_are_asked_for_again() {
     let mut plant = plant();
     plant.join("a");
     plant.join_foreign("z");
-    let asks =
-        |plant: &Plant, node: &str| plant.site.asks(&node.parse().expect("a name")).capabilities;
+    let asks = |plant: &Plant, node: &str| {
+        plant.site.report_requests(&node.parse().expect("a name")).capabilities
+    };
     assert!(!asks(&plant, "a"));
     plant.crash();
     assert!(asks(&plant, "a"));

@@ -36,7 +36,7 @@ fn strategy_that_asks_nobody_waits_for_nobody() {
     plant.deploy(&App::new("hello", "2.0.0").with("strategy: {type: all-at-once}"));
     check(&plant, "a INSTALLED 2, b UPDATING 2, c UPDATING 2");
     let own = plant.site.deployment(&deployment_id("hello")).expect("it is here");
-    assert_eq!(own.rollout().awaits, None);
+    assert_eq!(own.rollout().awaits_promotion_since, None);
 }
 
 #[test]

@@ -321,9 +321,9 @@ fn seed_deployment() -> impl Strategy<Value = SeedDeployment> {
             SeedDeployment {
                 id: deployment_id(&app.name),
                 name: app.name.parse().expect("a name"),
-                good: has_good.then(|| wanted.clone()),
+                last_converged: has_good.then(|| wanted.clone()),
                 texts: vec![(wanted.blob.clone(), text)],
-                wanted,
+                accepted: wanted,
                 withdrawn,
                 quarantine: vec![],
                 rejected: Default::default(),

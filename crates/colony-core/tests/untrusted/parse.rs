@@ -1,6 +1,6 @@
 //! Files in Git: arbitrary bytes, and documents that were nearly right.
 
-use colony_core::document::{Document, WirePhase, workload};
+use colony_core::document::{Document, Side, drain, workload};
 use colony_core::id::{DeploymentName, SiteName};
 use colony_core::site::{Content, File, SiteSettings};
 use colony_margo::{ApplicationDeployment, Finding, Severity};
@@ -123,9 +123,34 @@ fn check(bytes: &[u8]) {
 #[track_caller]
 fn check_document(document: &Document, bytes: &[u8]) {
     assert_eq!(document.text.as_bytes(), bytes, "a rollback restores the file");
-    let wire = document.wire(&"a".parse().expect("a name"), 7, WirePhase::Active);
+    let wire = document.wire(&"a".parse().expect("a name"), 7, Side::Active);
     let sent = ApplicationDeployment::parse(&wire).expect("what is sent can be read");
     assert_eq!(workload(&sent.value), document.revision.workload);
+}
+
+/// Only a staged document says how long connections may last, and only if that
+/// is not the default: documents that were offered before stay the same.
+#[test]
+fn a_staged_document_carries_its_drain_time() {
+    let blue_green = |drain: &str| format!("strategy: {{type: blue-green{drain}}}");
+    let (node, name) = ("a".parse().expect("a name"), "hello".parse().expect("a name"));
+    for (settings, phase, expected, written) in [
+        (blue_green(", drain: 90s"), Side::Stage, 90, true),
+        (blue_green(", drain: 90s"), Side::Active, 10, false),
+        (blue_green(""), Side::Stage, 10, false),
+        ("strategy: {type: rolling}".to_owned(), Side::Stage, 10, false),
+    ] {
+        let text = App::new("hello", "1.0.0").with(&settings).text(&home());
+        let document = Document::parse(&home(), &name, &blob(&text), text.as_bytes());
+        let wire = document.expect("a valid file").wire(&node, 7, phase);
+        let sent = ApplicationDeployment::parse(&wire).expect("what is sent can be read").value;
+        assert_eq!(drain(&sent).as_secs(), expected, "{settings} {phase:?}");
+        assert_eq!(
+            String::from_utf8_lossy(&wire).contains("drain"),
+            written,
+            "{settings} {phase:?}"
+        );
+    }
 }
 
 #[track_caller]

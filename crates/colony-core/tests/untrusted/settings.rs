@@ -25,10 +25,10 @@ fn a_strategy_says_how_many_may_be_down() {
         "strategy: {type: canary, canary: {line: press}}",
         "canary {\"line\": \"press\"} then [] after 60s Auto, 1 down",
     );
-    check("strategy: {type: blue-green}", "blue-green after 60s Auto, any down");
+    check("strategy: {type: blue-green}", "blue-green after 60s Auto, any down, drain 10s");
     check(
-        "strategy: {type: blue-green, soak: 0s, promote: manual, maxUnavailable: 50%}",
-        "blue-green after 0s Manual, 50% down",
+        "strategy: {type: blue-green, soak: 0s, promote: manual, maxUnavailable: 50%, drain: 10m}",
+        "blue-green after 0s Manual, 50% down, drain 600s",
     );
 }
 
@@ -59,12 +59,20 @@ fn a_wrong_strategy_is_found() {
         "17:38: spec.x-colony-extensions.strategy.steps[0]: `0` is a number; expected a number of nodes from 1, or a percentage from `1%` to `100%`",
     );
     check(
+        "strategy: {type: canary, drain: 5s}",
+        "17:37: spec.x-colony-extensions.strategy.drain: has no meaning for canary; expected no `drain`, or type `blue-green`",
+    );
+    check(
+        "strategy: {type: blue-green, drain: 601s}",
+        "17:41: spec.x-colony-extensions.strategy.drain: `601s` is out of range; expected at most 10m",
+    );
+    check(
         "strategy: {type: roling}",
         "17:22: spec.x-colony-extensions.strategy.type: `roling` is not known (did you mean `rolling`?); expected `rolling`, `all-at-once`, `canary` or `blue-green`",
     );
     check(
         "strategy: {type: rolling, waves: 3}",
-        "17:31: spec.x-colony-extensions.strategy.waves: key `waves` is not known; expected `type`, `maxUnavailable`, `canary`, `steps`, `soak` or `promote`",
+        "17:31: spec.x-colony-extensions.strategy.waves: key `waves` is not known; expected `type`, `maxUnavailable`, `canary`, `steps`, `soak`, `promote` or `drain`",
     );
     check(
         "strategy: {type: all-at-once, maxUnavailable: 2}",
@@ -170,7 +178,7 @@ fn durations_have_units_and_an_end() {
     check("progressDeadline: 168h\nsoak: 1h30m", "deadline 604800s, soak 5400s");
     check(
         "progressDeadline: 169h",
-        "17:23: spec.x-colony-extensions.progressDeadline: `169h` is a text; expected at most 168h",
+        "17:23: spec.x-colony-extensions.progressDeadline: `169h` is out of range; expected at most 168h",
     );
     check(
         "progressDeadline: 90",
@@ -288,7 +296,8 @@ fn parts(it: &Settings) -> [String; 8] {
         }
         Strategy::BlueGreen(it) => {
             let down = it.max_unavailable.map_or("any".to_owned(), share);
-            format!("blue-green after {}, {down} down", gate(it.gate))
+            let drain = it.drain.as_secs();
+            format!("blue-green after {}, {down} down, drain {drain}s", gate(it.gate))
         }
         Strategy::AllAtOnce => "all-at-once".to_owned(),
         Strategy::Rolling { max_unavailable } => format!("rolling {}", share(*max_unavailable)),

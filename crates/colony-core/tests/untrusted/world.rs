@@ -221,7 +221,7 @@ impl World {
         assert_eq!(manifests(&back), manifests(&self.site));
         let rest = |it: &Site| {
             let deployments: Vec<_> =
-                it.deployments().map(|it| (it.id.clone(), it.wanted().clone())).collect();
+                it.deployments().map(|it| (it.id.clone(), it.accepted().clone())).collect();
             let git = (it.git().cloned(), it.held_removal().cloned(), it.held_history().cloned());
             (it.log().clone(), it.holds().clone(), it.commands_done(), deployments, git)
         };

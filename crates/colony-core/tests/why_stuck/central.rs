@@ -51,7 +51,7 @@ pub(crate) fn check_deployment(plant: &Plant, deployment: &str) -> Vec<Why> {
     if !site_has_it {
         // Nothing at the site names it: only a commit under way makes it known.
         let committed =
-            fleet.target_committed(&home(plant), &name, commit_id(99), Some(blob("")), now);
+            fleet.change_committed(&home(plant), &name, commit_id(99), Some(blob("")), now);
         committed.expect("the site is there");
     }
     let mut shown = fleet.why(&home(plant), &name, None, now).expect("the site is there");

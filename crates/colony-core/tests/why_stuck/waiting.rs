@@ -195,3 +195,17 @@ fn clock_that_is_set_back_does_not_stretch_a_delay() {
     plant.pass(61);
     assert_eq!(plant.states(), "hello@a UPDATING 2.0.0");
 }
+
+#[test]
+fn deployment_waits_for_the_volumes_of_the_one_before() {
+    let mut plant = installed("a");
+    plant.silence("a");
+    plant.pass(60);
+    plant.purge("hello");
+    plant.deploy(&hello("2.0.0").with_id(deployment_id("hello again")));
+    plant.wake("a");
+    plant.pass(30);
+    let id = plant.placement("a", "hello again");
+    let why = why::placement(&plant.site, &id, plant.now).expect("it waits");
+    assert_snapshot!(why.text(plant.now.wall), @"hello on a waits to install 2.0.0 (PENDING for 30 s): node a has not removed the volumes of the deployment of this name that was deleted 30 s ago. Next: it is installed with empty volumes once they are gone. To do (device owner): bring node a back if it is offline; `colony why --node a` says more.");
+}

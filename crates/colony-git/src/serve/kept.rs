@@ -147,7 +147,8 @@ mod tests {
     /// Writes a file and returns the head of the branch.
     fn commit(git: &Deployments, text: &str) -> String {
         let path = format!("deployments/home/{text}.yaml");
-        let edits = vec![Edit { path, expected: None, text: Some(text.to_owned()) }];
+        let edits =
+            vec![Edit { path, expected: None, text: Some(text.to_owned()), only_with: None }];
         let (message, author) = (text.to_owned(), "ana".to_owned());
         let batch = Batch { message, trailers: Vec::new(), author, at_unix: 1, edits };
         git.write(&batch).expect("written").head.expect("a commit").to_string()

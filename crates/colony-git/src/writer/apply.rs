@@ -72,7 +72,13 @@ pub(super) fn apply(
     };
     let mut tree = repo.edit_tree(root).map_err(doing("edit the tree"))?;
     let mut changed = false;
-    for edit in edits {
+    // Edits that depend on others come after them.
+    let (first, then): (Vec<&Edit>, Vec<&Edit>) =
+        edits.iter().partition(|it| it.only_with.is_none());
+    for edit in first.into_iter().chain(then) {
+        if applied.conflicts.iter().any(|it| edit.only_with.as_ref() == Some(&it.path)) {
+            continue;
+        }
         match check_edit(repo, root, edit)? {
             Verdict::Write(blob) => {
                 write(repo, &mut tree, edit)?;

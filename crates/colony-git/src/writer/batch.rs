@@ -22,6 +22,8 @@ pub struct Edit {
     pub expected: Option<BlobId>,
     /// `None`: the file is removed.
     pub text: Option<String>,
+    /// The edit is left out if the one of this path is in conflict.
+    pub only_with: Option<String>,
 }
 
 /// The result of a batch.

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use colony_git::Deployments;
+use colony_core::id::BlobId;
+use colony_git::{Deployments, Edit};
 use tempfile::TempDir;
 
 use crate::kit::{Person, batch, edit, git, git_try, put, told};
@@ -55,6 +56,22 @@ fn a_different_blob_is_never_overwritten() {
         format!("--- a/{HELLO}\n+++ b/{HELLO}\n@@ -1,2 +1,2 @@\n a: 1\n-b: 2\n+b: 3\n")
     );
     assert_eq!(person.pull().read(HELLO), "a: 1\nb: 2\n");
+}
+
+#[test]
+fn edit_that_belongs_to_one_in_conflict_is_left_out() {
+    let (_keep, repo) = hosted();
+    let mine = put(&repo, HELLO, "a: 1\n").done[0].1.clone();
+    let mark = "deployments/home/a.purge";
+    let with = |expected: Option<&BlobId>| {
+        let mark = Edit { only_with: Some(HELLO.to_owned()), ..edit(mark, None, Some("x\n")) };
+        batch(vec![mark, edit(HELLO, expected, None)])
+    };
+    let written = repo.write(&with(None)).expect("answered");
+    assert_eq!(told(&written), format!("nothing done[] conflicts[{HELLO}]"));
+    assert_eq!(repo.blob_at(mark).expect("readable"), None);
+    let written = repo.write(&with(mine.as_ref())).expect("answered");
+    assert_eq!(told(&written), format!("commit done[{HELLO} {mark}] conflicts[]"));
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! A site's reader: only its own folder, only what changed, never an error for a bad file.
 
 use colony_core::id::GitRevision;
+use colony_core::purge::mark_path;
 use colony_core::site::{Commit, Content, File};
 use colony_git::Watch;
-use colony_testkit::App;
+use colony_testkit::{App, deployment_id};
 
 use crate::kit::{Person, git, site};
 use crate::remote::{World, damage};
@@ -42,6 +43,25 @@ fn the_first_look_lists_everything_and_the_next_what_changed() {
     assert_eq!((second.base.as_ref(), second.rewritten), (Some(&first.revision), false));
     watch.fetch().expect("reachable");
     assert!(watch.commit(&site("home"), Some(&second.revision)).expect("answered").is_none());
+}
+
+/// Only the path counts, also where the content is not text.
+#[test]
+fn mark_of_a_purge_is_read_with_the_deployment_that_goes() {
+    let world = World::empty();
+    let (person, watch) = (world.person(), open(&world));
+    app(&person, "home", "hello", "1.0.0");
+    person.commit("first").push();
+    let first = look(&watch, None);
+    let mark = mark_path(&site("home"), &deployment_id("hello"));
+    person.remove("deployments/home/hello.yaml").put(&mark, "").put("deployments/home/a.purge", "");
+    person.commit("hello goes with its volumes").push();
+    let second = look(&watch, Some(&first.revision));
+    let a = "deployments/home/a.purge gone";
+    assert_eq!(told(&second), format!("{mark} purge, {a}, deployments/home/hello.yaml gone"));
+    assert!(told(&look(&watch, None)).contains(&format!("{mark} purge")));
+    person.remove(&mark).commit("nothing more to do").push();
+    assert_eq!(told(&look(&watch, Some(&second.revision))), format!("{mark} gone"));
 }
 
 #[test]
@@ -90,7 +110,7 @@ fn origins(commit: &Commit) -> String {
             let commit = it.commit.as_ref().map(ToString::to_string).unwrap_or_default();
             Some(format!("{} {commit}", it.name))
         }
-        Content::Site(_) | Content::Refused(_) | Content::Gone => None,
+        Content::Site(_) | Content::Refused(_) | Content::Purge(_) | Content::Gone => None,
     };
     commit.files.iter().filter_map(origin).collect::<Vec<_>>().join(", ")
 }
@@ -270,6 +290,44 @@ fn link_or_folder_in_place_of_a_file_is_a_finding_and_removes_nothing() {
 }
 
 #[test]
+fn link_or_file_in_place_of_the_folder_is_a_finding_and_removes_nothing() {
+    let world = World::empty();
+    let (person, watch) = (world.person(), open(&world));
+    app(&person, "home", "hello", "1.0.0");
+    app(&person, "home", "other", "1.0.0");
+    person.commit("first").push();
+    let first = look(&watch, None);
+    person.remove("deployments/home/hello.yaml").remove("deployments/home/other.yaml");
+    std::fs::remove_dir(person.dir.join("deployments/home")).expect("it is empty");
+    app(&person, "away", "hello", "1.0.0");
+    std::os::unix::fs::symlink("away", person.dir.join("deployments/home")).expect("a link");
+    person.put("sites/home.yaml", "labels: {}\n").commit("second").push();
+    let second = look(&watch, Some(&first.revision));
+    let expected = "deployments/home: this is a link, not a folder; deployments stay as they are";
+    assert_eq!(second.files.iter().filter_map(problem).collect::<Vec<_>>(), [expected]);
+    assert!(told(&second).contains("sites/home.yaml settings"), "{}", told(&second));
+    assert!(!told(&second).contains("gone"), "{}", told(&second));
+    assert_eq!(second.base.as_ref(), Some(&first.revision));
+
+    // What changed while there was no folder is not known: everything is listed.
+    std::fs::remove_file(person.dir.join("deployments/home")).expect("the link is there");
+    app(&person, "home", "hello", "1.0.0");
+    person.commit("third").push();
+    let third = look(&watch, Some(&second.revision));
+    assert_eq!((third.base.as_ref(), third.rewritten), (None, false));
+    let expected = "sites/home.yaml settings, deployments/home/hello.yaml deployed";
+    assert_eq!(told(&third), expected);
+
+    // The folder of all sites is one of its parents.
+    person.remove("deployments/home/hello.yaml").remove("deployments/away/hello.yaml");
+    std::fs::remove_dir_all(person.dir.join("deployments")).expect("it is there");
+    person.put("deployments", "a file\n").commit("fourth").push();
+    let fourth = look(&watch, Some(&third.revision));
+    let expected = "deployments/home: this is a file, not a folder; deployments stay as they are";
+    assert_eq!(fourth.files.iter().filter_map(problem).collect::<Vec<_>>(), [expected]);
+}
+
+#[test]
 fn names_that_are_not_utf_8_are_findings() {
     use std::os::unix::ffi::OsStrExt;
     let world = World::empty();
@@ -338,6 +396,7 @@ fn told(commit: &Commit) -> String {
         Content::Deployment(_) => "deployed",
         Content::Site(_) => "settings",
         Content::Refused(_) => "refused",
+        Content::Purge(_) => "purge",
         Content::Gone => "gone",
     };
     let all: Vec<String> =
@@ -348,6 +407,6 @@ fn told(commit: &Commit) -> String {
 fn problem(file: &File) -> Option<String> {
     match &file.content {
         Content::Refused(findings) => Some(format!("{}: {}", file.path, findings[0].problem)),
-        Content::Deployment(_) | Content::Site(_) | Content::Gone => None,
+        Content::Deployment(_) | Content::Site(_) | Content::Purge(_) | Content::Gone => None,
     }
 }

@@ -1,7 +1,10 @@
 //! The site in memory and on disk, as the other tasks see it.
 //!
-//! Inputs go to one writer (`writer.rs`), which steps the site, persists rows
-//! and events in one transaction and only then answers and wakes. A reader
+//! `Brain` decides nothing: all decisions are made by the core
+//! (`colony_core::site`), which it holds, feeds with inputs and persists.
+//!
+//! Inputs go to one writer (`writer.rs`), which applies them to the core,
+//! persists rows and events in one transaction and only then replies and wakes. A reader
 //! never sees state that is not persisted, because the writer holds the lock
 //! until then. If a caller stops waiting, its input is still executed.
 
@@ -28,7 +31,8 @@ pub(crate) use writer::Writer;
 /// Capacity of the input queue; further senders wait.
 const QUEUE: usize = 256;
 
-/// The identity of the site and its timing settings.
+/// The identity of the site and its timing settings. The incarnation numbers the
+/// orchestrators that have joined for this site, one after the other.
 #[derive(Debug, Clone)]
 pub(crate) struct SiteConfig {
     pub site: SiteName,
@@ -42,18 +46,19 @@ pub(crate) struct Brain(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    /// `None` if the state in memory does not match the disk.
+    /// `None` while the state in memory may not match the disk: the next batch
+    /// of the writer reloads it.
     site: Mutex<Option<Site>>,
     inbox: mpsc::Sender<QueuedInput>,
     clock: Clock,
-    wakes: Notifiers,
+    notifiers: Notifiers,
 }
 
 /// An input and the channel for its result.
 #[derive(Debug)]
 struct QueuedInput {
     input: Input,
-    answer: oneshot::Sender<Result<(), Denied>>,
+    reply: oneshot::Sender<Result<(), Denied>>,
 }
 
 /// Why an input had no effect.
@@ -77,29 +82,29 @@ impl Brain {
         let clock = Clock::starting_at(site.clock());
         let (inbox, receiver) = mpsc::channel(QUEUE);
         let wakes = Notifiers::new(&site, clock.now());
-        let shared = Shared { site: Mutex::new(Some(site)), inbox, clock, wakes };
+        let shared = Shared { site: Mutex::new(Some(site)), inbox, clock, notifiers: wakes };
         let brain = Brain(Arc::new(shared));
         let writer = Writer::new(brain.clone(), store, config, receiver);
         Ok((brain, writer))
     }
 
-    /// Takes one step and returns when it is on disk.
+    /// Applies one input and returns when its effects are on disk.
     pub(crate) async fn step(&self, input: Input) -> Result<(), Denied> {
-        let (answer, receiver) = oneshot::channel();
-        let queued = QueuedInput { input, answer };
+        let (reply, receiver) = oneshot::channel();
+        let queued = QueuedInput { input, reply };
         self.0.inbox.send(queued).await.map_err(|_| Denied::Stopping)?;
         receiver.await.unwrap_or(Err(Denied::Stopping))
     }
 
-    /// Looks at the site as it is on disk.
+    /// Reads the site as it is on disk.
     pub(crate) async fn read<T>(&self, read: impl FnOnce(&Site, Now) -> T) -> Result<T, Denied> {
         let site = self.0.site.lock().await;
         let site = site.as_ref().ok_or(Denied::Unavailable)?;
         Ok(read(site, self.0.clock.now()))
     }
 
-    pub(crate) fn wakes(&self) -> &Notifiers {
-        &self.0.wakes
+    pub(crate) fn notifiers(&self) -> &Notifiers {
+        &self.0.notifiers
     }
 
     pub(crate) fn now(&self) -> Now {

@@ -60,7 +60,7 @@ impl Notifiers {
     }
 
     /// Wakes the tasks and polls that a step affects.
-    pub(super) fn after(&self, site: &Site, changed: &Changed, now: Now) {
+    pub(super) fn notify_after(&self, site: &Site, changed: &Changed, now: Now) {
         for node in self.moved(site, changed, now) {
             self.node(&node);
         }

@@ -34,7 +34,7 @@ async fn the_next_incarnation_begins_empty_and_keeps_the_log() {
 
     let empty = |site: &Site, _| site.site_nodes().count() == 0 && site.log().next == 1;
     assert!(brain.read(empty).await.expect("a site"));
-    assert!(!brain.wakes().is_seeded());
+    assert!(!brain.notifiers().is_seeded());
     assert!(!store.events_from(0, 1, 10).await.expect("events").is_empty());
     writer.stop().await;
 }

@@ -1,9 +1,11 @@
-//! The only writer of the site: persists each step, then answers the caller and
-//! wakes the tasks that depend on the change.
+//! The only task that changes the site: applies each input to the core, persists
+//! the result, then replies to the caller and wakes the tasks that depend on the
+//! change. (The tasks that write to Git belong to the central orchestrator.)
 //!
-//! Inputs that arrive while a transaction is written share the next one. If the
-//! database cannot commit, no caller gets a success and the site is
-//! restored from the stored state. The writer also runs the site's timers.
+//! Inputs that arrive while a transaction is written form the next *batch*: one
+//! call of `Site::step` each, one transaction for all. If the database cannot
+//! commit, no caller gets a success and the site is reloaded from the stored
+//! state. The writer also runs the site's timers.
 
 use std::time::Duration;
 
@@ -18,10 +20,13 @@ use colony_store::LocalStore;
 
 use crate::brain::{Brain, Denied, QueuedInput, SiteConfig, load};
 
-/// The most inputs of one transaction.
+/// The maximum number of inputs in one batch.
 const BATCH_LIMIT: usize = 64;
-/// How long to wait before the disk is tried again.
+/// How long to wait after a failed commit before a timer runs again.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
+
+/// How long the task sleeps if no timer is set.
+const LONGEST_SLEEP: Duration = Duration::from_secs(86_400);
 
 /// The task that applies inputs to the site and commits them to the database.
 #[derive(Debug)]
@@ -30,17 +35,18 @@ pub(crate) struct Writer {
     store: LocalStore,
     config: SiteConfig,
     inbox: mpsc::Receiver<QueuedInput>,
-    wake: Option<Monotonic>,
+    /// When the next timer of the site is due.
+    next_timer: Option<Monotonic>,
 }
 
-type Answer = Result<(), Denied>;
+type Reply = Result<(), Denied>;
 
-/// The combined outcome of a group of steps.
+/// The combined outcome of the inputs of one transaction.
 #[derive(Default)]
-struct CommitGroup {
+struct Batch {
     changed: Changed,
     events: Vec<Event>,
-    answers: Vec<(oneshot::Sender<Answer>, Answer)>,
+    replies: Vec<(oneshot::Sender<Reply>, Reply)>,
 }
 
 impl Writer {
@@ -50,19 +56,19 @@ impl Writer {
         config: SiteConfig,
         inbox: mpsc::Receiver<QueuedInput>,
     ) -> Writer {
-        let wake = Some(brain.now().mono);
-        Writer { brain, store, config, inbox, wake }
+        let next_timer = Some(brain.now().mono);
+        Writer { brain, store, config, inbox, next_timer }
     }
 
     /// Processes inputs and timers until `stop`; inputs that are queued by then
     /// are still processed.
     pub(crate) async fn run(mut self, stop: CancellationToken) -> anyhow::Result<()> {
         loop {
-            let wake = tokio::time::sleep(self.until_wake());
+            let timer = tokio::time::sleep(self.until_next_timer());
             let first = tokio::select! {
                 () = stop.cancelled() => break,
                 queued = self.inbox.recv() => queued,
-                () = wake => Some(tick()),
+                () = timer => Some(tick()),
             };
             let Some(first) = first else { return Ok(()) };
             self.process_batch(first).await;
@@ -74,76 +80,77 @@ impl Writer {
         Ok(())
     }
 
-    fn until_wake(&self) -> Duration {
-        let day = Duration::from_secs(86_400);
-        self.wake.map_or(day, |it| it.since(self.brain.now().mono))
+    fn until_next_timer(&self) -> Duration {
+        self.next_timer.map_or(LONGEST_SLEEP, |it| it.since(self.brain.now().mono))
     }
 
     async fn process_batch(&mut self, first: QueuedInput) {
         let brain = self.brain.clone();
         let mut guard = brain.0.site.lock().await;
+        // `None` stays behind if this task ends in between: then the next batch
+        // reloads the site.
         let mut site = match guard.take() {
             Some(site) => site,
-            None => match self.recover().await {
+            None => match self.reload().await {
                 Some(site) => site,
-                None => return self.answer_all_unavailable(first),
+                None => return self.reject_all_unavailable(first),
             },
         };
-        let group = self.steps(&mut site, first);
-        match self.persist(&site, &group).await {
+        let batch = self.apply_inputs(&mut site, first);
+        match self.persist(&site, &batch).await {
             Ok(()) => {
-                brain.wakes().after(&site, &group.changed, brain.now());
+                brain.notifiers().notify_after(&site, &batch.changed, brain.now());
                 *guard = Some(site);
                 drop(guard);
-                group.answer();
+                batch.reply();
             }
             Err(error) => {
                 error!(
                     "could not commit to the database; every caller of this batch gets \
                      an error and may retry: {error:#}"
                 );
-                *guard = self.recover().await;
+                *guard = self.reload().await;
                 drop(guard);
-                group.answer_unavailable();
+                batch.reply_unavailable();
             }
         }
     }
 
-    fn steps(&mut self, site: &mut Site, first: QueuedInput) -> CommitGroup {
-        let mut group = CommitGroup::default();
+    /// Applies the queued inputs, up to the limit, without persisting them.
+    fn apply_inputs(&mut self, site: &mut Site, first: QueuedInput) -> Batch {
+        let mut batch = Batch::default();
         let mut next = Some(first);
-        while let Some(QueuedInput { input, answer }) = next {
+        while let Some(QueuedInput { input, reply }) = next {
             let step = site.step(input, self.brain.now());
-            group.changed.add(&step.changed);
-            group.events.extend(step.events);
-            group
-                .answers
-                .push((answer, step.refused.map_or(Ok(()), |it| Err(Denied::Refused(it)))));
-            self.wake = step.wake;
-            let room = group.answers.len() < BATCH_LIMIT;
+            batch.changed.add(&step.changed);
+            batch.events.extend(step.events);
+            batch.replies.push((reply, step.refused.map_or(Ok(()), |it| Err(Denied::Refused(it)))));
+            self.next_timer = step.wake;
+            let room = batch.replies.len() < BATCH_LIMIT;
             next = room.then(|| self.inbox.try_recv().ok()).flatten();
         }
-        group
+        batch
     }
 
-    /// A heartbeat that changes nothing costs no write.
-    async fn persist(&self, site: &Site, group: &CommitGroup) -> Result<(), colony_store::Error> {
-        if group.changed.is_empty() && group.events.is_empty() {
+    /// Stores the rows and events of a batch in one transaction. A heartbeat
+    /// that changes nothing costs no write.
+    async fn persist(&self, site: &Site, batch: &Batch) -> Result<(), colony_store::Error> {
+        if batch.changed.is_empty() && batch.events.is_empty() {
             return Ok(());
         }
-        let rows = group.changed.keys().map(|key| {
+        let rows = batch.changed.keys().map(|key| {
             let row = site.row(&key);
             (key, row)
         });
-        self.store.commit(rows.collect(), &group.events).await
+        self.store.commit(rows.collect(), &batch.events).await
     }
 
-    /// Restores the site from disk; `None` while it cannot be read.
-    async fn recover(&mut self) -> Option<Site> {
-        self.wake = Some(self.brain.now().mono.after(RETRY_DELAY));
+    /// Reads the site from disk; `None` while it cannot be read.
+    async fn reload(&mut self) -> Option<Site> {
+        self.next_timer = Some(self.brain.now().mono.after(RETRY_DELAY));
         match load::site(&self.store, &self.config).await {
             Ok(site) => {
-                self.brain.wakes().reset(&site, self.brain.now());
+                self.brain.notifiers().reset(&site, self.brain.now());
                 Some(site)
             }
             Err(error) => {
@@ -153,34 +160,34 @@ impl Writer {
         }
     }
 
-    fn answer_all_unavailable(&mut self, first: QueuedInput) {
+    fn reject_all_unavailable(&mut self, first: QueuedInput) {
         let mut next = Some(first);
         while let Some(queued) = next {
             // The caller may have stopped waiting.
-            let _ = queued.answer.send(Err(Denied::Unavailable));
+            let _ = queued.reply.send(Err(Denied::Unavailable));
             next = self.inbox.try_recv().ok();
         }
     }
 }
 
-impl CommitGroup {
-    fn answer(self) {
-        for (sender, answer) in self.answers {
+impl Batch {
+    fn reply(self) {
+        for (sender, reply) in self.replies {
             // The caller may have stopped waiting; what was stored stays.
-            let _ = sender.send(answer);
+            let _ = sender.send(reply);
         }
     }
 
-    fn answer_unavailable(self) {
-        for (sender, _) in self.answers {
+    fn reply_unavailable(self) {
+        for (sender, _) in self.replies {
             let _ = sender.send(Err(Denied::Unavailable));
         }
     }
 }
 
-/// A tick of the clock; its answer is not read.
+/// A tick of the clock; its reply is not read.
 fn tick() -> QueuedInput {
-    QueuedInput { input: Input::Tick, answer: oneshot::channel().0 }
+    QueuedInput { input: Input::Tick, reply: oneshot::channel().0 }
 }
 
 #[cfg(test)]
@@ -196,12 +203,16 @@ mod tests {
         let site = "home".parse().expect("a name");
         let config = SiteConfig { site, incarnation: 0, timing: Timing::default() };
         let (brain, mut writer) = Brain::open(store, config).await.expect("a site");
-        assert_eq!(writer.until_wake(), Duration::ZERO, "it looks around once it runs");
+        assert_eq!(writer.until_next_timer(), Duration::ZERO, "the first timer is due at once");
 
-        writer.wake = Some(brain.now().mono.after(Duration::from_secs(3_600)));
+        writer.next_timer = Some(brain.now().mono.after(Duration::from_secs(3_600)));
         let (half, hour) = (Duration::from_secs(1_800), Duration::from_secs(3_600));
-        assert!((half..=hour).contains(&writer.until_wake()), "{:?}", writer.until_wake());
-        writer.wake = None;
-        assert_eq!(writer.until_wake(), Duration::from_secs(86_400));
+        assert!(
+            (half..=hour).contains(&writer.until_next_timer()),
+            "{:?}",
+            writer.until_next_timer()
+        );
+        writer.next_timer = None;
+        assert_eq!(writer.until_next_timer(), Duration::from_secs(86_400));
     }
 }

@@ -1,4 +1,4 @@
-//! Limits how often the same requests are sent to a node with its answers.
+//! Limits how often the same requests are sent to a node with the responses.
 //!
 //! A request that stays open for long (as during a removal) must not end every
 //! poll at once: the same one is repeated only after a while.
@@ -11,6 +11,7 @@ use colony_core::time::Monotonic;
 use colony_wfm::ManagerRequests;
 use parking_lot::Mutex;
 
+/// After this time the same requests are sent again.
 const AGAIN: Duration = Duration::from_secs(8);
 
 #[derive(Debug, Default)]
@@ -34,7 +35,7 @@ impl AskThrottle {
         self.0.lock().arrived.remove(node)
     }
 
-    /// Returns `asks` if they are to be sent with an answer at `now`.
+    /// Returns `asks` if they are to be sent with a response at `now`.
     pub(super) fn due(
         &self,
         node: &NodeName,

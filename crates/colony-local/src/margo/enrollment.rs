@@ -85,7 +85,7 @@ impl Enrollment {
     /// `POST /colony/v1/join`
     pub(crate) async fn join(&self, request: JoinRequest) -> Result<Joined, Problem> {
         let claims = self.verify(&request.token)?;
-        if !self.brain.wakes().is_seeded() {
+        if !self.brain.notifiers().is_seeded() {
             return Err(problem::later(2, "what belongs to this site is not known yet"));
         }
         let asked = key_of(&request.csr)?;
@@ -125,7 +125,7 @@ impl Enrollment {
             return format!("node-{}", &random[..6]).parse().map_err(invalid);
         };
         let node: NodeName = wished.parse().map_err(invalid)?;
-        if self.brain.wakes().has(&node) {
+        if self.brain.notifiers().has(&node) {
             let said = format!(
                 "site `{}` has a node `{node}`: choose another name with `--name`, or retire it \
                  first with `colony node retire {}/{node}`",
@@ -149,7 +149,7 @@ impl Enrollment {
         if known.as_ref().is_some_and(|it| is_over(it, asked)) {
             return Err(token_used());
         }
-        if !self.brain.wakes().has(&node) {
+        if !self.brain.notifiers().has(&node) {
             return self.admit(node, csr).await;
         }
         let known = known.filter(|it| it.key.as_deref() == Some(asked)).ok_or_else(token_used)?;

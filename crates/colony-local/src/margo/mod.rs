@@ -1,4 +1,9 @@
-//! The Margo interface of the site: requests of nodes, answered by the brain.
+//! The Margo interface of the site: passes requests of nodes to the core and
+//! responds from its state.
+//!
+//! A node asks for its manifest by a long poll; the response also carries the
+//! site's requests to the node (`asks`: reports, logs, health), because only
+//! nodes open connections. `Manager` is the trait that `colony_wfm` serves.
 
 mod ask_throttle;
 mod enrollment;
@@ -36,10 +41,10 @@ pub(crate) struct NodeApi {
     brain: Brain,
     logs: Logs,
     vitals: Vitals,
-    door: Arc<Enrollment>,
+    enrollment: Arc<Enrollment>,
     stop: CancellationToken,
-    shelf: ServedManifests,
-    asked: AskThrottle,
+    served: ServedManifests,
+    throttle: AskThrottle,
 }
 
 impl NodeApi {
@@ -47,17 +52,22 @@ impl NodeApi {
         brain: Brain,
         logs: Logs,
         vitals: Vitals,
-        door: Arc<Enrollment>,
+        enrollment: Arc<Enrollment>,
         stop: CancellationToken,
     ) -> NodeApi {
-        let (shelf, asked) = (ServedManifests::default(), AskThrottle::default());
-        NodeApi { brain, logs, vitals, door, stop, shelf, asked }
+        let (served, throttle) = (ServedManifests::default(), AskThrottle::default());
+        NodeApi { brain, logs, vitals, enrollment, stop, served, throttle }
     }
 
-    /// Records a request as a sign of life of the node. A fenced orchestrator
+    /// Records that the node was in contact, once for each request that arrives (a
+    /// long poll is evaluated several times). A fenced orchestrator
     /// records nothing and keeps serving its last state.
-    async fn hear(&self, node: &NodeName, have: Option<site::Have>) -> Result<(), Problem> {
-        if !self.asked.take_arrival(node) {
+    async fn record_contact(
+        &self,
+        node: &NodeName,
+        have: Option<site::Have>,
+    ) -> Result<(), Problem> {
+        if !self.throttle.take_arrival(node) {
             return Ok(());
         }
         match self.brain.step(Input::Heard { node: node.clone(), have }).await {
@@ -66,44 +76,50 @@ impl NodeApi {
         }
     }
 
-    async fn read<T>(&self, look: impl FnOnce(&Site, Now) -> T) -> Result<T, Problem> {
-        self.brain.read(look).await.map_err(problem::denied)
+    async fn read<T>(&self, read: impl FnOnce(&Site, Now) -> T) -> Result<T, Problem> {
+        self.brain.read(read).await.map_err(problem::denied)
     }
 
-    /// The manifest in force; without its bytes if the node holds it.
-    fn held(&self, site: &Site, node: &NodeName, have: &Have) -> Result<Held, site::Refused> {
+    /// The manifest of the node; without its bytes if the node has it.
+    fn manifest_or_unchanged(
+        &self,
+        site: &Site,
+        node: &NodeName,
+        have: &Have,
+    ) -> Result<Held, site::Refused> {
         let version = site.site_node(node).map_or(0, site::SiteNode::version);
         let has = |etag: Digest| have.etag.as_deref() == Some(etag.to_string().as_str());
-        if let Some(etag) = self.shelf.etag(node, version).filter(|it| has(*it)) {
-            self.shelf.clear(node, version, etag);
+        if let Some(etag) = self.served.etag(node, version).filter(|it| has(*it)) {
+            self.served.clear(node, version, etag);
             return Ok(Held { bytes: Vec::new(), etag, asks: ManagerRequests::default() });
         }
         let manifest = site.manifest(node)?;
         let (bytes, etag) = (manifest.bytes.clone(), manifest.etag);
         if has(etag) {
-            self.shelf.clear(node, version, etag);
+            self.served.clear(node, version, etag);
         } else {
-            self.shelf.show(node, manifest);
+            self.served.show(node, manifest);
             colony_process::fail::hit(colony_process::fail::Point::LocalPollAnswered);
         }
         Ok(Held { bytes, etag, asks: ManagerRequests::default() })
     }
 
+    /// The requests to send with the next response.
     fn asks(&self, site: &Site, node: &NodeName, now: Now) -> ManagerRequests {
-        let open = site.asks(node);
+        let reports = site.report_requests(node);
         let asks = ManagerRequests {
-            capabilities: open.capabilities,
-            deployments: open.deployments,
+            capabilities: reports.capabilities,
+            deployments: reports.deployments,
             logs: self.logs.open_for(node, now.mono),
             renew: false,
             health: !self.vitals.has(node),
         };
-        self.asked.due(node, asks, now.mono)
+        self.throttle.due(node, asks, now.mono)
     }
 
-    /// Searches the manifest in force, for what `ServedManifests` does not
-    /// hold.
-    async fn in_force<T>(
+    /// Searches the current manifest for content that `ServedManifests` does not
+    /// have.
+    async fn find_in_manifest<T>(
         &self,
         node: &NodeName,
         find: impl FnOnce(&NodeManifest) -> Option<T>,
@@ -117,17 +133,17 @@ impl NodeApi {
 #[async_trait]
 impl Manager for NodeApi {
     fn accepts(&self, id: &SpiffeId, key: Option<Digest>) -> Result<String, Problem> {
-        let node = self.door.client(id)?;
-        let wakes = self.brain.wakes();
-        if !wakes.is_seeded() {
+        let node = self.enrollment.client(id)?;
+        let notifiers = self.brain.notifiers();
+        if !notifiers.is_seeded() {
             return Err(problem::later(2, "what belongs to this site is not known yet"));
         }
-        if !wakes.has(&node) {
+        if !notifiers.has(&node) {
             let unknown = site::Refused::UnknownNode(node);
             return Err(problem::refused(&unknown));
         }
-        self.door.check_key(&node, key)?;
-        self.asked.arrived(&node);
+        self.enrollment.check_key(&node, key)?;
+        self.throttle.arrived(&node);
         Ok(node.into())
     }
 
@@ -135,47 +151,48 @@ impl Manager for NodeApi {
         if self.stop.is_cancelled() {
             return Err(problem::denied(Denied::Stopping));
         }
-        let node = name(client)?;
+        let node = node_name(client)?;
         let etag = have.etag.as_deref().and_then(|it| it.parse().ok());
-        let said = have.version.map(|version| site::Have { version, etag });
-        self.hear(&node, said).await?;
-        let answer = |site: &Site, now: Now| {
-            let held = self.held(site, &node, &have)?;
+        let reported = have.version.map(|version| site::Have { version, etag });
+        self.record_contact(&node, reported).await?;
+        let respond = |site: &Site, now: Now| {
+            let held = self.manifest_or_unchanged(site, &node, &have)?;
             Ok(Held { asks: self.asks(site, &node, now), ..held })
         };
-        self.read(answer).await?.map_err(|it: site::Refused| problem::refused(&it))
+        self.read(respond).await?.map_err(|it: site::Refused| problem::refused(&it))
     }
 
     async fn changed(&self, client: &str) {
-        match name(client) {
-            Ok(node) => self.brain.wakes().node_changed(&node).await,
+        match node_name(client) {
+            Ok(node) => self.brain.notifiers().node_changed(&node).await,
             Err(_) => std::future::pending().await,
         }
     }
 
     async fn document(&self, client: &str, id: &str, digest: &Digest) -> Result<Vec<u8>, Problem> {
-        let node = name(client)?;
-        self.hear(&node, None).await?;
+        let node = node_name(client)?;
+        self.record_contact(&node, None).await?;
         let missing = || {
             let what = format!("no deployment {id} with this digest is assigned to {client}");
             Problem::new(ProblemType::DeploymentNotFound).detail(what)
         };
         let id = DeploymentId::from_str(id).map_err(|_| missing())?;
         colony_process::fail::hit(colony_process::fail::Point::LocalDocumentAnswered);
-        if let Some(found) = self.shelf.document(&node, &id, digest) {
+        if let Some(found) = self.served.document(&node, &id, digest) {
             return Ok(found);
         }
-        let found = self.in_force(&node, |it| served_manifests::document(it, &id, digest)).await?;
+        let found =
+            self.find_in_manifest(&node, |it| served_manifests::document(it, &id, digest)).await?;
         found.ok_or_else(missing)
     }
 
     async fn bundle(&self, client: &str, digest: &Digest) -> Result<Vec<u8>, Problem> {
-        let node = name(client)?;
-        self.hear(&node, None).await?;
-        if let Some(found) = self.shelf.bundle(&node, digest) {
+        let node = node_name(client)?;
+        self.record_contact(&node, None).await?;
+        if let Some(found) = self.served.bundle(&node, digest) {
             return Ok(found);
         }
-        let found = self.in_force(&node, |it| served_manifests::bundle(it, digest)).await?;
+        let found = self.find_in_manifest(&node, |it| served_manifests::bundle(it, digest)).await?;
         found.ok_or_else(|| Problem::new(ProblemType::InvalidBundle))
     }
 
@@ -185,10 +202,10 @@ impl Manager for NodeApi {
         device: DeviceId,
         body: Capabilities,
     ) -> Result<bool, Problem> {
-        let node = name(client)?;
+        let node = node_name(client)?;
         if device.as_str() != client || body.id() != &device {
-            let said = format!("`{client}` speaks for itself only, not for `{device}`");
-            return Err(Problem::new(ProblemType::NotAuthorized).detail(said));
+            let detail = format!("`{client}` speaks for itself only, not for `{device}`");
+            return Err(Problem::new(ProblemType::NotAuthorized).detail(detail));
         }
         let known =
             |site: &Site, _| site.site_node(&node).is_some_and(|it| it.capabilities().is_some());
@@ -202,12 +219,12 @@ impl Manager for NodeApi {
         if device.as_str() != client {
             return Err(Problem::new(ProblemType::DeviceNotFound));
         }
-        let said = "a node leaves its site by `colony node retire`";
-        Err(Problem::new(ProblemType::NotAuthorized).detail(said))
+        let detail = "a node leaves its site by `colony node retire`";
+        Err(Problem::new(ProblemType::NotAuthorized).detail(detail))
     }
 
     async fn status(&self, client: &str, status: DeploymentStatus) -> Result<(), Problem> {
-        let node = name(client)?;
+        let node = node_name(client)?;
         if status.device_id.as_ref().is_some_and(|it| it.as_str() != client) {
             return Err(Problem::new(ProblemType::DeviceNotFound));
         }
@@ -218,31 +235,31 @@ impl Manager for NodeApi {
     }
 
     async fn logs(&self, client: &str, request: &str, answer: LogAnswer) -> Result<(), Problem> {
-        let node = name(client)?;
-        self.hear(&node, None).await?;
+        let node = node_name(client)?;
+        self.record_contact(&node, None).await?;
         // A request that is no longer open is not the node's fault.
         self.logs.answered(&node, request, answer);
         Ok(())
     }
 
     async fn health(&self, client: &str, report: NodeReport) -> Result<(), Problem> {
-        let node = name(client)?;
-        self.hear(&node, None).await?;
+        let node = node_name(client)?;
+        self.record_contact(&node, None).await?;
         if self.vitals.put(&node, report) {
-            self.brain.wakes().nodes.wake();
-            self.brain.wakes().events.wake();
+            self.brain.notifiers().nodes.wake();
+            self.brain.notifiers().events.wake();
         }
         Ok(())
     }
 
     async fn renew(&self, client: &str, csr: &str) -> Result<Joined, Problem> {
-        let node = name(client)?;
-        self.hear(&node, None).await?;
-        self.door.renew(&node, csr).await
+        let node = node_name(client)?;
+        self.record_contact(&node, None).await?;
+        self.enrollment.renew(&node, csr).await
     }
 }
 
-fn name(client: &str) -> Result<NodeName, Problem> {
+fn node_name(client: &str) -> Result<NodeName, Problem> {
     client.parse().map_err(|error: colony_core::id::NameError| {
         Problem::new(ProblemType::NotAuthorized).detail(error.to_string())
     })

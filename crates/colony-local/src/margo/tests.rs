@@ -64,17 +64,17 @@ async fn join_that_was_cut_short_is_completed_by_its_repetition() {
     let token = site.token(TokenKind::Node, "t1", "home");
     assert_eq!(site.join(&token, &key).await, "joined as b");
 
-    assert!(site.brain.wakes().has(&node("b")));
+    assert!(site.brain.notifiers().has(&node("b")));
 }
 
 #[tokio::test]
 async fn repeated_join_of_a_node_that_is_there_is_not_another_join() {
     let (site, token, key) = joined().await;
-    let events = *site.brain.wakes().head().borrow();
+    let events = *site.brain.notifiers().head().borrow();
 
     assert_eq!(site.join(&token, &key).await, "joined as b");
 
-    assert_eq!(*site.brain.wakes().head().borrow(), events);
+    assert_eq!(*site.brain.notifiers().head().borrow(), events);
 }
 
 #[tokio::test]
@@ -88,7 +88,7 @@ async fn retired_node_does_not_come_back_with_its_spent_token() {
     assert_eq!(site.join(&token, &key).await, "invitation was already used");
 
     let kept = site.writer.store.node_get("b").await.expect("a database").expect("its identity");
-    assert!(kept.retired && !site.brain.wakes().has(&node("b")));
+    assert!(kept.retired && !site.brain.notifiers().has(&node("b")));
 }
 
 #[tokio::test]
@@ -123,9 +123,9 @@ async fn poll_is_held_until_there_is_something_new_for_its_node() {
     let site = TestSite::open().await;
     let mut changed = pin!(site.gate.changed("a"));
     assert_eq!(changed.as_mut().now_or_never(), None);
-    site.brain.wakes().node(&node("b"));
+    site.brain.notifiers().node(&node("b"));
     assert_eq!(changed.as_mut().now_or_never(), None, "it is another node's");
-    site.brain.wakes().node(&node("a"));
+    site.brain.notifiers().node(&node("a"));
     assert_eq!(changed.now_or_never(), Some(()));
 }
 

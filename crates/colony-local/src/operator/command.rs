@@ -13,7 +13,7 @@ use colony_api::view::Accepted;
 use colony_core::event::HoldScope;
 use colony_core::id::{DeploymentId, NodeName};
 use colony_core::margo::Problem;
-use colony_core::orders;
+use colony_core::order_rules;
 use colony_core::site::{Action, Command};
 use colony_wfm::Refusal;
 use colony_wfm::server::JsonBody;
@@ -149,7 +149,7 @@ impl ApiState {
     }
 
     async fn order(&self, caller: &Caller, action: Action, sentence: String) -> Answer {
-        let before = *self.brain.wakes().head().borrow();
+        let before = *self.brain.notifiers().head().borrow();
         let command = Command { number: None, by: caller.actor(), expires: None, action };
         self.orders.execute(command).await.map_err(problem::denied)?;
         let event = Some(event::id(self.site_node.incarnation, before.saturating_sub(1)));
@@ -177,7 +177,7 @@ impl ApiState {
             Err(problem) => problem,
         };
         let Ok(name) = text.parse() else { return Err(unknown) };
-        let refusal = self.brain.read(|site, _| orders::refused_file(&name, site)).await;
+        let refusal = self.brain.read(|site, _| order_rules::refused_file(&name, site)).await;
         let refusal = refusal.map_err(problem::denied)?;
         Err(refusal.map_or(unknown, |it| Kind::Refused.problem(it.to_string())))
     }
@@ -209,6 +209,6 @@ impl ApiState {
         };
         let unknown = || Kind::NotFound.problem(format!("there is no node `{node}` here"));
         let name: NodeName = node.parse().map_err(|_| unknown())?;
-        self.brain.wakes().has(&name).then_some(name).ok_or_else(unknown)
+        self.brain.notifiers().has(&name).then_some(name).ok_or_else(unknown)
     }
 }

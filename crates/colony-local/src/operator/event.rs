@@ -56,7 +56,7 @@ pub(super) async fn event_list(
 }
 
 async fn page(desk: &ApiState, query: &EventQuery) -> Result<EventPage, Problem> {
-    let head = *desk.brain.wakes().head().borrow();
+    let head = *desk.brain.notifiers().head().borrow();
     let (events, next) = match query.last {
         Some(last) => {
             (last_events(desk, query, head, last.clamp(1, LARGEST)).await?, head.saturating_sub(1))
@@ -200,7 +200,7 @@ impl Follow {
     /// `Last-Event-ID` takes precedence over `after`; without both the stream
     /// begins at the head.
     fn new(desk: ApiState, query: EventQuery, last: Option<&str>) -> Result<Follow, Problem> {
-        let head = *desk.brain.wakes().head().borrow();
+        let head = *desk.brain.notifiers().head().borrow();
         let after = query.after.and_then(|it| Seq::try_from(it).ok());
         let (next, reset) = match last {
             Some(last) => resume(last, &epoch(desk.site_node.incarnation), head)?,
@@ -232,7 +232,7 @@ impl Follow {
     }
 
     async fn wait(&self) -> Option<()> {
-        let mut head = self.desk.brain.wakes().head();
+        let mut head = self.desk.brain.notifiers().head();
         tokio::select! {
             () = self.desk.stop.cancelled() => None,
             moved = head.wait_for(|it| *it > self.next) => moved.ok().map(|_| ()),

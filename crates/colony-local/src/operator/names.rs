@@ -71,7 +71,7 @@ impl FormerNames {
         let mut known = self.0.lock();
         for event in events {
             if let Body::DeploymentAccepted { deployment, name, .. }
-            | Body::DeploymentWithdrawn { deployment, name } = &event.body
+            | Body::DeploymentWithdrawn { deployment, name, .. } = &event.body
             {
                 known.names.insert(deployment.clone(), name.clone());
             }

@@ -82,7 +82,7 @@ impl Listen {
         };
         debug!("notified of a new commit");
         if fetched.as_ref() != Some(&head) {
-            self.brain.wakes().git.wake();
+            self.brain.notifiers().git.wake();
         }
         self.told = Some((head, fetched));
     }

@@ -11,7 +11,7 @@ mod renew;
 mod report;
 mod seed;
 
-pub(crate) use events::Forward;
+pub(crate) use events::EventForwarder;
 pub(crate) use hints::Listen;
 pub(crate) use renew::Renew;
 pub(crate) use report::{About, Report, nodes_report};
@@ -34,8 +34,8 @@ async fn record_result<T>(
         Ok(answer) => {
             if health.central_answered() {
                 // Tasks that wait for their next try can continue at once.
-                brain.wakes().events.wake();
-                brain.wakes().nodes.wake();
+                brain.notifiers().events.wake();
+                brain.notifiers().nodes.wake();
             }
             Ok(answer)
         }

@@ -26,7 +26,7 @@ impl Reconcile for Seeding {
     const NAME: &'static str = "seed";
 
     async fn reconcile(&mut self) -> anyhow::Result<Duration> {
-        if self.brain.wakes().is_seeded() {
+        if self.brain.notifiers().is_seeded() {
             return Ok(DAY);
         }
         let seed = self.central.get::<Seed>("/seed").await;
@@ -36,8 +36,8 @@ impl Reconcile for Seeding {
             Ok(()) | Err(Denied::Refused(Refused::AlreadySeeded)) => {}
             Err(error) => bail!(error),
         }
-        self.brain.wakes().git.wake();
-        self.brain.wakes().nodes.wake();
+        self.brain.notifiers().git.wake();
+        self.brain.notifiers().nodes.wake();
         Ok(DAY)
     }
 }

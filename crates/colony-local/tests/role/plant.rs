@@ -92,7 +92,7 @@ impl Plant {
     fn write(&self, name: &str, text: Option<String>) -> GitRevision {
         let path = format!("deployments/plant/{name}.yaml");
         let expected = self.repo.blob_at(&path).expect("a look");
-        let edits = vec![Edit { path, expected, text }];
+        let edits = vec![Edit { path, expected, text, only_with: None }];
         let batch = Batch {
             message: format!("change {name}"),
             trailers: Vec::new(),

@@ -10,7 +10,7 @@ use colony_wfm::NodeReport;
 use crate::plant::Plant;
 
 /// The longest note that a site takes.
-const NOTE: usize = colony_core::orders::NOTE_LIMIT;
+const NOTE: usize = colony_core::order_rules::NOTE_LIMIT;
 
 #[tokio::test]
 async fn batches_shrink_until_the_central_one_takes_them() {

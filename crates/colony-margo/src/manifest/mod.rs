@@ -14,6 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::bundle;
 use crate::canonical;
+use crate::extension::Extensions;
 use crate::value::digest::{Digest, DigestError};
 use crate::value::name::DeploymentId;
 use crate::value::text::Invalid;
@@ -46,6 +47,9 @@ pub struct StateManifest {
     /// Absent exactly when there are no deployments.
     pub bundle: Option<BundleRef>,
     pub deployments: Vec<DeploymentRef>,
+    /// What a vendor adds; unknown ones are ignored.
+    #[serde(flatten)]
+    pub extensions: Extensions,
 }
 
 /// The URL of the bundle and its digest.
@@ -159,6 +163,7 @@ impl StateManifest {
             manifest_version: version,
             bundle: bundle.as_deref().map(BundleRef::new),
             deployments: deployments.collect(),
+            extensions: Extensions::new(),
         };
         (manifest, bundle)
     }

@@ -1,12 +1,14 @@
 //! A manifest as it is sent, and the rules that make it a valid one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{
     BUNDLE_MEDIA_TYPE, BundleRef, DeploymentRef, ManifestError, ManifestVersion, StateManifest,
 };
+use crate::extension::Extensions;
 use crate::value::digest::Digest;
 
 const MAX_DEPLOYMENTS: usize = 10_000;
@@ -19,6 +21,9 @@ pub(super) struct Wire {
     #[serde(deserialize_with = "Option::deserialize")]
     bundle: Option<WireBundle>,
     deployments: Vec<WireDeployment>,
+    /// Extensions, and fields of later versions.
+    #[serde(flatten)]
+    more: BTreeMap<String, Value>,
 }
 
 #[derive(Deserialize)]
@@ -56,8 +61,21 @@ impl Wire {
         let deployments = self.deployments.into_iter().enumerate().map(WireDeployment::check);
         let deployments = deployments.collect::<Result<Vec<_>, _>>()?;
         refuse_doubles(&deployments)?;
-        Ok(StateManifest { manifest_version, bundle, deployments })
+        let extensions = extensions(self.more);
+        Ok(StateManifest { manifest_version, bundle, deployments, extensions })
     }
+}
+
+/// A field with the key of an extension that is not an object is ignored like
+/// any unknown field.
+fn extensions(more: BTreeMap<String, Value>) -> Extensions {
+    let mut extensions = Extensions::new();
+    for (key, value) in more {
+        if let Value::Object(value) = value {
+            extensions.insert(&key, value);
+        }
+    }
+    extensions
 }
 
 fn refuse_doubles(deployments: &[DeploymentRef]) -> Result<(), ManifestError> {

@@ -185,10 +185,18 @@ impl<'a> Cursor<'a> {
 
     /// Adds that the value at this place is not `expected`.
     pub fn mismatch<T>(&self, expected: &str) -> Option<T> {
-        let kind = self.node.kind();
+        self.wrong(self.node.kind(), expected)
+    }
+
+    /// Reports that the value is not between its limits.
+    pub fn out_of_range<T>(&self, expected: &str) -> Option<T> {
+        self.wrong("out of range", expected)
+    }
+
+    fn wrong<T>(&self, what: &str, expected: &str) -> Option<T> {
         let problem = match &self.node.value {
-            Value::Scalar { text, .. } => format!("`{}` is {kind}", clip(text)),
-            Value::Null | Value::Seq(_) | Value::Map(_) => format!("is {kind}"),
+            Value::Scalar { text, .. } => format!("`{}` is {what}", clip(text)),
+            Value::Null | Value::Seq(_) | Value::Map(_) => format!("is {what}"),
         };
         self.error(problem, expected);
         None

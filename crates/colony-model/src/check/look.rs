@@ -25,7 +25,7 @@ impl World {
 
     pub(crate) fn awaits_promotion(&self) -> bool {
         let deployment = self.local().core.deployment(&self.deployment());
-        deployment.is_some_and(|it| it.rollout().awaits.is_some())
+        deployment.is_some_and(|it| it.rollout().awaits_promotion_since.is_some())
     }
 
     pub(crate) fn is_rolling_out(&self) -> bool {

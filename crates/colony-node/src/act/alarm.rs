@@ -10,7 +10,7 @@ const TROUBLE: Duration = Duration::from_secs(2);
 #[derive(Debug, Default)]
 pub(crate) struct Alarm {
     at: Option<Instant>,
-    reborn: bool,
+    core_restored: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,21 +30,21 @@ impl Alarm {
     /// before it has received all inputs again, so until then only that time
     /// counts.
     pub(crate) fn set(&mut self, wake: Option<Instant>) {
-        if !self.reborn {
+        if !self.core_restored {
             self.at = wake;
         }
     }
 
     /// A step was not stored. The disk has a problem, so the next try waits.
-    pub(crate) fn reborn(&mut self) {
-        if !self.reborn {
-            (self.reborn, self.at) = (true, Some(Instant::now() + TROUBLE));
+    pub(crate) fn core_was_restored(&mut self) {
+        if !self.core_restored {
+            (self.core_restored, self.at) = (true, Some(Instant::now() + TROUBLE));
         }
     }
 
     pub(crate) fn ring(&mut self) -> Due {
         self.at = None;
-        if std::mem::take(&mut self.reborn) { Due::Begin } else { Due::Tick }
+        if std::mem::take(&mut self.core_restored) { Due::Begin } else { Due::Tick }
     }
 }
 
@@ -71,10 +71,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_fails_for_ever_does_not_put_it_off_for_ever() {
         let mut alarm = Alarm::default();
-        alarm.reborn();
+        alarm.core_was_restored();
         let due = alarm.at();
         tokio::time::advance(Duration::from_secs(1)).await;
-        alarm.reborn();
+        alarm.core_was_restored();
         assert_eq!(alarm.at(), due);
         assert_eq!(alarm.ring(), Due::Begin);
         alarm.set(None);
@@ -88,7 +88,7 @@ mod tests {
         let (mut alarm, now) = (Alarm::default(), Instant::now());
         for step in steps.split(' ') {
             match step {
-                "!" => alarm.reborn(),
+                "!" => alarm.core_was_restored(),
                 "-" => alarm.set(None),
                 wake => alarm.set(Some(now + Duration::from_secs(wake.parse().expect("seconds")))),
             }

@@ -17,6 +17,8 @@ use colony_core::node::Row;
 use colony_core::node::journal::{Entry, Rows, line, replay};
 use tracing::warn;
 
+use crate::brain::reserve::Reserve;
+
 /// A journal below this size is not compacted.
 const SMALL: u64 = 64 * 1024;
 /// Compacted when it is this many times larger than after the last time.
@@ -31,6 +33,7 @@ pub(crate) struct Journal {
     rows: Rows,
     size: u64,
     compact: u64,
+    reserve: Reserve,
 }
 
 impl Journal {
@@ -53,7 +56,8 @@ impl Journal {
         file.sync_all()?;
         sync_dir(dir)?;
         let size = good as u64;
-        let mut journal = Journal { path, file, rows, size, compact: size };
+        let reserve = Reserve::open(dir);
+        let mut journal = Journal { path, file, rows, size, compact: size, reserve };
         journal.compact_if_grown(SMALL)?;
         Ok(journal)
     }
@@ -70,10 +74,29 @@ impl Journal {
         if let Err(error) = self.append(&line) {
             // A partial line must not precede the next one.
             self.file.set_len(self.size)?;
-            return Err(error);
+            if error.kind() != io::ErrorKind::StorageFull || !self.reserve.release() {
+                return Err(error);
+            }
+            self.append_again(&line)?;
         }
+        self.reserve.hold();
         entries.into_iter().for_each(|it| it.apply(&mut self.rows));
         self.compact_if_grown(self.compact.saturating_mul(GROWTH).max(SMALL))
+    }
+
+    fn append_again(&mut self, line: &[u8]) -> io::Result<()> {
+        let appended = self.append(line);
+        if appended.is_err() {
+            self.file.set_len(self.size)?;
+        }
+        appended
+    }
+
+    /// Why the disk is a problem although the journal can still be written.
+    pub(crate) fn disk_problem(&mut self) -> Option<String> {
+        self.reserve.hold();
+        let missing = "the disk is nearly full: there is no room for the reserve of the journal";
+        self.reserve.is_missing().then(|| missing.to_owned())
     }
 
     fn append(&mut self, line: &[u8]) -> io::Result<()> {
@@ -212,6 +235,64 @@ mod tests {
     }
 
     #[test]
+    fn journal_on_a_full_disk_uses_its_reserve() {
+        let disk = Disk::mount();
+        let mut journal = Journal::open(disk.dir.path()).expect("a new journal");
+        journal.write(vec![row("a", 1)]).expect("it is written");
+        assert_eq!(journal.disk_problem(), None);
+        disk.fill();
+        for number in 2..40 {
+            journal.write(vec![row("a", number)]).expect("it is written all the same");
+        }
+        assert!(journal.disk_problem().is_some(), "it is not hidden");
+        let mut journal = Journal::open(disk.dir.path()).expect("it opens");
+        assert_eq!(numbers(&journal), [39]);
+
+        disk.fill();
+        let mut writes = (0..200).map(|_| journal.write(vec![row("a", 40)]));
+        assert!(writes.any(|it| it.is_err()), "the reserve is used up");
+        fs::remove_file(disk.filler()).expect("it is there");
+        journal.write(vec![row("a", 41)]).expect("there is room");
+        assert_eq!(journal.disk_problem(), None, "it has its reserve again");
+        assert_eq!(numbers(&Journal::open(disk.dir.path()).expect("it opens")), [41]);
+    }
+
+    /// A small disk of its own.
+    struct Disk {
+        dir: tempfile::TempDir,
+    }
+
+    impl Disk {
+        fn mount() -> Disk {
+            let dir = tempfile::tempdir().expect("a directory");
+            let mut mount = std::process::Command::new("mount");
+            let mount = mount.args(["-t", "tmpfs", "-o", "size=8m", "journal"]).arg(dir.path());
+            assert!(mount.status().expect("mount starts").success(), "only root may mount");
+            Disk { dir }
+        }
+
+        fn filler(&self) -> PathBuf {
+            self.dir.path().join("filler")
+        }
+
+        /// Not a byte is left.
+        fn fill(&self) {
+            let mut options = OpenOptions::new();
+            let mut file = options.create(true).append(true).open(self.filler()).expect("a file");
+            let piece = vec![0; 1 << 16];
+            while file.write_all(&piece).is_ok() {}
+            while file.write_all(&piece[..1]).is_ok() {}
+        }
+    }
+
+    impl Drop for Disk {
+        fn drop(&mut self) {
+            let mut umount = std::process::Command::new("umount");
+            let _ = umount.arg("-l").arg(self.dir.path()).status();
+        }
+    }
+
+    #[test]
     fn every_file_of_the_journal_is_for_its_owner_only() {
         let dir = tempfile::tempdir().expect("a directory");
         for name in ["journal", "journal.new", "journal.broken"] {
@@ -220,7 +301,7 @@ mod tests {
             fs::set_permissions(dir.path().join(name), open).expect("it is ours");
         }
         let mut journal = Journal::open(dir.path()).expect("it opens");
-        check_modes(dir.path(), &["journal", "journal.broken"]);
+        check_modes(dir.path(), &["journal", "journal.broken", "reserve"]);
         for number in 0..2_000 {
             journal.write(vec![row("a", number)]).expect("it is written");
         }

@@ -1,6 +1,11 @@
-//! The core of the node with its journal and its clock: step, store, then act.
+//! The core of the node with its journal and its clock.
+//!
+//! All decisions are made by the core (`colony_core::node`). `Brain` passes each
+//! input to it, writes the changed rows to the journal, and only then hands the
+//! work that follows to `act`.
 
 mod journal;
+mod reserve;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -22,22 +27,23 @@ use crate::brain::journal::Journal;
 use crate::clock::Clock;
 use crate::{Config, Identity};
 
-/// How long a disk error is reported if nothing is to be stored.
-const CALM: Duration = Duration::from_secs(60);
+/// How long a disk error is reported while no write shows that the disk works.
+const DISK_ERROR_MEMORY: Duration = Duration::from_secs(60);
 /// How often a lasting disk error is logged: every step tries the disk again.
-const REMIND: Duration = Duration::from_secs(300);
+const REMINDER_INTERVAL: Duration = Duration::from_secs(300);
 
 /// The work that follows from a step.
 #[derive(Debug, Default)]
-pub(crate) struct Todo {
+pub(crate) struct Work {
     pub(crate) actions: Vec<(Action, Option<Subject>)>,
     pub(crate) observe: bool,
     pub(crate) wake: Option<Monotonic>,
-    /// The core was restored from disk and knows only its rows.
-    pub(crate) reborn: bool,
+    /// The core was restored from disk: `act` has to start over, because the core
+    /// knows neither the actions in progress nor the last observation.
+    pub(crate) restored: bool,
 }
 
-/// A step was not stored, so it was not taken.
+/// The result of an input could not be stored, so the input has no effect.
 #[derive(Debug)]
 pub(crate) struct NotStored(String);
 
@@ -57,9 +63,9 @@ pub(crate) struct Brain {
     dir: PathBuf,
     device: DeviceId,
     policy: Policy,
-    todo: mpsc::UnboundedSender<Todo>,
-    /// Taken once, by `act`.
-    todos: Mutex<Option<mpsc::UnboundedReceiver<Todo>>>,
+    work: mpsc::UnboundedSender<Work>,
+    /// The receiver of `work`, until `act` takes it.
+    work_receiver: Mutex<Option<mpsc::UnboundedReceiver<Work>>>,
     /// A report for the manager is due.
     pub(crate) reports: Signal,
 }
@@ -89,58 +95,60 @@ impl Brain {
         let (device, policy) = (identity.device()?, config.policy.clone());
         let core = restore(&device, &policy, &journal);
         let clock = Clock::starting_at(core.clock());
-        let (todo, todos) = mpsc::unbounded_channel();
+        let (work, receiver) = mpsc::unbounded_channel();
         Ok(Brain {
             inner: Mutex::new(Inner { core, journal, disk: None }),
             clock,
             dir,
             device,
             policy,
-            todo,
-            todos: Mutex::new(Some(todos)),
+            work,
+            work_receiver: Mutex::new(Some(receiver)),
             reports: Signal::default(),
         })
     }
 
-    /// Takes one step. A step that could not be stored has no effect, except
-    /// that the core is restored and needs its inputs again.
+    /// Applies one input. If the result cannot be stored, the core is restored from
+    /// disk, and the caller has to repeat the input.
     pub(crate) fn step(&self, input: Input) -> Result<(), NotStored> {
         let mut inner = self.inner.lock();
         let now = self.clock.now();
         let step = inner.core.step(input, now);
         colony_process::fail::hit(colony_process::fail::Point::NodeStepDecided);
         if let Err(error) = inner.store(&step) {
-            return Err(self.fall_back(&mut inner, &error));
+            return Err(self.restore_from_disk(&mut inner, &error));
         }
-        inner.relax(&step, now.mono);
+        inner.forget_disk_problem_if_over(&step, now.mono);
         if let Some(rejection) = &step.rejection {
-            warn!("manifest refused: {:#}", anyhow::anyhow!("{rejection}"));
+            warn!("rejected a manifest: {:#}", anyhow::anyhow!("{rejection}"));
         }
-        let todo = inner.todo(step);
-        let owes = !inner.core.reports().is_empty();
+        let work = inner.work_of(step);
+        let reports_are_due = !inner.core.reports().is_empty();
         drop(inner);
         // Fails only while the node stops and the receiver is gone.
-        let _ = self.todo.send(todo);
-        if owes {
+        let _ = self.work.send(work);
+        if reports_are_due {
             self.reports.wake();
         }
         Ok(())
     }
 
-    /// The core is ahead of the disk: restores it from the stored state.
-    fn fall_back(&self, inner: &mut Inner, error: &std::io::Error) -> NotStored {
-        if inner.disk_failed(error.to_string(), self.clock.mono()) {
+    /// Restores the core from disk: it is ahead of what could be stored.
+    fn restore_from_disk(&self, inner: &mut Inner, error: &std::io::Error) -> NotStored {
+        if inner.record_disk_problem(error.to_string(), self.clock.mono()) {
             error!("could not store the state, going back to the stored one: {error}");
         }
         if let Ok(journal) = Journal::open(&self.dir) {
             inner.journal = journal;
         }
         inner.core = restore(&self.device, &self.policy, &inner.journal);
-        let _ = self.todo.send(Todo { reborn: true, ..Todo::default() });
+        let _ = self.work.send(Work { restored: true, ..Work::default() });
         NotStored(error.to_string())
     }
 
-    pub(crate) fn check(
+    /// The documents that are missing for a manifest; `None` if it is the accepted
+    /// one, and an error if it must not be accepted.
+    pub(crate) fn missing_documents(
         &self,
         bytes: &[u8],
         etag: Option<&str>,
@@ -149,22 +157,25 @@ impl Brain {
     }
 
     /// The version and the tag of the manifest that was accepted last.
-    pub(crate) fn have(&self) -> (Option<u64>, Option<String>) {
+    pub(crate) fn accepted_version_and_etag(&self) -> (Option<u64>, Option<String>) {
         let inner = self.inner.lock();
         (inner.core.version().map(|it| it.get()), inner.core.etag().map(str::to_owned))
     }
 
+    /// The reports that the manager has not acknowledged.
     pub(crate) fn reports(&self) -> Vec<DeploymentStatus> {
         self.inner.lock().core.reports()
     }
 
+    /// The fingerprints whose images and archives must be kept; `None` before the
+    /// first manifest.
     pub(crate) fn needed(&self) -> Option<BTreeSet<Digest>> {
         let inner = self.inner.lock();
         inner.core.version().map(|_| inner.core.needed())
     }
 
-    /// The deployments on record, wanted or not.
-    pub(crate) fn known(&self) -> BTreeSet<DeploymentId> {
+    /// The deployments that have a record, listed in the manifest or not.
+    pub(crate) fn recorded_deployments(&self) -> BTreeSet<DeploymentId> {
         let inner = self.inner.lock();
         let id = |row: &Row| match row {
             Row::Meta(_) => None,
@@ -173,20 +184,23 @@ impl Brain {
         inner.journal.rows().filter_map(id).collect()
     }
 
-    pub(crate) fn deployments(&self) -> usize {
+    /// How many deployments the manifest lists.
+    pub(crate) fn wanted_count(&self) -> usize {
         self.inner.lock().core.wanted().len()
     }
 
     pub(crate) fn disk_problem(&self) -> Option<String> {
-        self.inner.lock().disk.as_ref().map(|it| it.error.clone())
+        let mut inner = self.inner.lock();
+        let failed = inner.disk.as_ref().map(|it| it.error.clone());
+        failed.or_else(|| inner.journal.disk_problem())
     }
 
     pub(crate) fn clock(&self) -> Clock {
         self.clock
     }
 
-    pub(crate) fn take_todos(&self) -> Option<mpsc::UnboundedReceiver<Todo>> {
-        self.todos.lock().take()
+    pub(crate) fn take_work_receiver(&self) -> Option<mpsc::UnboundedReceiver<Work>> {
+        self.work_receiver.lock().take()
     }
 }
 
@@ -200,26 +214,26 @@ impl Inner {
         self.journal.write(changes)
     }
 
-    /// Clears the disk error after a successful write, or after `CALM` without
+    /// Clears the disk error after a successful write, or after `DISK_ERROR_MEMORY` without
     /// another failure: a failed write would have been tried again by then.
-    fn relax(&mut self, step: &Step, now: Monotonic) {
-        let calm = self.disk.as_ref().is_some_and(|it| now.since(it.at) >= CALM);
-        if (calm || !step.changed.is_empty()) && self.disk.take().is_some() {
+    fn forget_disk_problem_if_over(&mut self, step: &Step, now: Monotonic) {
+        let is_old = self.disk.as_ref().is_some_and(|it| now.since(it.at) >= DISK_ERROR_MEMORY);
+        if (is_old || !step.changed.is_empty()) && self.disk.take().is_some() {
             info!("the state can be stored again");
         }
     }
 
     /// Records why a step could not be stored; returns whether to log it: the
     /// first time, and as a reminder.
-    fn disk_failed(&mut self, error: String, now: Monotonic) -> bool {
+    fn record_disk_problem(&mut self, error: String, now: Monotonic) -> bool {
         let logged = self.disk.as_ref().map(|it| it.logged);
-        let logs = logged.is_none_or(|it| now.since(it) >= REMIND);
-        let logged = logged.filter(|_| !logs).unwrap_or(now);
+        let is_due = logged.is_none_or(|it| now.since(it) >= REMINDER_INTERVAL);
+        let logged = logged.filter(|_| !is_due).unwrap_or(now);
         self.disk = Some(DiskProblem { error, at: now, logged });
-        logs
+        is_due
     }
 
-    fn todo(&self, step: Step) -> Todo {
+    fn work_of(&self, step: Step) -> Work {
         let subject = |action: &Action| {
             let (plan, component) = self.core.subject(action)?;
             Some(Subject { document: plan.document.clone(), component: component.clone() })
@@ -229,7 +243,7 @@ impl Inner {
             (it, subject)
         });
         let actions = actions.collect();
-        Todo { actions, observe: step.observe, wake: step.wake, reborn: false }
+        Work { actions, observe: step.observe, wake: step.wake, restored: false }
     }
 }
 
@@ -258,18 +272,18 @@ mod tests {
         let file = format!("/proc/self/fd/{}", full.as_raw_fd());
         std::os::unix::fs::symlink(file, dir.path().join("state/journal")).expect("a link");
         let brain = Brain::open(&sample::config(dir.path()), &identity()).expect("it opens");
-        let mut todos = brain.take_todos().expect("they are there");
+        let mut work = brain.take_work_receiver().expect("they are there");
         brain.step(manifest(1)).expect("it is stored");
-        assert!(todos.try_recv().is_ok_and(|it| !it.reborn));
+        assert!(work.try_recv().is_ok_and(|it| !it.restored));
 
         fcntl_add_seals(&full, SealFlags::GROW).expect("it is full");
         let refused = brain.step(manifest(2)).expect_err("it is not stored");
         assert!(refused.to_string().starts_with("could not store the state: "), "{refused}");
-        assert!(todos.try_recv().is_ok_and(|it| it.reborn), "it starts over");
-        assert_eq!(brain.have().0, Some(1), "what is on disk counts");
+        assert!(work.try_recv().is_ok_and(|it| it.restored), "it starts over");
+        assert_eq!(brain.accepted_version_and_etag().0, Some(1), "what is on disk counts");
         brain.step(Input::Tick).expect("there is nothing to store");
         assert!(brain.disk_problem().is_some(), "what was not written to proves nothing");
-        assert!(brain.known().is_empty());
+        assert!(brain.recorded_deployments().is_empty());
     }
 
     #[test]
@@ -277,7 +291,8 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let brain = Brain::open(&sample::config(dir.path()), &identity()).expect("it opens");
         assert_eq!(brain.disk_problem(), None);
-        let failed_at = |at: Monotonic| brain.inner.lock().disk_failed("full".to_owned(), at);
+        let failed_at =
+            |at: Monotonic| brain.inner.lock().record_disk_problem("full".to_owned(), at);
         let now = brain.clock().mono();
 
         failed_at(now);
@@ -289,10 +304,13 @@ mod tests {
 
         let mut inner = brain.inner.lock();
         let idle = Step::default();
-        assert!(inner.disk_failed("full".to_owned(), now), "it begins again");
-        inner.relax(&idle, now.after(CALM - Duration::from_millis(1)));
+        assert!(inner.record_disk_problem("full".to_owned(), now), "it begins again");
+        inner.forget_disk_problem_if_over(
+            &idle,
+            now.after(DISK_ERROR_MEMORY - Duration::from_millis(1)),
+        );
         assert!(inner.disk.is_some(), "it is not calm for long enough");
-        inner.relax(&idle, now.after(CALM));
+        inner.forget_disk_problem_if_over(&idle, now.after(DISK_ERROR_MEMORY));
         assert!(inner.disk.is_none(), "it was calm for long enough");
     }
 
@@ -305,41 +323,47 @@ mod tests {
         let at = |it: u64| begin.after(Duration::from_secs(it));
         let logged: Vec<u64> = seconds
             .into_iter()
-            .filter(|it| inner.disk_failed("full".to_owned(), at(*it)))
+            .filter(|it| inner.record_disk_problem("full".to_owned(), at(*it)))
             .collect();
         assert_eq!(logged, [0, 300, 600]);
-        inner.relax(&Step::default(), at(600).after(CALM));
-        assert!(inner.disk_failed("full".to_owned(), at(661)), "another time");
+        inner.forget_disk_problem_if_over(&Step::default(), at(600).after(DISK_ERROR_MEMORY));
+        assert!(inner.record_disk_problem("full".to_owned(), at(661)), "another time");
     }
 
     #[test]
     fn what_a_manifest_brings_is_known_stored_and_owed() {
         let dir = tempfile::tempdir().expect("a directory");
         let brain = Brain::open(&sample::config(dir.path()), &identity()).expect("it opens");
-        let mut todos = brain.take_todos().expect("they are there");
-        assert!(brain.take_todos().is_none(), "they are taken once");
-        assert_eq!((brain.have(), brain.needed(), brain.deployments()), ((None, None), None, 0));
+        let mut work = brain.take_work_receiver().expect("they are there");
+        assert!(brain.take_work_receiver().is_none(), "they are taken once");
+        assert_eq!(
+            (brain.accepted_version_and_etag(), brain.needed(), brain.wanted_count()),
+            ((None, None), None, 0)
+        );
         brain.step(Input::Tick).expect("there is nothing to store");
         assert!(brain.reports.woken().now_or_never().is_none(), "nothing is owed");
         let input = sample::manifest(7);
         let Input::Manifest { bytes, etag, .. } = &input else { panic!("{input:?}") };
-        assert!(matches!(brain.check(bytes, etag.as_deref()), Ok(Some(_))), "it is new");
+        assert!(
+            matches!(brain.missing_documents(bytes, etag.as_deref()), Ok(Some(_))),
+            "it is new"
+        );
         let (bytes, tag) = (bytes.clone(), etag.clone());
 
         brain.step(input).expect("it is stored");
 
-        assert_eq!(brain.have(), (Some(7), tag.clone()));
-        assert!(matches!(brain.check(&bytes, tag.as_deref()), Ok(None)), "it is known");
-        assert_eq!((brain.known().len(), brain.deployments()), (1, 1));
+        assert_eq!(brain.accepted_version_and_etag(), (Some(7), tag.clone()));
+        assert!(matches!(brain.missing_documents(&bytes, tag.as_deref()), Ok(None)), "it is known");
+        assert_eq!((brain.recorded_deployments().len(), brain.wanted_count()), (1, 1));
         assert!(brain.needed().is_some_and(|it| !it.is_empty()));
         assert_eq!(brain.reports().len(), 1);
         assert!(brain.reports.woken().now_or_never().is_some(), "a report is owed");
-        let todos: Vec<Todo> = std::iter::from_fn(|| todos.try_recv().ok()).collect();
-        assert!(todos.iter().any(|it| it.observe || !it.actions.is_empty()), "{todos:?}");
+        let work: Vec<Work> = std::iter::from_fn(|| work.try_recv().ok()).collect();
+        assert!(work.iter().any(|it| it.observe || !it.actions.is_empty()), "{work:?}");
 
         drop(brain);
         let brain = Brain::open(&sample::config(dir.path()), &identity()).expect("it opens");
-        assert_eq!((brain.have().0, brain.deployments()), (Some(7), 1));
+        assert_eq!((brain.accepted_version_and_etag().0, brain.wanted_count()), (Some(7), 1));
     }
 
     fn manifest(version: u64) -> Input {

@@ -97,6 +97,7 @@ async fn connect(
             insecure: config.insecure_registries.clone(),
             credentials: config.credentials.clone(),
         },
+        images: config.images,
     };
     let found = Runtime::connect(settings.clone()).await;
     let (error, podman) = match (found, podman(&config.engines)) {

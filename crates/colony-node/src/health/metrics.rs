@@ -16,9 +16,9 @@ pub(crate) fn render(brain: &Brain, manager: &Manager, engine: bool) -> String {
         registry.register(name, help, gauge);
     };
     let count = |it: usize| i64::try_from(it).unwrap_or(i64::MAX);
-    set("deployments", "Deployments the manifest lists", count(brain.deployments()));
+    set("deployments", "Deployments the manifest lists", count(brain.wanted_count()));
     set("reports_open", "Reports not taken by the manager", count(brain.reports().len()));
-    let version = brain.have().0.unwrap_or(0);
+    let version = brain.accepted_version_and_etag().0.unwrap_or(0);
     let version = i64::try_from(version).unwrap_or(i64::MAX);
     set("manifest_version", "Version of the accepted manifest", version);
     set("manager_heard", "Whether the manager answered last", i64::from(manager.is_reachable()));

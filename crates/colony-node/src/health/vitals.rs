@@ -25,7 +25,9 @@ impl Vitals {
     /// manager does not count, because it is not part of this machine.
     pub(crate) async fn readiness(&self) -> Readiness {
         let engine = self.engine().await.err();
-        readiness(engine, self.brain.disk_problem(), self.credentials.problems().await)
+        let mut lacking = self.credentials.problems().await;
+        lacking.extend(self.engine.runtime().map(|it| it.problems()).unwrap_or_default());
+        readiness(engine, self.brain.disk_problem(), lacking)
     }
 
     pub(crate) async fn engine(&self) -> Result<(), String> {
@@ -37,13 +39,13 @@ impl Vitals {
     }
 }
 
-/// Credentials are needed only for private registries, so a node without them
-/// is ready.
-fn readiness(engine: Option<String>, disk: Option<String>, credentials: Vec<String>) -> Readiness {
+/// A node is ready without what only some deployments need: credentials for
+/// private registries, ports that move without a gap.
+fn readiness(engine: Option<String>, disk: Option<String>, lacking: Vec<String>) -> Readiness {
     let engine = engine.map(|it| format!("the container engine does not answer: {it}"));
     let disk = disk.map(|it| format!("could not store: {it}"));
     let mut readiness = Readiness::unless(engine.into_iter().chain(disk).collect());
-    readiness.reasons.extend(credentials);
+    readiness.reasons.extend(lacking);
     readiness
 }
 

@@ -18,7 +18,7 @@ use colony_wfm::{ClientError, token};
 
 use crate::Config;
 use crate::identity::{self, Identity};
-use crate::manager::{Manager, is_refusal};
+use crate::manager::{Manager, refuses_node};
 
 const IDENTITY: &str = "identity";
 const NEXT: &str = "identity.next";
@@ -51,8 +51,8 @@ async fn refusal(identity: &Identity) -> Option<ClientError> {
     for _ in &identity.urls {
         match manager.client().manifest(None, None, Duration::ZERO).await {
             Ok(_) => return None,
-            Err(error) if is_refusal(&error) => return Some(error),
-            Err(_) => manager.rotate(),
+            Err(error) if refuses_node(&error) => return Some(error),
+            Err(_) => manager.try_next_address(),
         }
     }
     None

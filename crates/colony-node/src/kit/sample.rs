@@ -28,6 +28,7 @@ pub(crate) fn config(data: &Path) -> Config {
         labels: BTreeMap::new(),
         health: None,
         insecure_registries: BTreeSet::new(),
+        images: colony_core::node::image::ImagePolicy::default(),
         credentials: CredentialStore::default(),
         environment: BTreeMap::new(),
         policy: Policy::default(),

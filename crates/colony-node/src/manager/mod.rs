@@ -24,7 +24,8 @@ use crate::Identity;
 /// How long the fetch of an image part may take.
 const FETCH_LIMIT: Duration = Duration::from_secs(120);
 
-/// After this many refusals in a row the node is refused for good.
+/// After this many responses in a row that refuse the node, it counts as refused
+/// for good.
 const REFUSALS: usize = 5;
 
 /// The site no longer accepts this node, so the process ends. It leaves its
@@ -35,7 +36,7 @@ const REFUSALS: usize = 5;
      machine. Its containers keep running. To let it join again, print an invitation with \
      `colony node invite --site {site}` and run here: colony node --join <invitation>"
 )]
-pub struct Refused {
+pub struct NodeRefused {
     pub site: String,
     pub said: String,
 }
@@ -83,14 +84,14 @@ impl Manager {
     }
 
     /// Tries another address next time.
-    pub(crate) fn rotate(&self) {
+    pub(crate) fn try_next_address(&self) {
         self.current.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Records the outcome of a call. Fails after so many refusals in a row
     /// that further calls would change nothing.
-    pub(crate) fn record_result(&self, error: Option<&ClientError>) -> Result<(), Refused> {
-        match error.filter(|it| is_refusal(it)) {
+    pub(crate) fn record_result(&self, error: Option<&ClientError>) -> Result<(), NodeRefused> {
+        match error.filter(|it| refuses_node(it)) {
             None => {
                 self.refusals.store(0, Ordering::Relaxed);
                 Ok(())
@@ -101,7 +102,7 @@ impl Manager {
                     return Ok(());
                 }
                 let (said, site) = (error.to_string(), self.site.clone());
-                Err(Refused { site, said })
+                Err(NodeRefused { site, said })
             }
         }
     }
@@ -139,7 +140,7 @@ fn connect(urls: &[String], credentials: &Credentials) -> anyhow::Result<Vec<Lin
 }
 
 /// The manager has identified the node and refuses to serve it.
-pub(crate) fn is_refusal(error: &ClientError) -> bool {
+pub(crate) fn refuses_node(error: &ClientError) -> bool {
     matches!(error, ClientError::Problem { problem, .. } if problem.status == 403)
 }
 

@@ -1,8 +1,15 @@
-//! Polls the manifest: the answer lists what should run, and the request is the
-//! node's sign of life. So the node also polls while it fetches the contents of
-//! a manifest, which may take minutes over a slow line.
+//! Polls the manifest: the response lists what should run, and the poll is the
+//! node's sign of life. So the node also polls while it fetches the documents
+//! of a manifest, which may take minutes over a slow line.
 //!
-//! The manager is the local orchestrator, or another Margo workload manager.
+//! The manager is the local orchestrator, or another Margo workload manager. It
+//! marks a node offline if it gets no poll for a *lease* (15 s by default). It
+//! may *refuse the node*, which ends the process; the node may *reject a
+//! manifest*, and polls on.
+//!
+//! Requests go both ways: the node polls, and the response may carry requests of
+//! the manager (`ManagerRequests`, in the field `asks`), for reports, logs,
+//! health or a renewed certificate.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,34 +29,37 @@ use colony_wfm::{Client, ClientError, ManagerRequests};
 
 use crate::brain::{Brain, NotStored};
 use crate::manager::logs::{LogSource, Logs};
-use crate::manager::{Manager, Refused, is_refusal};
+use crate::manager::{Manager, NodeRefused, refuses_node};
 
 /// How long the manager may hold a request. Well below the lease.
 const WAIT: Duration = Duration::from_secs(10);
 /// The poll interval for a manager that does not hold requests, and while the
-/// node fetches contents. Well below the lease.
+/// node fetches documents. Well below the lease.
 const INTERVAL: Duration = Duration::from_secs(5);
 /// The longest pause after a failure. A manager that restarted marks the node
-/// offline one lease after its last request, so the node polls well within it.
+/// offline if no request arrives within one lease of its start, so the node polls
+/// well within it.
 const RETRY_LONGEST: Duration = Duration::from_secs(5);
 
 pub(crate) struct Poll {
     brain: Arc<Brain>,
     manager: Arc<Manager>,
     own: Capabilities,
-    introduced: bool,
+    /// They were sent, and the manager has not requested them again.
+    capabilities_sent: bool,
     logs: Logs,
     interval: Duration,
 }
 
-/// The answer to a poll.
-struct Answer {
-    /// With its `ETag`; absent if the node holds the current one.
+/// The response to a poll.
+struct ManifestResponse {
+    /// The manifest and its `ETag`; absent if the node has the current one.
     manifest: Option<(Bytes, Option<String>)>,
-    /// The deployments whose reports the manager requests.
+    /// The deployments whose reports the manager requests. Handled after the
+    /// manifest.
     reports: Vec<DeploymentId>,
-    /// The manager has requests that were not in progress already.
-    requested: bool,
+    /// The manager requested something that is not in progress already.
+    has_new_requests: bool,
 }
 
 impl Poll {
@@ -60,17 +70,17 @@ impl Poll {
         own: Capabilities,
     ) -> Poll {
         let logs = Logs::new(logs, manager.clone());
-        Poll { brain, manager, own, introduced: false, logs, interval: INTERVAL }
+        Poll { brain, manager, own, capabilities_sent: false, logs, interval: INTERVAL }
     }
 
     pub(crate) async fn run(mut self, stop: CancellationToken) -> anyhow::Result<()> {
-        let refused = stop.run_until_cancelled(self.poll_until_refused()).await;
+        let refused = stop.run_until_cancelled(self.run_until_node_refused()).await;
         self.logs.end().await;
         refused.map_or(Ok(()), |it| Err(it.into()))
     }
 
-    /// Ends when the manager no longer accepts this node.
-    async fn poll_until_refused(&mut self) -> Refused {
+    /// Polls until the manager refuses this node for good.
+    async fn run_until_node_refused(&mut self) -> NodeRefused {
         let mut backoff = Backoff::default();
         loop {
             let polled = self.poll().await;
@@ -78,13 +88,14 @@ impl Poll {
             if let Err(refused) = self.manager.record_result(error) {
                 return refused;
             }
-            let pause = self.record_and_pause(polled, &mut backoff);
+            let pause = self.record_and_pick_pause(polled, &mut backoff);
             tokio::time::sleep(pause).await;
         }
     }
 
-    /// Records whether the manager answered. Returns how long to wait.
-    fn record_and_pause(
+    /// Records whether the manager responded, and logs an error. Returns how long
+    /// to wait before the next poll.
+    fn record_and_pick_pause(
         &self,
         polled: anyhow::Result<Duration>,
         backoff: &mut Backoff,
@@ -99,14 +110,15 @@ impl Poll {
                 pause
             }
             Err(error) => {
-                // A full disk is not the manager's fault.
-                let answered = error.is::<NotStored>();
-                self.manager.set_reachable(answered);
-                if !answered {
-                    self.manager.rotate();
+                // The manager responded, but the node could not store the
+                // result: a full disk is not the manager's fault.
+                let is_own_fault = error.is::<NotStored>();
+                self.manager.set_reachable(is_own_fault);
+                if !is_own_fault {
+                    self.manager.try_next_address();
                 }
                 let pause = next_delay(backoff);
-                match answered {
+                match is_own_fault {
                     // The brain logs it, at a limited rate.
                     true => debug!(retry_s = pause.as_secs_f32(), "{error:#}"),
                     false => warn!(retry_s = pause.as_secs_f32(), "{error:#}"),
@@ -119,8 +131,9 @@ impl Poll {
     /// One poll. Returns how long to wait before the next.
     async fn poll(&mut self) -> anyhow::Result<Duration> {
         let begun = Instant::now();
-        let Answer { manifest, reports, requested } = self.request_manifest(WAIT).await?;
-        // A manager that answers "nothing new" at once does not hold requests.
+        let ManifestResponse { manifest, reports, has_new_requests } =
+            self.request_manifest(WAIT).await?;
+        // A manager that responds "nothing new" at once does not hold requests.
         let held = begun.elapsed() >= Duration::from_secs(1);
         let changed = match manifest {
             Some((bytes, etag)) => self.accept_manifest(&bytes, etag).await?,
@@ -130,44 +143,47 @@ impl Poll {
         if !reports.is_empty() {
             self.brain.step(Input::ReportsRequested(reports))?;
         }
-        let unchanged = !requested && !changed;
+        let unchanged = !has_new_requests && !changed;
         Ok(if unchanged && !held { self.interval } else { Duration::ZERO })
     }
 
-    /// Requests the manifest, and handles the other requests of the manager:
-    /// they must not be lost if the manifest is refused or cannot be stored.
-    async fn request_manifest(&mut self, wait: Duration) -> anyhow::Result<Answer> {
-        if !self.introduced {
-            self.introduce().await?;
+    /// Polls once, and handles the requests of the manager except those for
+    /// reports: they must not be lost if the manifest is rejected or cannot be
+    /// stored.
+    async fn request_manifest(&mut self, wait: Duration) -> anyhow::Result<ManifestResponse> {
+        if !self.capabilities_sent {
+            self.send_capabilities().await?;
         }
-        let (version, etag) = self.brain.have();
-        let answer = self.manager.client().manifest(etag.as_deref(), version, wait).await;
-        let answer = answer.context("could not fetch the manifest from the manager")?;
-        let (manifest, asks) = match answer {
+        let (version, etag) = self.brain.accepted_version_and_etag();
+        let response = self.manager.client().manifest(etag.as_deref(), version, wait).await;
+        let response = response.context("could not fetch the manifest from the manager")?;
+        let (manifest, asks) = match response {
             colony_wfm::Poll::Unchanged { asks } => (None, asks),
             colony_wfm::Poll::Manifest { bytes, etag, asks } => (Some((bytes, etag)), asks),
         };
-        let requested = self.handle_requests(&asks);
-        Ok(Answer { manifest, reports: asks.deployments, requested })
+        let has_new_requests = self.handle_requests(&asks);
+        Ok(ManifestResponse { manifest, reports: asks.deployments, has_new_requests })
     }
 
-    async fn introduce(&mut self) -> anyhow::Result<()> {
+    async fn send_capabilities(&mut self) -> anyhow::Result<()> {
         let sent = self.manager.client().capabilities(self.own.id(), &self.own).await;
         sent.context("could not send the capabilities to the manager")?;
-        self.introduced = true;
-        // The next poll may be held for `WAIT` before it shows the same.
+        self.capabilities_sent = true;
+        // The manager may hold the next poll for `WAIT`, and only its response
+        // would show that the manager is reachable.
         self.manager.set_reachable(true);
         Ok(())
     }
 
-    /// Accepts a manifest. Returns whether it differs from the last one.
+    /// Fetches the missing documents of a manifest and hands both to the core.
+    /// Returns false if the core has the manifest already.
     async fn accept_manifest(
         &mut self,
         bytes: &[u8],
         etag: Option<String>,
     ) -> anyhow::Result<bool> {
         debug!("received a manifest");
-        let fetch = match self.brain.check(bytes, etag.as_deref()) {
+        let fetch = match self.brain.missing_documents(bytes, etag.as_deref()) {
             Ok(Some(fetch)) => fetch,
             Ok(None) => return Ok(false),
             Err(rejection) => anyhow::bail!("rejected the manager's manifest: {rejection}"),
@@ -178,7 +194,7 @@ impl Poll {
         let client = self.manager.client();
         let documents = tokio::select! {
             documents = fetch_documents(&client, &fetch) => documents?,
-            refusal = self.poll_until_refusal() => return Err(refusal),
+            refusal = self.stay_online_until_node_refused() => return Err(refusal),
         };
         debug!(documents = documents.len(), "received the documents of the manifest");
         colony_process::fail::hit(colony_process::fail::Point::NodeManifestFetched);
@@ -187,33 +203,33 @@ impl Poll {
         Ok(true)
     }
 
-    /// Polls while contents are fetched, so that the node stays online. Ends
+    /// Polls while documents are fetched, so that the node stays online. Ends
     /// only when the manager refuses this node.
     ///
-    /// A manifest in an answer is ignored, also a newer one: if each newer one
+    /// A manifest in a response is ignored, also a newer one: if each newer one
     /// restarted the fetch, a slow line might never complete any. So are
     /// requests for reports, which may name deployments of the manifest that
     /// is being fetched. The manager repeats both with the next poll.
-    async fn poll_until_refusal(&mut self) -> anyhow::Error {
+    async fn stay_online_until_node_refused(&mut self) -> anyhow::Error {
         loop {
             tokio::time::sleep(self.interval).await;
             let polled = self.request_manifest(Duration::ZERO).await;
             self.manager.set_reachable(polled.is_ok());
             let Err(error) = polled else { continue };
-            if error.downcast_ref().is_some_and(is_refusal) {
+            if error.downcast_ref().is_some_and(refuses_node) {
                 return error;
             }
-            self.manager.rotate();
-            warn!("contents are still being fetched: {error:#}");
+            self.manager.try_next_address();
+            warn!("a poll failed while documents are being fetched: {error:#}");
         }
     }
 
     /// Handles the manager's requests, except those for reports. Returns
-    /// whether any of them is not in progress already.
+    /// whether one of them is not in progress already.
     fn handle_requests(&mut self, asks: &ManagerRequests) -> bool {
         let logs: Vec<_> = asks.logs.iter().filter(|it| self.logs.is_new(it)).cloned().collect();
-        let anything = !ManagerRequests { logs: logs.clone(), ..asks.clone() }.is_empty();
-        self.introduced &= !asks.capabilities;
+        let has_new = !ManagerRequests { logs: logs.clone(), ..asks.clone() }.is_empty();
+        self.capabilities_sent &= !asks.capabilities;
         for request in logs {
             self.logs.read(request);
         }
@@ -223,11 +239,12 @@ impl Poll {
         if asks.health {
             self.manager.health.wake();
         }
-        anything
+        has_new
     }
 }
 
-/// Fetches the missing documents, as one archive if there are several.
+/// Fetches the missing documents: one by one, or as one archive (the bundle of
+/// the manifest) if there are several.
 async fn fetch_documents(
     client: &Client,
     fetch: &Fetch,
@@ -270,7 +287,7 @@ mod tests {
     use crate::kit::stand_in::StandIn;
 
     #[tokio::test]
-    async fn node_polls_while_it_fetches_contents() {
+    async fn node_polls_while_it_fetches_documents() {
         let Input::Manifest { bytes, etag, documents } = sample::manifest(1) else { panic!() };
         let etag = etag.expect("the manifest has a tag");
         let document = documents.into_values().next().expect("the manifest has a document");
@@ -303,7 +320,7 @@ mod tests {
         let polled = tokio::time::timeout(Duration::from_secs(20), poll.poll()).await;
 
         polled.expect("the node polls until the document is there").expect("it is accepted");
-        assert_eq!(brain.have().0, Some(1));
+        assert_eq!(brain.accepted_version_and_etag().0, Some(1));
         assert!(manager.is_reachable());
     }
 
@@ -316,6 +333,6 @@ mod tests {
         let delays: Vec<u128> = (0..8).map(|_| next_delay(&mut backoff).as_millis()).collect();
         assert_eq!(delays, [250, 500, 1_000, 2_000, 4_000, 5_000, 5_000, 5_000]);
         assert!(RETRY_LONGEST * 2 < Timing::default().lease);
-        assert!(INTERVAL * 2 < Timing::default().lease, "also while contents are fetched");
+        assert!(INTERVAL * 2 < Timing::default().lease, "also while documents are fetched");
     }
 }

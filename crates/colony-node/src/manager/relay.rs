@@ -15,7 +15,7 @@ use colony_runtime::PullProgress;
 use colony_wfm::{ClientError, NodeReport, PullView, Readiness};
 
 use crate::health::vitals::Vitals;
-use crate::manager::{Manager, Refused};
+use crate::manager::{Manager, NodeRefused};
 
 /// How often the node checks its own health.
 const LOOK: Duration = Duration::from_secs(5);
@@ -59,7 +59,7 @@ struct SentHealth {
 impl Relay {
     /// Sends a report if it is due. Returns how long to wait before the next
     /// look.
-    async fn look(&mut self) -> Result<Duration, Refused> {
+    async fn look(&mut self) -> Result<Duration, NodeRefused> {
         let left = self.told.left(Instant::now());
         if !left.is_zero() {
             return Ok(left);
@@ -71,7 +71,7 @@ impl Relay {
             if self.vitals.engine.runtime().is_err() {
                 self.manager.set_reachable(sent.is_ok());
                 self.manager.record_result(sent.as_ref().err())?;
-                sent.as_ref().is_err().then(|| self.manager.rotate());
+                sent.as_ref().is_err().then(|| self.manager.try_next_address());
             }
             self.told.note(sent, report, Instant::now());
         }

@@ -59,7 +59,7 @@ impl Report {
                 warn!(deployment = status.deployment_id, "the manager refuses a report: {error}");
             }
             Err(error) => {
-                self.manager.rotate();
+                self.manager.try_next_address();
                 return Err(error).context("could not report to the manager");
             }
         }

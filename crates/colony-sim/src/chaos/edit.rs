@@ -1,6 +1,8 @@
 //! Good and bad edits in Git.
 
-use colony_world::App;
+use colony_core::id::{DeploymentId, SiteName};
+use colony_core::purge::mark_path;
+use colony_world::{App, deployment_id};
 
 use crate::check::strategy::STEPS;
 use crate::world::World;
@@ -16,8 +18,9 @@ const STRATEGIES: [&str; 8] = [
     "strategy: {type: rolling, maxUnavailable: 1}\nprogressDeadline: 3m\nsoak: 20s",
 ];
 
-const POLICIES: [&str; 5] = [
+const POLICIES: [&str; 6] = [
     "",
+    "removeImage: true",
     "onFailure: stop",
     "onFailure: rollback-node",
     "retry: {installs: 2, updates: 2}",
@@ -32,15 +35,18 @@ const RULE: &str = "eligibilityRules:
       matchExpressions:
         - {key: /cpus/0/architecture, operator: In, values: [amd64]}";
 
+/// A path in Git, and its content after the change.
+type Edit = (String, Option<String>);
+
 impl World {
     /// An operator deploys, updates or removes applications.
     pub(super) fn edit(&mut self) {
         let site = self.any_site();
         if self.rng.chance(50) {
-            let (path, text) = self.edit_one(site);
-            self.note(|_| format!("operator deploys {path}"));
+            let ((path, text), mark) = self.edit_one(site);
+            self.note(|_| format!("operator deploys {path}, and {mark:?}"));
             let site = self.roles.sites[site].name.clone();
-            return self.central_deploy(&site, &path, text);
+            return self.central_deploy(&site, &path, text, mark);
         }
         if self.rng.chance(5) {
             return self.deploy_ahead();
@@ -50,7 +56,8 @@ impl World {
         }
         let mut changes = Vec::new();
         for _ in 0..self.rng.range(1..3) {
-            changes.push(self.edit_one(site));
+            let (file, mark) = self.edit_one(site);
+            changes.extend([Some(file), mark].into_iter().flatten());
         }
         self.note(|_| format!("Git: {}", changed(&changes)));
         self.roles.git.commit(changes);
@@ -62,26 +69,56 @@ impl World {
         let app = App::new(&super::app_name(&site, "pump"), &self.any_version());
         let path = format!("deployments/{site}/{}.yaml", app.name);
         self.note(|_| format!("operator deploys {path}, where no LO has joined"));
-        self.central_deploy(&site, &path, Some(app.text(&site)));
+        self.central_deploy(&site, &path, Some(app.text(&site)), None);
     }
 
-    fn edit_one(&mut self, site: usize) -> (String, Option<String>) {
-        let (name, _) = self.any_app(site);
+    /// The change of one deployment's file, and of the mark of its purge.
+    fn edit_one(&mut self, site: usize) -> (Edit, Option<Edit>) {
+        let (name, usual) = self.any_app(site);
         let site = self.roles.sites[site].name.clone();
         let path = format!("deployments/{site}/{name}.yaml");
+        let there = self.id_at(&path);
         if self.rng.chance(12) {
-            return (path, None);
+            let mark = mark_path(&site, &there.unwrap_or(usual));
+            return ((path, None), self.rng.chance(40).then(|| (mark, Some(String::new()))));
         }
+        let (id, mark) = match there {
+            Some(id) => (id, None),
+            None => self.id_after_deletion(&site, usual),
+        };
         let (version, target) = (self.any_version(), self.any_target());
         let settings = self.any_settings();
-        let mut app = App::new(&name, &version).on(&target).with(&settings);
+        let mut app = App::new(&name, &version).with_id(id).on(&target).with(&settings);
         app = match self.rng.range(0..10) {
             0..3 => app.needing(EITHER),
             3 => app.needing(ONE),
             4 => app.needing(RULE),
             _ => app,
         };
-        (path, Some(app.text(&site)))
+        ((path, Some(app.text(&site))), mark)
+    }
+
+    /// The id in a file at Git's head.
+    fn id_at(&self, path: &str) -> Option<DeploymentId> {
+        let text = self.roles.git.text(self.roles.git.blob_at_head(path)?)?;
+        text.lines().next()?.strip_prefix("id: ")?.parse().ok()
+    }
+
+    /// A deployment that was purged is deployed again as another one, or the
+    /// author takes the purge back.
+    fn id_after_deletion(
+        &mut self,
+        site: &SiteName,
+        usual: DeploymentId,
+    ) -> (DeploymentId, Option<Edit>) {
+        let mark = mark_path(site, &usual);
+        if self.roles.git.blob_at_head(&mark).is_none() {
+            return (usual, None);
+        }
+        match self.rng.chance(50) {
+            true => (usual, Some((mark, None))),
+            false => (deployment_id(&format!("{usual} {}", self.rng.next())), None),
+        }
     }
 
     /// Four of ten versions fail in a common way, a few in a rare one.
@@ -147,8 +184,8 @@ impl World {
                 self.roles.git.commit(all);
             }
             4 => {
-                let change = self.edit_one(site);
-                self.roles.git.rewrite(vec![change]);
+                let (change, mark) = self.edit_one(site);
+                self.roles.git.rewrite([Some(change), mark].into_iter().flatten().collect());
             }
             _ => {
                 let path = format!("sites/{name}.yaml");

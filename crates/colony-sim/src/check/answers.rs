@@ -57,7 +57,7 @@ impl World {
         self.local_answers(site, &Changed::default(), now);
         let life = self.roles.central.process.life;
         let local = &mut *self.roles.sites[site];
-        local.answers.outbox.refresh_all(&local.core, now);
+        local.answers.outbox.refresh_nonempty(&local.core, now);
         if local.answers.central.replace(life) != Some(life) {
             local.answers.outbox.start_over();
         }

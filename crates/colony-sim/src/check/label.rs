@@ -60,7 +60,9 @@ impl World {
 fn labels(deployment: &Deployment) -> Option<&Labels> {
     let Strategy::Canary(canary) = &deployment.policy()?.settings.strategy else { return None };
     match &canary.first {
-        Subset::Labels(labels) if deployment.rollout().step == 0 && !deployment.is_open() => {
+        Subset::Labels(labels)
+            if deployment.rollout().step == 0 && !deployment.step_allows_all_nodes() =>
+        {
             Some(labels)
         }
         Subset::Labels(_) | Subset::Share(_) => None,
@@ -75,7 +77,7 @@ fn able(core: &Site, deployment: &Deployment) -> Vec<NodeName> {
     };
     let rejected = |node: &NodeName| {
         let rejected = deployment.rejected().get(node);
-        rejected.is_some_and(|it| it.workload == deployment.wanted().workload)
+        rejected.is_some_and(|it| it.workload == deployment.accepted().workload)
     };
     deployment.nodes().iter().filter(|it| !refused(it) && !rejected(it)).cloned().collect()
 }
@@ -85,7 +87,7 @@ fn given_by_label(core: &Site, event: &Event) -> Option<(NodeName, bool)> {
     let Body::StateTransition(it) = &event.body else { return None };
     let deployment = core.deployment(&it.deployment).filter(|_| is_begun(it))?;
     let target = it.revisions.target.as_ref().map(|it| it.workload);
-    let forward = target == Some(deployment.wanted().workload);
+    let forward = target == Some(deployment.accepted().workload);
     let labels = labels(deployment).filter(|_| forward)?;
     Some((it.node.clone(), has(core, &it.node, labels)))
 }

@@ -8,6 +8,7 @@
 //! - only a revision's own fault, or an operator, quarantines it;
 //! - only an observation of the engine makes a workload INSTALLED;
 //! - a node removes no deployment that it is to run, and forgets no report;
+//! - a volume is removed only if Git says so, and is gone when the site says so;
 //! - colony does not stop a workload that is healthy and wanted;
 //! - no acknowledged event is lost, also over backups, while a live LO has it;
 //! - a command of CO that is reported as executed was executed;

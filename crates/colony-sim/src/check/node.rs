@@ -2,6 +2,7 @@
 //! wanted workloads keep running.
 
 use colony_core::node;
+use colony_core::purge::mark_path;
 use colony_core::site::NodeManifest;
 
 use crate::world::World;
@@ -34,7 +35,19 @@ impl World {
         for action in &step.actions {
             self.note(|_| format!("EN {name} {action:?}"));
             self.check_action(node, action);
+            self.check_purge(node, action);
             self.check_stage(node, action);
+        }
+    }
+
+    /// Volumes are removed only if Git says so.
+    fn check_purge(&mut self, node: usize, action: &node::Action) {
+        let node::Action::Remove { deployment, purge: true, .. } = action else { return };
+        let device = &self.roles.nodes[node];
+        let sites = self.roles.sites.iter().map(|it| mark_path(&it.name, deployment));
+        if !sites.into_iter().any(|it| self.roles.git.has_ever_had(&it)) {
+            let name = device.name.clone();
+            self.violate(format!("{name} purges {deployment}, which Git does not say"));
         }
     }
 
@@ -42,7 +55,9 @@ impl World {
     fn check_action(&mut self, node: usize, action: &node::Action) {
         let device = &self.roles.nodes[node];
         let needless = match action {
-            node::Action::Remove { deployment } => device.core.wanted().contains_key(deployment),
+            node::Action::Remove { deployment, .. } => {
+                device.core.wanted().contains_key(deployment)
+            }
             node::Action::Clear { deployment, component, keep, .. } => {
                 let wanted = device.wanted_fingerprints(deployment);
                 let well = device.engine.runs_well(deployment, component, &wanted, self.now);

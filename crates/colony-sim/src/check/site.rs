@@ -12,6 +12,7 @@ use colony_core::transition::TABLE;
 use colony_core::why;
 use colony_world::{deployments_taken_down, excess, paused_start};
 
+use crate::coverage::Trial;
 use crate::world::World;
 
 impl World {
@@ -20,6 +21,7 @@ impl World {
         self.steps += 1;
         for event in &step.events {
             self.note_event(site, event);
+            self.check_purged(site, event);
             if let Err(what) = self.checker.follow(site, event) {
                 self.violate(what);
             }
@@ -45,6 +47,21 @@ impl World {
         drop(under_way);
         if let Some(id) = lost {
             self.violate(format!("{id} is under way on a node that is offline"));
+        }
+    }
+
+    /// Volumes that are reported as removed are gone.
+    fn check_purged(&mut self, site: usize, event: &Event) {
+        let Body::StateTransition(it) = &event.body else { return };
+        if !it.removal.is_some_and(|it| it.purged) {
+            return;
+        }
+        self.coverage.trial(Trial::VolumesPurged);
+        let mut devices = self.roles.nodes.iter();
+        let device = devices.find(|at| at.site == site && at.name == it.node);
+        if device.is_some_and(|at| at.engine.has_volume(&it.deployment)) {
+            let what = format!("{} still has the volume of {}", it.node, it.deployment);
+            self.violate(what);
         }
     }
 

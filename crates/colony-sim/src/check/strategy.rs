@@ -41,7 +41,8 @@ impl World {
     pub(crate) fn release_rollouts(&mut self, site: usize) {
         let core = &self.roles.sites[site].core;
         let waits = |it: &&colony_core::site::Deployment| {
-            it.is_rolling_out() && (it.rollout().awaits.is_some() || it.rollout().paused.is_some())
+            it.is_rolling_out()
+                && (it.rollout().awaits_promotion_since.is_some() || it.rollout().paused.is_some())
         };
         let waiting = core.deployments().filter(waits);
         let waiting: Vec<_> = waiting.map(|it| (it.id.clone(), it.rollout().clone())).collect();
@@ -49,7 +50,7 @@ impl World {
             if rollout.paused.is_some() {
                 self.local_command(site, Action::Resume { deployment: deployment.clone() });
             }
-            if rollout.awaits.is_some() {
+            if rollout.awaits_promotion_since.is_some() {
                 self.local_command(site, Action::Promote { deployment });
             }
         }
@@ -84,14 +85,14 @@ impl World {
 /// It waits for an operator, together with a stopped rollout.
 pub(crate) fn is_staged_for_good(core: &Site, placement: &Placement) -> bool {
     let deployment = core.deployment(&placement.id.deployment);
-    placement.is_staged() && deployment.is_some_and(|it| it.is_stopped())
+    placement.is_ready_to_take_over() && deployment.is_some_and(|it| it.is_stopped())
 }
 
 /// More nodes have a revision than the open step allows.
 fn crowded(core: &Site, it: &Transition) -> Option<String> {
     let begins = matches!(it.trigger, Trigger::Start | Trigger::Revised | Trigger::Superseded);
     let deployment = core.deployment(&it.deployment).filter(|_| begins)?;
-    let workload = deployment.wanted().workload;
+    let workload = deployment.accepted().workload;
     let forward = it.revisions.target.as_ref().is_some_and(|it| it.workload == workload);
     let room = core.rollout_room(&it.deployment).filter(|_| forward)? as usize;
     let ids = deployment.nodes().iter().map(|node| (deployment.id.clone(), node.clone()));

@@ -40,6 +40,7 @@ pub(crate) enum Trial {
     LabelGained,
     LabelLost,
     PlanCompared,
+    VolumesPurged,
 }
 
 kinds!(TRIALS, trial_name, Trial {
@@ -55,6 +56,7 @@ kinds!(TRIALS, trial_name, Trial {
     LabelGained = "label gained under way",
     LabelLost = "label lost under way",
     PlanCompared = "plan compared",
+    VolumesPurged = "volumes purged",
 });
 
 /// How often each entry was covered.

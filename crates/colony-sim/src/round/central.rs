@@ -27,15 +27,21 @@ impl World {
 
     /// An operator deploys through CO: accepted at once, written a little
     /// later.
-    pub(crate) fn central_deploy(&mut self, site: &SiteName, path: &str, text: Option<String>) {
+    pub(crate) fn central_deploy(
+        &mut self,
+        site: &SiteName,
+        path: &str,
+        text: Option<String>,
+        mark: Option<(String, Option<String>)>,
+    ) {
         let name = path.rsplit('/').next().and_then(|it| it.strip_suffix(".yaml"));
         let name = name.and_then(|it| it.parse().ok()).filter(|_| self.roles.central.process.up);
         let Some(name) = name else { return };
         let expected = self.roles.git.blob_at_head(path).cloned();
         let now = self.roles.central.process.now(self.now, self.rng.next()).wall;
-        let _ = self.roles.central.core.target_planned(site, &name, now);
+        let _ = self.roles.central.core.change_planned(site, &name, now);
         let site = site.clone();
-        self.central_queue(Change { site, name, expected, text, reverts: false });
+        self.central_queue(Change { site, name, expected, text, mark, reverts: false });
     }
 
     /// CO must not flag any transition of a sound LO.

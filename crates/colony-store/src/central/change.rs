@@ -31,6 +31,9 @@ pub struct ChangeEdit {
     pub expected: Option<BlobId>,
     /// The content to write; `None` deletes the file.
     pub text: Option<String>,
+    /// The edit is left out if the one of this path is in conflict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only_with: Option<String>,
 }
 
 impl CentralStore {

@@ -92,8 +92,8 @@ pub(crate) fn change(id: &str) -> Change {
         message: "Deploy hello 1.1".to_owned(),
         trailers: vec![("Colony-Actor".to_owned(), "ana".to_owned())],
         edits: vec![
-            ChangeEdit { path: path.clone(), expected: Some(blob), text },
-            ChangeEdit { path, expected: None, text: None },
+            ChangeEdit { path: path.clone(), expected: Some(blob), text, only_with: None },
+            ChangeEdit { path: path.clone(), expected: None, text: None, only_with: Some(path) },
         ],
     }
 }

@@ -30,6 +30,8 @@ pub enum Registry {
 pub struct Engine {
     workloads: BTreeMap<Slot, Workload>,
     images: BTreeMap<Digest, BTreeSet<String>>,
+    /// The deployments that have a volume.
+    volumes: BTreeSet<DeploymentId>,
     runs: u64,
     pace: Pace,
     /// Virtual time until which each fault lasts.
@@ -81,7 +83,7 @@ impl Engine {
             Action::Clear { deployment, component, keep, .. } => {
                 self.clear(&Slot::new(deployment, component, false), *keep, now)
             }
-            Action::Remove { deployment } => self.remove(deployment, now),
+            Action::Remove { deployment, purge, .. } => self.remove(deployment, *purge, now),
         }
     }
 
@@ -128,6 +130,7 @@ impl Engine {
             return Err(Failure::new(Code::PortInUse, "port 80 is taken"));
         }
         self.runs += 1;
+        self.volumes.insert(slot.deployment.clone());
         let (version, run) = (version.to_owned(), self.runs);
         let workload = Workload { fingerprint, version, started: now, run, killed: false };
         self.workloads.insert(slot, workload);
@@ -144,11 +147,14 @@ impl Engine {
         Ok(Prepared::default())
     }
 
-    fn remove(&mut self, deployment: &DeploymentId, now: u64) -> Done {
+    fn remove(&mut self, deployment: &DeploymentId, purge: bool, now: u64) -> Done {
         if now < self.stubborn_until {
             return Err(Failure::new(Code::EngineError, "device or resource busy"));
         }
         self.workloads.retain(|slot, _| slot.deployment != *deployment);
+        if purge {
+            self.volumes.remove(deployment);
+        }
         Ok(Prepared::default())
     }
 
@@ -189,6 +195,10 @@ impl Engine {
 
     pub fn deployments(&self) -> BTreeSet<DeploymentId> {
         self.workloads.keys().map(|it| it.deployment.clone()).collect()
+    }
+
+    pub fn has_volume(&self, deployment: &DeploymentId) -> bool {
+        self.volumes.contains(deployment)
     }
 
     /// A healthy container made from one of `wanted`.
@@ -244,6 +254,7 @@ impl Engine {
     pub fn wipe(&mut self) {
         self.workloads.clear();
         self.images.clear();
+        self.volumes.clear();
     }
 
     /// Removes images that are not needed.

@@ -227,7 +227,7 @@ pub trait LocalShell: Host {
             return;
         }
         let core = &self.roles().sites[site].core;
-        let asks = Some(core.asks(&name)).filter(|it| !it.is_empty());
+        let asks = Some(core.report_requests(&name)).filter(|it| !it.is_empty());
         let Ok(manifest) = core.manifest(&name) else { return };
         let news = have.and_then(|it| it.etag) != Some(manifest.etag);
         if news {

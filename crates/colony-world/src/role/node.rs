@@ -109,7 +109,7 @@ impl Device {
     /// The deployments that are installed and healthy, according to the node.
     pub fn installed_ids(&self) -> BTreeSet<DeploymentId> {
         let well = |it: &&DeploymentId| {
-            matches!(self.core.phase(it), Some(Phase::Installed { unhealthy: None, .. }))
+            matches!(self.core.phase(it), Some(Phase::Installed { current_failure: None, .. }))
         };
         self.core.wanted().keys().filter(well).cloned().collect()
     }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use colony_core::event::{self, Answer, Event, Incarnation, OutgoingBatch, Seq};
+use colony_core::event::{self, Event, Incarnation, LogPosition, OutgoingBatch, Seq};
 use colony_core::site::{Command, Input};
 
 use crate::host::Host;
@@ -95,9 +95,9 @@ pub trait UplinkShell: Host {
         // An answer ends an outage.
         local.uplink.returns += u64::from(std::mem::take(&mut local.uplink.away));
         let Some(batch) = local.uplink.batch else { return };
-        match local.uplink.core.answered(batch, next, head) {
-            Answer::Ahead(_) => self.local_diverged(site, incarnation),
-            Answer::Taken | Answer::Refused => local.uplink.diverged = false,
+        match local.uplink.core.record_response(batch, next, head) {
+            LogPosition::Ahead(_) => self.local_diverged(site, incarnation),
+            LogPosition::Advanced | LogPosition::Unmoved => local.uplink.diverged = false,
         }
     }
 
@@ -108,7 +108,7 @@ pub trait UplinkShell: Host {
         if incarnation != local.core.log().incarnation || local.ghost {
             return;
         }
-        local.uplink.core.diverged();
+        local.uplink.core.forget_position();
         if !std::mem::replace(&mut local.uplink.diverged, true) {
             self.diverged(site);
         }

@@ -22,6 +22,8 @@ pub struct Change {
     /// The blob that Git must have for the change to be made.
     pub expected: Option<BlobId>,
     pub text: Option<String>,
+    /// The mark of a purge, written or removed with the file.
+    pub mark: Option<(String, Option<String>)>,
     /// The change follows a rollback; otherwise an operator requested it.
     pub reverts: bool,
 }
@@ -48,7 +50,7 @@ pub trait WriterShell: Host {
         }
         let (site, name) = (revert.site.clone(), revert.name.clone());
         let (expected, text) = (Some(revert.bad.blob.clone()), roles.git.text(&good));
-        Some(Change { site, name, expected, text, reverts: true })
+        Some(Change { site, name, expected, text, mark: None, reverts: true })
     }
 
     /// Queues the changes that follow rollbacks. They are derived from the
@@ -89,7 +91,9 @@ pub trait WriterShell: Host {
                 return;
             }
             self.observe_push(&change);
-            self.roles_mut().git.commit(vec![(path, change.text.clone())]);
+            let file = (path, change.text.clone());
+            let files = [Some(file), change.mark.clone()].into_iter().flatten();
+            self.roles_mut().git.commit(files.collect());
             if !self.survives_push("after it wrote Git, before it recorded that") {
                 return;
             }
@@ -106,10 +110,10 @@ pub trait WriterShell: Host {
         let (site, name) = (&change.site, &change.name);
         let core = &mut self.roles_mut().central.core;
         if there == wanted {
-            let _ = core.target_committed(site, name, head, there, now);
+            let _ = core.change_committed(site, name, head, there, now);
         } else {
             let pair = (change.expected.clone(), found);
-            let _ = core.target_conflict(site, name, pair, "", now);
+            let _ = core.change_conflict(site, name, pair, "", now);
             self.observe_conflict(change);
         }
         self.central_record(|it| drop(it.changes.remove(&number)));

@@ -51,6 +51,7 @@ pub(crate) enum AppCommand {
     },
     Package(AppPackage),
     Push(AppPush),
+    PushImage(AppPushImage),
     /// Where applications come from
     #[command(subcommand)]
     Registry(RegistryCommand),
@@ -118,6 +119,27 @@ pub(crate) struct AppPush {
     /// A file with the password
     #[arg(long, value_name = "FILE", requires = "user")]
     pub(crate) password_file: Option<PathBuf>,
+    /// Speak to the registry without TLS; on this machine that is done anyway
+    #[arg(long)]
+    pub(crate) insecure: bool,
+}
+
+/// Push the image of the application `hello` to a registry, for clusters
+///
+/// Docker, Podman and containerd get it from colony itself. A cluster pulls
+/// images on its own, so the image has to be in a registry that its machines
+/// can read.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    colony app push-image registry.example/hello:1.0\n  \
+    colony deploy hello --set image=registry.example/hello:1.0 --watch")]
+pub(crate) struct AppPushImage {
+    /// Registry, name and tag
+    #[arg(value_name = "REFERENCE")]
+    pub(crate) reference: String,
+    /// A file with credentials, read before those of `docker login` and `podman login`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) registry_credentials: Option<PathBuf>,
     /// Speak to the registry without TLS; on this machine that is done anyway
     #[arg(long)]
     pub(crate) insecure: bool,

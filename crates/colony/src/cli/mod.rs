@@ -23,7 +23,7 @@ use clap_complete::Shell;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub(crate) use app::{AppCommand, AppNew, AppPackage, AppPush, RegistryCommand};
+pub(crate) use app::{AppCommand, AppNew, AppPackage, AppPush, AppPushImage, RegistryCommand};
 pub(crate) use change::ChangeCommand;
 pub(crate) use deployment::deploy::Deploy;
 pub(crate) use deployment::{Delete, DeploymentCommand, Retry, Rollback, Steer};

@@ -22,59 +22,89 @@ const fn key(name: &'static str, default: &'static str, help: &'static str) -> K
 }
 
 pub(crate) const KEYS: &[Key] = &[
-    key("data", "", "Where everything is kept; below it central/, local/ and node/"),
+    key("data", "", "The data directory, with central/, local/ and node/"),
     key(
         "log.level",
         "info",
         "What is logged: error, warn, info, debug, or filters such as colony_node=debug",
     ),
-    key("log.format", "text", "How it is logged: text or json"),
-    key("central.listen", "127.0.0.1:7443", "Where operators and sites connect"),
-    key("central.advertise", "", "URLs others reach the central orchestrator by, comma-separated"),
+    key("log.format", "text", "The format of the log: text or json"),
+    key(
+        "central.listen",
+        "127.0.0.1:7443",
+        "The address on which the central orchestrator accepts operators and sites",
+    ),
+    key(
+        "central.advertise",
+        "",
+        "The URLs under which others reach the central orchestrator, comma-separated",
+    ),
     key(
         "central.database",
         "",
         "postgres://… or sqlite:<file>; a file in the data directory if empty",
     ),
-    key("git.url", "", "The deployments repository; hosted by the central orchestrator if empty"),
-    key("git.branch", "main", "Its branch"),
-    key("git.token-file", "", "A file with the token for an https:// repository"),
     key(
-        "git.fetch-limit",
-        "256MiB",
-        "The most that one fetch may bring, from a registry or the deployments repository",
+        "git.url",
+        "",
+        "The URL of the deployments repository; if empty, the central orchestrator hosts it",
     ),
-    key("git.fetch-timeout", "10m", "How long one fetch may take"),
-    key("local.listen", "127.0.0.1:7444", "Where nodes connect"),
-    key("local.advertise", "", "URLs nodes reach the site by, comma-separated"),
+    key("git.branch", "main", "The branch of the deployments repository"),
+    key("git.token-file", "", "A file with the token for an https:// repository"),
+    key("git.fetch-limit", "256MiB", "The maximum size of one fetch from a Git repository"),
+    key("git.fetch-timeout", "10m", "The maximum duration of one fetch from a Git repository"),
+    key(
+        "local.listen",
+        "127.0.0.1:7444",
+        "The address on which the local orchestrator accepts nodes",
+    ),
+    key(
+        "local.advertise",
+        "",
+        "The URLs under which nodes reach the local orchestrator, comma-separated",
+    ),
     key("node.name", "", "The name to join with; the host's if empty"),
     key(
         "node.engine",
         "auto",
-        "auto, docker, podman, the path of an engine's socket, kubernetes, or kubernetes:<kubeconfig>; or two, such as docker,kubernetes",
+        "auto, docker, podman, the path of their socket, containerd, containerd:<socket>, kubernetes, or kubernetes:<kubeconfig>; or two, such as docker,kubernetes",
     ),
-    key("node.helm", "", "The program helm, for nodes with a cluster; found in PATH if empty"),
+    key(
+        "node.helm",
+        "",
+        "The path of the program helm, for nodes with a Kubernetes cluster; searched in PATH if empty",
+    ),
     key("node.labels", "", "Labels of the node: key=value, comma-separated"),
     key(
         "node.health",
         "127.0.0.1:7445",
-        "Where /healthz, /readyz and /metrics are answered; `off` disables it",
+        "The address of /healthz, /readyz and /metrics; `off` disables it",
     ),
     key(
         "node.insecure-registries",
         "",
-        "Registries without TLS, host:port, comma-separated; for images only with Podman, since Docker has its own list",
+        "OCI registries without TLS, host:port, comma-separated; for images only with Podman, since Docker has its own list",
     ),
     key(
         "node.registry-credentials",
         "",
-        "A file with credentials for registries, as `docker login` or `podman login` writes it; read before the user's own",
+        "A file with credentials for OCI registries, as `docker login` or `podman login` writes it; read before the user's own",
     ),
-    key("node.otel-endpoint", "", "Given to every container as HTTP_OTEL_EXPORTER_OTLP_ENDPOINT"),
+    key(
+        "node.otel-endpoint",
+        "",
+        "The telemetry endpoint for containers: each gets it as HTTP_OTEL_EXPORTER_OTLP_ENDPOINT",
+    ),
     key(
         "node.settle",
         "5s",
         "How long a container without a health check must run to count as healthy",
+    ),
+    key("node.image-keep", "24h", "How long images are kept that nothing needs"),
+    key(
+        "node.disk-low",
+        "1GiB",
+        "With less free space for images than this, images that nothing needs are removed at once",
     ),
 ];
 

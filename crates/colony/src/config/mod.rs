@@ -13,9 +13,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-#[cfg(feature = "site")]
-pub(crate) use value::bytes;
-pub(crate) use value::{list, pairs, seconds};
+pub(crate) use value::{bytes, list, pairs, seconds};
 
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -20,7 +20,7 @@ pub(crate) fn pairs(text: Option<&str>) -> anyhow::Result<BTreeMap<String, Strin
     list(text).iter().map(pair).collect()
 }
 
-/// `5s`, `250ms` or `2m`.
+/// `5s`, `250ms`, `2m` or `24h`.
 pub(crate) fn seconds(text: &str) -> anyhow::Result<Duration> {
     let digits = text.trim_end_matches(|it: char| it.is_ascii_alphabetic());
     let plain = digits.bytes().all(|it| it.is_ascii_digit());
@@ -30,12 +30,12 @@ pub(crate) fn seconds(text: &str) -> anyhow::Result<Duration> {
         "ms" => Ok(Duration::from_millis(number)),
         "s" => Ok(Duration::from_secs(number)),
         "m" => Ok(Duration::from_secs(number.saturating_mul(60))),
-        unit => bail!("`{unit}` is not a unit in `{text}`: ms, s or m"),
+        "h" => Ok(Duration::from_secs(number.saturating_mul(3_600))),
+        unit => bail!("`{unit}` is not a unit in `{text}`: ms, s, m or h"),
     }
 }
 
 /// `512KiB`, `256MiB` or `2GiB`.
-#[cfg(feature = "site")]
 pub(crate) fn bytes(text: &str) -> anyhow::Result<u64> {
     let digits = text.trim_end_matches(|it: char| it.is_ascii_alphabetic());
     let plain = digits.bytes().all(|it| it.is_ascii_digit());
@@ -54,7 +54,6 @@ pub(crate) fn bytes(text: &str) -> anyhow::Result<u64> {
 mod tests {
     use super::*;
 
-    #[cfg(feature = "site")]
     #[test]
     fn sizes_have_a_unit() {
         assert_eq!(bytes("256MiB").expect("a size"), 256 * 1024 * 1024);
@@ -68,7 +67,8 @@ mod tests {
         assert!(pairs(Some("a")).is_err());
         assert_eq!(seconds("250ms").expect("a time"), Duration::from_millis(250));
         assert_eq!(seconds("2m").expect("a time"), Duration::from_secs(120));
-        assert!(seconds("5h").is_err());
+        assert_eq!(seconds("24h").expect("a time"), Duration::from_secs(24 * 3_600));
+        assert!(seconds("5d").is_err());
         assert!(seconds("soon").is_err());
         assert!(seconds("+5s").is_err());
     }

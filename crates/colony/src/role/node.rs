@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use tokio_util::sync::CancellationToken;
 
-use colony_node::{Choice, CredentialStore, Node, Policy, usual_credential_files};
+use colony_node::{Choice, CredentialStore, ImagePolicy, Node, Policy, usual_credential_files};
 
 use super::Flag;
 use crate::config::{self, Config};
@@ -19,7 +19,8 @@ pub(crate) struct Args {
     /// The name to join with; the host's by default
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// auto, docker, podman, the path of an engine's socket, kubernetes, or
+    /// auto, docker, podman, the path of their socket, containerd,
+    /// containerd:<socket>, kubernetes, or
     /// kubernetes:<kubeconfig>; or two, such as docker,kubernetes
     #[arg(long)]
     pub(crate) engine: Option<String>,
@@ -94,9 +95,20 @@ pub(crate) fn settings(
         insecure_registries: config::list(config.get("node.insecure-registries"))
             .into_iter()
             .collect(),
+        images: images(config)?,
         credentials: credentials(config.get("node.registry-credentials")),
         environment: otel.into_iter().collect(),
         policy: Policy { settle, ..Policy::default() },
+    })
+}
+
+fn images(config: &Config) -> anyhow::Result<ImagePolicy> {
+    let usual = ImagePolicy::default();
+    let keep = config.get("node.image-keep").map(config::seconds).transpose();
+    let low = config.get("node.disk-low").map(config::bytes).transpose();
+    Ok(ImagePolicy {
+        keep: keep.context("in node.image-keep")?.unwrap_or(usual.keep),
+        low: low.context("in node.disk-low")?.unwrap_or(usual.low),
     })
 }
 
@@ -120,10 +132,13 @@ fn engine(text: &str) -> Choice {
         "auto" => Choice::Auto,
         "docker" => Choice::Docker,
         "podman" => Choice::Podman,
+        "containerd" => Choice::Containerd(None),
         "kubernetes" => Choice::Kubernetes(None),
-        text => match text.strip_prefix("kubernetes:") {
-            Some(path) => Choice::Kubernetes(Some(PathBuf::from(path))),
-            None => Choice::Socket(PathBuf::from(text.strip_prefix("unix://").unwrap_or(text))),
+        text => match text.split_once(':') {
+            Some(("containerd", path)) => Choice::Containerd(Some(PathBuf::from(path))),
+            Some(("kubernetes", path)) => Choice::Kubernetes(Some(PathBuf::from(path))),
+            Some(("unix", path)) => Choice::Socket(PathBuf::from(path.trim_start_matches("//"))),
+            Some(_) | None => Choice::Socket(PathBuf::from(text)),
         },
     }
 }
@@ -136,6 +151,9 @@ mod tests {
     fn engines_are_a_list() {
         let cluster = |it: &str| Choice::Kubernetes(Some(PathBuf::from(it)));
         check("auto", Some(vec![Choice::Auto]));
+        check("containerd", Some(vec![Choice::Containerd(None)]));
+        let socket = PathBuf::from("/c.sock");
+        check("containerd:/c.sock", Some(vec![Choice::Containerd(Some(socket))]));
         check("docker, kubernetes", Some(vec![Choice::Docker, Choice::Kubernetes(None)]));
         check("kubernetes:/k.conf", Some(vec![cluster("/k.conf")]));
         check("unix:///a.sock", Some(vec![Choice::Socket(PathBuf::from("/a.sock"))]));

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use colony_api::Client;
 use colony_api::request::{Invite, SiteAdd};
-use colony_node::{Node, Refused};
+use colony_node::{Node, NodeRefused};
 use colony_process::Tasks;
 
 use super::{Flag, central, local, node, operator};
@@ -35,7 +35,8 @@ pub(crate) struct Args {
     /// The name of the node; the host's by default
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// auto, docker, podman, the path of an engine's socket, kubernetes, or
+    /// auto, docker, podman, the path of their socket, containerd,
+    /// containerd:<socket>, kubernetes, or
     /// kubernetes:<kubeconfig>; or two, such as docker,kubernetes
     #[arg(long)]
     pub(crate) engine: Option<String>,
@@ -90,7 +91,7 @@ async fn begin(config: &Config, tasks: &mut Tasks) -> anyhow::Result<()> {
 /// The orchestrators keep running when the node was retired and ends.
 async fn run_node(node: Node, stop: CancellationToken) -> anyhow::Result<()> {
     match node.run(stop.child_token()).await {
-        Err(error) if error.is::<Refused>() => {
+        Err(error) if error.is::<NodeRefused>() => {
             say(&format!("{error:#}"));
             say("`colony up` lets it join again by itself when it is started again");
             stop.cancelled().await;

@@ -17,6 +17,7 @@ mod agreement;
 mod backup;
 mod mistake;
 mod outage;
+mod purge;
 mod relay;
 mod replay;
 mod steps;

@@ -65,7 +65,7 @@ pub(super) struct Wanted {
 
 impl Wanted {
     async fn read(app: &App, operator: &Operator, query: &EventQuery) -> Result<Wanted, Fault> {
-        plan::sites_of(app, operator, query.site.as_slice()).await?;
+        plan::sites_by_name(app, operator, query.site.as_slice()).await?;
         // A token for a single site only reads the events of that site.
         let only = operator.only_site().map(str::to_owned);
         let filter = EventFilter {

@@ -12,7 +12,7 @@ use colony_core::event::HoldScope;
 use colony_core::id::{DeploymentId, NodeName};
 use colony_core::site::Action;
 
-use crate::api::extract::{JsonBody, name};
+use crate::api::extract::{JsonBody, parse_name};
 use crate::api::order::order_targets::{OrderAnswer, OrderTargets, issue};
 use crate::app::App;
 use crate::auth::Operator;
@@ -71,7 +71,7 @@ pub(crate) async fn retry(
         Some(None) => return Err(Fault::field("node", "a node is named as `<site>/<node>`")),
         Some(Some((site, node))) => {
             sites = vec![site.to_owned()];
-            Some(name::<NodeName>("node", node)?)
+            Some(parse_name::<NodeName>("node", node)?)
         }
     };
     let targets = OrderTargets { app: &app, operator: &operator, handle: &handle, sites: &sites };

@@ -5,10 +5,10 @@ use axum::http::StatusCode;
 use colony_api::view::Accepted;
 use colony_core::fleet::{DeploymentView, ReportedSite, SitePresence};
 use colony_core::id::{DeploymentName, SiteName};
-use colony_core::orders::{self, Refusal};
+use colony_core::order_rules::{self, Refusal};
 use colony_core::site::Action;
 
-use crate::api::extract::name;
+use crate::api::extract::parse_name;
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::fault::Fault;
@@ -46,8 +46,8 @@ impl OrderTargets<'_> {
         &self,
         order: impl Fn(&DeploymentView) -> Action,
     ) -> Result<(DeploymentName, Orders), Fault> {
-        let handle: DeploymentName = name("name", self.handle)?;
-        let named = plan::sites_of(self.app, self.operator, self.sites).await?;
+        let handle: DeploymentName = parse_name("name", self.handle)?;
+        let named = plan::sites_by_name(self.app, self.operator, self.sites).await?;
         view::deployment(self.app, self.operator, &handle).await?;
         let fleet = self.app.brain.read().await?;
         let (mut given, mut refusals) = (Vec::new(), Vec::new());
@@ -58,11 +58,11 @@ impl OrderTargets<'_> {
             self.operator.must_be_at(Role::Operator, site)?;
             let state = ReportedSite { name: site, view };
             if view.deployment_named(&handle).is_none() {
-                refusals.extend(orders::refused_file(&handle, &state));
+                refusals.extend(order_rules::refused_file(&handle, &state));
             }
             for it in view.deployments_named(&handle) {
                 let action = order(it);
-                match orders::check(&action, &state) {
+                match order_rules::check(&action, &state) {
                     Ok(()) => given.push((site.clone(), action)),
                     Err(refusal) => refusals.push(refusal),
                 }

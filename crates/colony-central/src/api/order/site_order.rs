@@ -6,11 +6,11 @@ use colony_api::view::Accepted;
 use colony_core::event::HoldScope;
 use colony_core::fleet::{ReportedSite, SiteView};
 use colony_core::id::SiteName;
-use colony_core::orders;
+use colony_core::order_rules;
 use colony_core::site::Action;
 
 use super::order_targets::{OrderAnswer, Orders, issue};
-use crate::api::extract::{JsonBody, name};
+use crate::api::extract::{JsonBody, parse_name};
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::fault::Fault;
@@ -55,7 +55,7 @@ pub(crate) async fn release(
 async fn check(app: &App, site: &SiteName, action: &Action) -> Result<(), Fault> {
     let fleet = app.brain.read().await?;
     let view = fleet.site(site).ok_or_else(|| unknown(site))?;
-    let checked = orders::check(action, &ReportedSite { name: site, view });
+    let checked = order_rules::check(action, &ReportedSite { name: site, view });
     checked.map_err(|it| Fault::refused(it.to_string()))
 }
 
@@ -76,7 +76,7 @@ fn release_of(what: ReleaseWhat, view: &SiteView, site: &SiteName) -> Result<Act
 }
 
 async fn known(app: &App, operator: &Operator, site: &str) -> Result<SiteName, Fault> {
-    let site: SiteName = name("site", site)?;
+    let site: SiteName = parse_name("site", site)?;
     operator.must_be_at(Role::Operator, &site)?;
     view::site_exists(app, operator, &site).await?;
     Ok(site)

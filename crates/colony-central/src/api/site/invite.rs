@@ -11,7 +11,7 @@ use colony_store::Write;
 use colony_wfm::{Claims, TokenKind};
 use std::time::Duration;
 
-use crate::api::extract::{JsonBody, name};
+use crate::api::extract::{JsonBody, parse_name};
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::brain::own_event;
@@ -32,7 +32,7 @@ pub(crate) async fn site(
     Path(site): Path<String>,
     JsonBody(request): JsonBody<Invite>,
 ) -> Result<Json<InviteView>, Fault> {
-    let site: SiteName = name("site", &site)?;
+    let site: SiteName = parse_name("site", &site)?;
     operator.must_be_at(Role::Admin, &site)?;
     view::site_exists(&app, &operator, &site).await?;
     let invite =
@@ -52,7 +52,7 @@ pub(crate) async fn node(
     Path(site): Path<String>,
     JsonBody(request): JsonBody<Invite>,
 ) -> Result<Json<InviteView>, Fault> {
-    let site: SiteName = name("site", &site)?;
+    let site: SiteName = parse_name("site", &site)?;
     operator.must_be_at(Role::Operator, &site)?;
     view::site_exists(&app, &operator, &site).await?;
     let report = app.reports.get(&site).map(|it| it.1).filter(|it| !it.urls.is_empty());

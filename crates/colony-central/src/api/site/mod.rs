@@ -17,7 +17,7 @@ use colony_core::time::Timestamp;
 use colony_store::{Change, ChangeEdit, Write};
 use serde_json::json;
 
-use crate::api::extract::{JsonBody, name};
+use crate::api::extract::{JsonBody, parse_name};
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::brain::own_event;
@@ -32,7 +32,7 @@ pub(crate) async fn add(
     operator: Operator,
     JsonBody(request): JsonBody<SiteAdd>,
 ) -> Result<(StatusCode, Json<InviteView>), Fault> {
-    let site: SiteName = name("name", &request.name)?;
+    let site: SiteName = parse_name("name", &request.name)?;
     operator.must_be_at(Role::Admin, &site)?;
     check(&request.labels)?;
     let now = clock::wall();
@@ -76,7 +76,12 @@ fn labels(
         return None;
     }
     let text = colony_core::margo::yaml::emit(&json!({"labels": labels}));
-    let edit = ChangeEdit { path: format!("sites/{site}.yaml"), expected: None, text: Some(text) };
+    let edit = ChangeEdit {
+        path: format!("sites/{site}.yaml"),
+        expected: None,
+        text: Some(text),
+        only_with: None,
+    };
     Some(Change {
         id: uuid::Uuid::now_v7().to_string(),
         at: now,

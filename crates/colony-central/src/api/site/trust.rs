@@ -7,7 +7,7 @@ use colony_api::view::Accepted;
 use colony_core::id::SiteName;
 use colony_core::margo::Digest;
 
-use crate::api::extract::{JsonBody, name};
+use crate::api::extract::{JsonBody, parse_name};
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::clock;
@@ -24,9 +24,9 @@ pub(crate) async fn trust(
     Path(site): Path<String>,
     JsonBody(request): JsonBody<SiteTrust>,
 ) -> Result<Json<Accepted>, Fault> {
-    let site: SiteName = name("site", &site)?;
+    let site: SiteName = parse_name("site", &site)?;
     operator.must_be_at(Role::Admin, &site)?;
-    let fingerprint: Digest = name("fingerprint", &request.fingerprint)?;
+    let fingerprint: Digest = parse_name("fingerprint", &request.fingerprint)?;
     authority::accept(&app, &operator, &site, fingerprint.to_string(), clock::wall()).await?;
     let sentence = format!("nodes of site {site} are invited with the authority {fingerprint}");
     Ok(Json(Accepted { sentence, event: None }))

@@ -21,8 +21,8 @@ async fn names_nobody_knows_are_answered_with_those_there_are() {
     check(&hub, site, "no site `mars`; there is home").await;
     let node = DeployRequest { node: Some("home/x".to_owned()), ..hello("1.0") };
     check(&hub, node, "site home has no node `x`; there is a").await;
-    let profile = DeployRequest { profile: Some("helm".to_owned()), ..hello("1.0") };
-    check(&hub, profile, "profile `helm` does not exist; expected one of").await;
+    let profile = DeployRequest { profile: Some("wasm".to_owned()), ..hello("1.0") };
+    check(&hub, profile, "profile `wasm` does not exist; expected one of").await;
     let odd = DeployRequest { name: Some("Not A Name".to_owned()), ..hello("1.0") };
     check(&hub, odd, "a deployment name has lower-case letters").await;
     let error = hub.client.deployment_show("ghost").await.expect_err("unknown");
@@ -160,7 +160,7 @@ async fn a_first_deployment_to_one_of_several_sites_needs_its_name() {
         let add = SiteAdd { name: name.to_owned(), ..SiteAdd::default() };
         hub.client.site_add(&add).await.expect("a site");
     }
-    check(&hub, hello("1.0"), "say which site with `--site`; there is a, b").await;
+    check(&hub, hello("1.0"), "choose one with `--site` (known sites: a, b)").await;
     hub.stop().await;
 }
 

@@ -4,6 +4,7 @@ mod bad_input;
 mod catalog;
 mod order;
 mod plan;
+mod purge;
 mod scope;
 mod stream;
 mod token;

@@ -35,7 +35,7 @@ impl ProjectionWriter<'_> {
         self.mark(|site| RowKey::Deployment(site, id.clone()));
         self.removal_undone(id);
         self.adopt_policy(id, revision);
-        self.target_accepted(name, Some(&revision.blob), event.at);
+        self.change_accepted(name, Some(&revision.blob), event.at);
     }
 
     fn rename(&mut self, id: &DeploymentId, name: &DeploymentName) {
@@ -90,7 +90,7 @@ impl ProjectionWriter<'_> {
         // While another id has the same name, the file is not removed from Git.
         let alone = |it: &DeploymentName| self.view.deployments_named(it).all(|it| it.withdrawn);
         if let Some(name) = name.filter(alone) {
-            self.target_accepted(&name, None, event.at);
+            self.change_accepted(&name, None, event.at);
         }
         self.forget_if_gone(id);
     }
@@ -113,7 +113,7 @@ impl ProjectionWriter<'_> {
             return;
         }
         if let Some(deployment) = self.view.deployments.remove(id) {
-            self.target_gone(&deployment.name);
+            self.change_gone(&deployment.name);
             self.unname(id, &deployment.name);
             self.mark(|site| RowKey::Deployment(site, id.clone()));
         }
@@ -153,7 +153,7 @@ fn blank(
         since: event.at,
         commit: None,
         withdrawn: false,
-        good: None,
+        last_converged: None,
         quarantine: Default::default(),
         rejected: Default::default(),
         stopped: None,

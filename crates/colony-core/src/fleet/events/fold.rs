@@ -25,7 +25,7 @@ impl ProjectionWriter<'_> {
             Body::DeploymentWithdrawn { deployment, .. } => self.withdrawn(event, deployment),
             Body::DeploymentConverged { deployment, revision } => {
                 self.deployment(deployment, |it| {
-                    (it.good, it.rollout) = (Some(revision.clone()), None);
+                    (it.last_converged, it.rollout) = (Some(revision.clone()), None);
                 });
             }
             Body::Quarantined { deployment, .. } => self.quarantined(event, deployment),

@@ -53,7 +53,7 @@ impl<'a> ProjectionWriter<'a> {
     pub(in crate::fleet) fn unlink(&mut self, name: &DeploymentName) {
         let file = AnswerKey::File(name.clone());
         let known = self.view.names.contains_key(name) || self.view.answers.contains_key(&file);
-        if known || self.view.targets.contains_key(name) {
+        if known || self.view.central_changes.contains_key(name) {
             return;
         }
         if let Some(sites) = self.names.get_mut(name) {
@@ -154,6 +154,6 @@ impl<'a> ProjectionWriter<'a> {
     pub(in crate::fleet) fn file_accepted(&mut self, path: &str) {
         self.view.files.remove(path);
         self.mark(|site| RowKey::File(site, path.to_owned()));
-        self.target_file_accepted(path);
+        self.change_file_accepted(path);
     }
 }

@@ -35,7 +35,7 @@ impl Deployment {
         told.then(|| RolloutView {
             step: self.rollout().step + 1,
             of: self.steps(),
-            nodes: self.rollout().nodes,
+            nodes: self.rollout().node_limit,
             staged: self.is_staging(),
             standing: self.rollout().standing(gate.map(|it| it.soak).unwrap_or_default(), now),
             paused,
@@ -47,7 +47,7 @@ impl RolloutView {
     /// The state that a local orchestrator needs to take over the rollout.
     pub(in crate::fleet) fn seed(&self) -> Rollout {
         let step = self.step.saturating_sub(1);
-        Rollout { step, nodes: self.nodes, paused: self.paused.clone(), ..Rollout::default() }
+        Rollout { step, node_limit: self.nodes, paused: self.paused.clone(), ..Rollout::default() }
     }
 
     /// A rollout with one step, of which only a pause is known.

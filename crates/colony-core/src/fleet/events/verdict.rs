@@ -7,7 +7,7 @@ use crate::code::Code;
 use crate::event::{Body, Event};
 use crate::fleet::events::projection_writer::ProjectionWriter;
 use crate::fleet::view::DeploymentView;
-use crate::fleet::{Effect, Fleet, Revert, SiteView, Target};
+use crate::fleet::{CentralChange, Effect, Fleet, Revert, SiteView};
 use crate::id::{DeploymentId, SiteName};
 use crate::site::{Quarantine, RolledBack, Stopped};
 
@@ -31,13 +31,13 @@ impl SiteView {
         self.deployments.values().filter_map(|it| {
             let pair = it.awaits_revert()?;
             let good = pair.good.as_ref().map(|it| &it.blob);
-            let target = self.targets.get(&it.name);
+            let target = self.central_changes.get(&it.name);
             let done =
-                matches!(target, Some(Target::Committed { blob, .. }) if blob.as_ref() == good);
+                matches!(target, Some(CentralChange::Committed { blob, .. }) if blob.as_ref() == good);
             // Git rejected this revert: the same change would be refused again.
             let refused = matches!(
                 target,
-                Some(Target::Refused { expected, .. }) if expected.as_ref() == Some(&pair.bad.blob)
+                Some(CentralChange::Refused { expected, .. }) if expected.as_ref() == Some(&pair.bad.blob)
             );
             (!done && !refused).then(|| revert(site, it, &pair.bad, pair.good.as_ref()))
         })
@@ -91,8 +91,8 @@ impl ProjectionWriter<'_> {
             it.rolled_back = None;
             it.stopped = None;
             it.rollout = None;
-            let known = it.good.take().filter(|it| it.workload != bad.workload);
-            it.good = good.clone().or(known);
+            let known = it.last_converged.take().filter(|it| it.workload != bad.workload);
+            it.last_converged = good.clone().or(known);
         });
     }
 

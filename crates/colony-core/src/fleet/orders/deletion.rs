@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::fleet::{Archive, DeploymentView, Fleet, SiteView, Target};
+use crate::fleet::{Archive, CentralChange, DeploymentView, Fleet, SiteView};
 use crate::id::{DeploymentName, NodeName, SiteName};
-use crate::orders::check_delete;
+use crate::order_rules::check_delete;
 use crate::time::Timestamp;
 use crate::transition::Refusal;
 
@@ -53,12 +53,13 @@ impl SiteView {
 
     /// When central planned the removal that the site is about to see.
     pub(in crate::fleet) fn removal_planned(&self, name: &DeploymentName) -> Option<Timestamp> {
-        match self.targets.get(name)? {
-            Target::Planned { since } | Target::Committed { blob: None, since, .. } => Some(*since),
-            Target::Committed { .. }
-            | Target::Accepted { .. }
-            | Target::Conflict { .. }
-            | Target::Refused { .. } => None,
+        match self.central_changes.get(name)? {
+            CentralChange::Planned { since }
+            | CentralChange::Committed { blob: None, since, .. } => Some(*since),
+            CentralChange::Committed { .. }
+            | CentralChange::Accepted { .. }
+            | CentralChange::Conflict { .. }
+            | CentralChange::Refused { .. } => None,
         }
     }
 
@@ -142,7 +143,7 @@ mod tests {
             since: Timestamp(100),
             commit: None,
             withdrawn: true,
-            good: None,
+            last_converged: None,
             quarantine: Default::default(),
             rejected: Default::default(),
             stopped: None,

@@ -4,7 +4,7 @@ use crate::attempt::Revision;
 use crate::event::{HoldScope, StepStanding};
 use crate::fleet::{DeploymentView, SiteView};
 use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName, SiteName};
-use crate::orders::{DeploymentState, OrderState, StepState, rollback_target};
+use crate::order_rules::{DeploymentState, OrderState, StepState, rollback_target};
 use crate::site::{Action, Command, deployment_path};
 
 /// A site with its name. Orders that the site has not acknowledged count as
@@ -22,13 +22,13 @@ impl OrderState for ReportedSite<'_> {
 
     fn deployment(&self, id: &DeploymentId) -> Option<DeploymentState> {
         let deployment = self.view.deployments.get(id)?;
-        let good = deployment.good.as_ref().map(|it| it.workload);
+        let converged = deployment.last_converged.as_ref().map(|it| it.workload);
         let placements = || self.view.placements_of(id);
         Some(DeploymentState {
             name: deployment.name.clone(),
             withdrawn: deployment.withdrawn,
             quarantined: deployment.is_quarantined(),
-            converged: good == Some(deployment.accepted.workload),
+            converged: converged == Some(deployment.accepted.workload),
             releasable: !deployment.quarantine.is_empty()
                 || !deployment.rejected.is_empty()
                 || deployment.stopped.is_some(),
@@ -70,9 +70,10 @@ impl OrderState for ReportedSite<'_> {
 impl SiteView {
     /// The revision that a rollback would restore.
     pub fn rollback_target<'a>(&'a self, deployment: &'a DeploymentView) -> Option<&'a Revision> {
-        let (wanted, good) = (deployment.accepted.workload, deployment.good.as_ref());
+        let (accepted, last_converged) =
+            (deployment.accepted.workload, deployment.last_converged.as_ref());
         let nodes = self.placements_of(&deployment.id).map(|it| &it.revisions);
-        rollback_target(wanted, good, &deployment.quarantine, nodes)
+        rollback_target(accepted, last_converged, &deployment.quarantine, nodes)
     }
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fleet::events::projection_writer::ProjectionWriter;
 use crate::fleet::view::{Archive, DeploymentView, Head, Holds, NodeView, PlacementView};
-use crate::fleet::{Fleet, RowKey, SiteView, Target};
+use crate::fleet::{CentralChange, Fleet, RowKey, SiteView};
 use crate::id::{DeploymentId, DeploymentName, NodeName, SiteName};
 use crate::site::{Command, RefusedFile};
 use crate::why::{AnswerKey, Why};
@@ -25,7 +25,7 @@ pub enum RowBody {
     Node(NodeName, Box<NodeView>),
     Deployment(Box<DeploymentView>),
     Placement(Box<PlacementView>),
-    Target(DeploymentName, Box<Target>),
+    Target(DeploymentName, Box<CentralChange>),
     Command(u64, Box<Command>),
     Archive(DeploymentId, Archive),
     Answer(AnswerKey, Vec<Why>),
@@ -77,7 +77,7 @@ impl SiteView {
             }
             RowKey::Placement(_, id) => RowBody::Placement(Box::new(self.placement(id)?.clone())),
             RowKey::Target(_, name) => {
-                RowBody::Target(name.clone(), Box::new(self.targets.get(name)?.clone()))
+                RowBody::Target(name.clone(), Box::new(self.central_changes.get(name)?.clone()))
             }
             RowKey::Command(_, number) => {
                 RowBody::Command(*number, Box::new(self.commands.get(number)?.clone()))
@@ -99,7 +99,7 @@ impl ProjectionWriter<'_> {
             RowBody::Placement(it) => self.put_placement(*it),
             RowBody::Target(name, target) => {
                 self.link(&name);
-                self.view.targets.insert(name, *target);
+                self.view.central_changes.insert(name, *target);
             }
             RowBody::Command(number, it) => drop(self.view.commands.insert(number, *it)),
             RowBody::Archive(id, it) => drop(self.view.archives.insert(id, it)),

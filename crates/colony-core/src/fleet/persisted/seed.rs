@@ -70,7 +70,7 @@ impl SiteView {
         texts: &impl Fn(&BlobId) -> Option<String>,
     ) -> Result<SeedDeployment, LeftOut> {
         let placed = self.placements_of(&deployment.id).flat_map(|it| it.revisions.iter());
-        let own = std::iter::once(&deployment.accepted).chain(&deployment.good);
+        let own = std::iter::once(&deployment.accepted).chain(&deployment.last_converged);
         let mut blobs: Vec<BlobId> = own.chain(placed).map(blob).collect();
         blobs.sort();
         blobs.dedup();
@@ -88,8 +88,8 @@ impl SiteView {
         Ok(SeedDeployment {
             id,
             name,
-            wanted: deployment.accepted.clone(),
-            good: deployment.good.clone(),
+            accepted: deployment.accepted.clone(),
+            last_converged: deployment.last_converged.clone(),
             withdrawn: deployment.withdrawn,
             quarantine: deployment.quarantine.values().cloned().collect(),
             rejected: deployment.rejected.clone(),

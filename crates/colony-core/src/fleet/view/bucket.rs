@@ -1,16 +1,17 @@
 //! The bucket a placement counts in for the outcome of its deployment.
 
-use crate::fleet::{DeploymentView, PlacementView, SiteView, Target};
+use crate::fleet::{CentralChange, DeploymentView, PlacementView, SiteView};
 use crate::id::DeploymentName;
-use crate::site::is_ours;
+use crate::site::is_colony_node;
 use crate::state::State;
 
-/// The bucket of one placement. Every placement counts once.
+/// The bucket of one placement, by what an operator waits for. Every placement
+/// counts once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PlacementBucket {
-    /// Placed or being installed for the first time.
-    Created,
-    /// Runs the revision the site wants.
+    /// PENDING, or being installed for the first time.
+    Installing,
+    /// Runs the accepted revision.
     Installed,
     /// Being updated to another revision, or queued for it.
     Updating,
@@ -28,7 +29,9 @@ impl SiteView {
     /// How many nodes run the revision in Git of a deployment here: none before
     /// the site has accepted it.
     pub fn installed(&self, name: &DeploymentName) -> u64 {
-        if let Some(Target::Planned { .. } | Target::Committed { .. }) = self.targets.get(name) {
+        if let Some(CentralChange::Planned { .. } | CentralChange::Committed { .. }) =
+            self.central_changes.get(name)
+        {
             return 0;
         }
         let wanted = self.deployments_named(name).filter(|it| !it.withdrawn);
@@ -48,7 +51,7 @@ impl SiteView {
             State::Failed(_) => PlacementBucket::Failed,
             State::Installed => self.bucket_of_installed(placement, away),
             _ if away => PlacementBucket::Deferred,
-            State::Pending | State::Installing => PlacementBucket::Created,
+            State::Pending | State::Installing => PlacementBucket::Installing,
             State::Updating => PlacementBucket::Updating,
             State::RollingBack => PlacementBucket::RolledBack,
             State::Unknown(_) => PlacementBucket::Unknown,
@@ -56,7 +59,7 @@ impl SiteView {
         }
     }
 
-    /// INSTALLED means that some revision runs, not that it is the wanted one.
+    /// INSTALLED means that some revision runs, not that it is the accepted one.
     fn bucket_of_installed(&self, placement: &PlacementView, away: bool) -> PlacementBucket {
         let Some(deployment) = self.deployments.get(&placement.id.deployment) else {
             return PlacementBucket::Installed;
@@ -82,8 +85,8 @@ impl SiteView {
     /// colony node and cannot stage the revision.
     fn is_left_out(&self, placement: &PlacementView) -> bool {
         let deployment = self.deployments.get(&placement.id.deployment);
-        let done = deployment.is_some_and(|it| it.good.as_ref() == Some(&it.accepted));
+        let done = deployment.is_some_and(|it| it.last_converged.as_ref() == Some(&it.accepted));
         let device = self.nodes.get(&placement.id.node).and_then(|it| it.capabilities.as_ref());
-        done && device.is_some_and(|it| !is_ours(it))
+        done && device.is_some_and(|it| !is_colony_node(it))
     }
 }

@@ -14,7 +14,7 @@ use colony_margo::{Capabilities, Digest};
 
 use crate::attempt::{Failure, Retry, Revision, Revisions};
 use crate::event::{HoldScope, Incarnation, Log, Presence};
-use crate::fleet::Target;
+use crate::fleet::CentralChange;
 use crate::fleet::events::batch::Recent;
 use crate::fleet::events::placement::Flag;
 use crate::fleet::events::rollout::RolloutView;
@@ -45,7 +45,7 @@ pub struct SiteView {
     pub nodes: Shared<BTreeMap<NodeName, NodeView>>,
     pub deployments: Shared<BTreeMap<DeploymentId, DeploymentView>>,
     pub placements: Shared<BTreeMap<DeploymentId, BTreeMap<NodeName, PlacementView>>>,
-    pub targets: Shared<BTreeMap<DeploymentName, Target>>,
+    pub central_changes: Shared<BTreeMap<DeploymentName, CentralChange>>,
     /// Commands the site has not acknowledged yet.
     pub commands: BTreeMap<u64, Command>,
     pub archives: Shared<BTreeMap<DeploymentId, Archive>>,
@@ -62,7 +62,8 @@ pub struct Head {
     pub log: Option<Log>,
     pub joined: Option<Timestamp>,
     pub last_heard: Option<Timestamp>,
-    /// The commit the site was at.
+    /// The last commit that the site has read, whether or not it accepted all of
+    /// its files.
     pub git: Option<GitRevision>,
     /// The local orchestrator has read Git and serves manifests.
     pub ready: bool,
@@ -115,7 +116,8 @@ pub struct DeploymentView {
     /// Gone from Git; the view drops the deployment with its last placement.
     pub withdrawn: bool,
     /// The last revision that every reachable node ran.
-    pub good: Option<Revision>,
+    #[serde(rename = "good")]
+    pub last_converged: Option<Revision>,
     pub quarantine: BTreeMap<Digest, Quarantine>,
     /// Nodes that gave up a revision on their own.
     pub rejected: BTreeMap<NodeName, Rejected>,
@@ -123,7 +125,7 @@ pub struct DeploymentView {
     /// The position of a rollout in steps, until it is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollout: Option<RolloutView>,
-    /// Kept until a revision other than this pair is wanted, or until a
+    /// Kept until a revision other than this pair is accepted, or until a
     /// release.
     pub rolled_back: Option<RolledBack>,
 }
@@ -224,6 +226,7 @@ impl SiteView {
         all().find(|it| !it.withdrawn).or_else(|| all().next())
     }
 
+    /// All deployments of that name: one is live, the others are being removed.
     pub fn deployments_named(
         &self,
         name: &DeploymentName,
@@ -246,7 +249,7 @@ impl SiteView {
 }
 
 impl DeploymentView {
-    /// The revision in Git is quarantined at this site.
+    /// The accepted revision is quarantined at this site.
     pub fn is_quarantined(&self) -> bool {
         self.quarantine.contains_key(&self.accepted.workload)
     }

@@ -1,35 +1,48 @@
 //! How a deployment ended at a site, or that it has not.
+//!
+//! An operator gives an *order*; central queues it for the site as a *command*
+//! with a number; its content is an [`Action`].
+//!
+//! An *outcome* says whether anything still happens; [`RollupStatus`] says where
+//! the deployment stands at the site now, and a [`PlacementBucket`] the same of
+//! one placement, as operators count them. The outcome is computed from both.
+//!
+//! A deployment is identified by its id (in the file); while an old one is being
+//! removed, a new one can have its name.
 
 use serde::{Deserialize, Serialize};
 
 use crate::event::HoldScope;
 use crate::fleet::{
-    DeploymentView, PlacementBucket, PlacementView, RollupStatus, SitePresence, SiteView, Target,
+    CentralChange, DeploymentView, PlacementBucket, PlacementView, RollupStatus, SitePresence,
+    SiteView,
 };
 use crate::id::{DeploymentId, DeploymentName, SiteName};
 use crate::site::{Action, deployment_path};
 use crate::state::State;
 use crate::time::Timestamp;
 
-/// How a deployment ended, or that it has not.
+/// How a deployment ended, or `InProgress`.
 ///
 /// `InProgress` also covers a change that is not yet in Git or not yet accepted
-/// by the site, and a command that is not acknowledged. A watch ends at any other
-/// outcome.
+/// by the site, and a command that is not acknowledged. `--watch` of the command
+/// line ends at any other outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// Every placement runs the revision of Git.
+    /// Every placement runs the accepted revision.
     Installed,
     InProgress,
     /// A placement or a change failed, and no automatic retry is pending.
     Failed,
     /// A site or a node rolled back. Not a success.
     RolledBack,
-    /// Finished, except on nodes or sites that are offline.
+    /// Finished, except on nodes or sites that are offline, and on devices that
+    /// cannot stage the revision.
     Deferred,
-    /// It was removed from every node.
+    /// Nothing of it is at the site: it was removed from every node, or was never
+    /// there.
     Deleted,
 }
 
@@ -56,25 +69,30 @@ impl SiteView {
     pub fn outcome(&self, site: &SiteName, name: &DeploymentName, now: Timestamp) -> Outcome {
         let unfinished = match self.presence(now) {
             SitePresence::Online => Outcome::InProgress,
+            // Expected: no orchestrator has joined the site yet.
             SitePresence::Expected | SitePresence::Offline => Outcome::Deferred,
         };
-        match self.targets.get(name) {
-            Some(Target::Conflict { .. } | Target::Refused { .. }) => return Outcome::Failed,
-            Some(Target::Planned { .. }) => return Outcome::InProgress,
-            Some(Target::Committed { git, .. }) => {
-                // A refusal counts only if the site has read this commit: an
-                // earlier one is about an earlier version of the file.
-                let has_applied_commit = self.head.git.as_ref() == Some(git);
-                return if has_applied_commit && self.file_is_refused(site, name) {
+        match self.central_changes.get(name) {
+            Some(CentralChange::Conflict { .. } | CentralChange::Refused { .. }) => {
+                return Outcome::Failed;
+            }
+            // Central has yet to write it to Git; the site may be offline.
+            Some(CentralChange::Planned { .. }) => return Outcome::InProgress,
+            Some(CentralChange::Committed { git, .. }) => {
+                // That the file is unusable counts only if the site has read this
+                // commit: before, it is about an earlier version of the file.
+                let has_read_commit = self.head.git.as_ref() == Some(git);
+                return if has_read_commit && self.file_is_unusable(site, name) {
                     Outcome::Failed
                 } else {
                     unfinished
                 };
             }
-            Some(Target::Accepted { .. }) | None => {}
+            Some(CentralChange::Accepted { .. }) | None => {}
         }
+        // The one that is not being removed, if there is one.
         let Some(deployment) = self.deployment_named(name) else {
-            return if self.file_is_refused(site, name) {
+            return if self.file_is_unusable(site, name) {
                 Outcome::Failed
             } else {
                 Outcome::Deleted
@@ -83,22 +101,23 @@ impl SiteView {
         if self.has_pending_command(name) {
             return unfinished;
         }
-        self.outcome_placed(name, deployment, unfinished)
+        self.outcome_of_placements(name, deployment, unfinished)
     }
 
-    /// The site cannot use the file.
-    fn file_is_refused(&self, site: &SiteName, name: &DeploymentName) -> bool {
+    /// The site has reported that it cannot use the file in Git.
+    fn file_is_unusable(&self, site: &SiteName, name: &DeploymentName) -> bool {
         self.files.contains_key(&deployment_path(site, name))
     }
 
-    /// A command for the deployment is not acknowledged yet.
+    /// A command is not acknowledged yet, for the deployment or for an earlier one
+    /// of its name that is being removed.
     fn has_pending_command(&self, name: &DeploymentName) -> bool {
         let commands = self.commands.values().filter_map(|it| it.action.deployment());
         let own = |id: &DeploymentId| self.deployments_named(name).any(|it| it.id == *id);
         commands.into_iter().any(own)
     }
 
-    fn outcome_placed(
+    fn outcome_of_placements(
         &self,
         name: &DeploymentName,
         deployment: &DeploymentView,
@@ -107,16 +126,17 @@ impl SiteView {
         let placements = || self.deployments_named(name).flat_map(|it| self.placements_of(&it.id));
         let buckets: Vec<PlacementBucket> = placements().map(|it| self.bucket_of(it)).collect();
         let any_in = |wanted: &[PlacementBucket]| buckets.iter().any(|it| wanted.contains(it));
-        let moving = [
-            PlacementBucket::Created,
+        let in_progress = [
+            PlacementBucket::Installing,
             PlacementBucket::Updating,
             PlacementBucket::Unknown,
             PlacementBucket::Deleting,
         ];
+        // A failure stopped the rollout (`onFailure: stop`).
         if deployment.stopped.is_some() {
             return Outcome::Failed;
         }
-        if placements().any(|it| self.is_moving(it)) || any_in(&moving) {
+        if placements().any(|it| self.is_rolling_back_or_retried(it)) || any_in(&in_progress) {
             return unfinished;
         }
         if any_in(&[PlacementBucket::Failed]) {
@@ -125,6 +145,7 @@ impl SiteView {
         if self.rollup_status(name) == RollupStatus::RolledBack
             || any_in(&[PlacementBucket::RolledBack])
         {
+            // Central has yet to restore the good revision in Git.
             let reverting = deployment.awaits_revert().is_some();
             return if reverting { unfinished } else { Outcome::RolledBack };
         }
@@ -133,26 +154,28 @@ impl SiteView {
         if deployment.is_quarantined() {
             return unfinished;
         }
-        // The open step soaks or waits for a promotion; then the rollout continues
-        // or is rolled back.
+        // The current step (`step` of `of`, from 1) is not the last one: it soaks
+        // or waits for a promotion; then the rollout continues or is rolled back.
         if deployment.rollout.as_ref().is_some_and(|it| it.step < it.of) {
             return unfinished;
         }
+        // Waits for an offline node, or the device cannot stage the revision.
         if any_in(&[PlacementBucket::Deferred]) {
             return Outcome::Deferred;
         }
         if buckets.is_empty() {
-            return self.outcome_unplaced(unfinished);
+            return self.outcome_without_placements(unfinished);
         }
-        if self.has_held_change(name) { unfinished } else { Outcome::Installed }
+        // Withdrawn: it is still to be removed. Held: a placement has yet to change.
+        if self.is_withdrawn_or_held(name) { unfinished } else { Outcome::Installed }
     }
 
-    /// The placement rolls back on an online node, or is retried after a
-    /// failure.
-    fn is_moving(&self, placement: &PlacementView) -> bool {
+    /// The placement rolls back on an online node, or is retried after a failure:
+    /// both are not visible in its bucket.
+    fn is_rolling_back_or_retried(&self, placement: &PlacementView) -> bool {
         match placement.state {
             State::RollingBack => self.is_online(&placement.id.node),
-            // Without information about retries, one is assumed.
+            // Sites of earlier releases do not report retries: one is assumed.
             State::Failed(_) => placement.retry.is_none_or(|it| it.at.is_some()),
             State::Pending
             | State::Installing
@@ -166,7 +189,7 @@ impl SiteView {
 
     /// Without placements it fails if nodes have reported capabilities, as none
     /// of them fits. Otherwise it waits for a node.
-    fn outcome_unplaced(&self, unfinished: Outcome) -> Outcome {
+    fn outcome_without_placements(&self, unfinished: Outcome) -> Outcome {
         let any_capabilities = self.nodes.values().any(|it| it.capabilities.is_some());
         if any_capabilities { Outcome::Failed } else { unfinished }
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::fleet::view::bucket::PlacementBucket;
-use crate::fleet::{SiteView, Target};
+use crate::fleet::{CentralChange, SiteView};
 use crate::id::DeploymentName;
 use crate::rollup;
 use crate::state::State;
@@ -35,11 +35,13 @@ pub enum RollupStatus {
 
 impl SiteView {
     pub fn rollup_status(&self, name: &DeploymentName) -> RollupStatus {
-        match self.targets.get(name) {
-            Some(Target::Conflict { .. }) => RollupStatus::Conflict,
-            Some(Target::Refused { .. }) => RollupStatus::Refused,
-            Some(Target::Planned { .. } | Target::Committed { .. }) => RollupStatus::Pending,
-            Some(Target::Accepted { .. }) | None => self.status_from_events(name),
+        match self.central_changes.get(name) {
+            Some(CentralChange::Conflict { .. }) => RollupStatus::Conflict,
+            Some(CentralChange::Refused { .. }) => RollupStatus::Refused,
+            Some(CentralChange::Planned { .. } | CentralChange::Committed { .. }) => {
+                RollupStatus::Pending
+            }
+            Some(CentralChange::Accepted { .. }) | None => self.status_from_events(name),
         }
     }
 
@@ -51,7 +53,7 @@ impl SiteView {
         };
         let all = || self.deployments_named(name).flat_map(|it| self.placements_of(&it.id));
         match rollup::worst(all().map(|it| it.state)) {
-            Some(State::Installed) if self.has_held_change(name) => RollupStatus::Waiting,
+            Some(State::Installed) if self.is_withdrawn_or_held(name) => RollupStatus::Waiting,
             None | Some(State::Installed) if deployment.rolled_back.is_some() => {
                 RollupStatus::RolledBack
             }
@@ -98,9 +100,9 @@ impl SiteView {
         Some(since.unwrap_or(deployment.since))
     }
 
-    /// The deployment is withdrawn, or a hold blocks a change of one of its
-    /// placements.
-    pub(in crate::fleet) fn has_held_change(&self, name: &DeploymentName) -> bool {
+    /// The deployment is withdrawn (gone from Git), or a hold blocks a change of
+    /// one of its placements.
+    pub(in crate::fleet) fn is_withdrawn_or_held(&self, name: &DeploymentName) -> bool {
         let withdrawn = self.deployment_named(name).is_some_and(|it| it.withdrawn);
         withdrawn || self.answers_of(name).any(Why::is_held_placement)
     }

@@ -12,8 +12,9 @@ use colony_margo::Digest;
 
 use crate::attempt::Failure;
 use crate::code::Code;
+use crate::document::Side;
 use crate::node::decision::observation::ComponentObservation;
-use crate::node::decision::plan::{Part, Plan, Side};
+use crate::node::decision::plan::{Part, Plan};
 use crate::node::decision::repair;
 use crate::node::deployment_entry::{
     DecisionInput, DeploymentEntry, Next, component_not_in_plan, sooner,
@@ -42,12 +43,12 @@ pub(in crate::node) fn next(entry: &mut DeploymentEntry, input: &DecisionInput<'
         return Next::Act(action);
     }
     if let Some(component) = component_not_in_plan(&plan, input) {
-        let action = entry.remove_component(plan.phase, component);
+        let action = entry.remove_component(plan.side, component);
         return act_and_mark_swapping(entry, action);
     }
     let mut any_pending = false;
     for part in &plan.parts {
-        match decide_component(entry, plan.phase, part, input) {
+        match decide_component(entry, plan.side, part, input) {
             ComponentDecision::Ready => mark_ready(entry, part),
             ComponentDecision::Act(action) => return act_and_mark_swapping(entry, action),
             ComponentDecision::Fail(failure) => {

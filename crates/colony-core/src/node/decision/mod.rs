@@ -49,7 +49,8 @@ impl Node {
             return;
         }
         let Some(seen) = self.containers.as_ref().filter(|_| !entry.memory.stale) else {
-            step.observe = true;
+            // An engine that is away is observed again when the shell looks.
+            step.observe |= entry.memory.unseen.is_none();
             return;
         };
         let undecided = matches!(entry.record.phase, Phase::Applying { .. });
@@ -61,7 +62,7 @@ impl Node {
             containers,
             policy: &self.policy,
             now,
-            observed_at: self.observed_at,
+            observed_at: entry.memory.unseen.unwrap_or(self.observed_at),
         }) {
             Next::Act(action) => {
                 let wire = Some(entry.record.wire);
@@ -69,7 +70,7 @@ impl Node {
             }
             Next::Wait(wake) => {
                 let due = wake.is_some_and(|it| it <= now.mono);
-                step.observe |= due;
+                step.observe |= due && entry.memory.unseen.is_none();
                 entry.memory.wake = wake.filter(|_| !due);
                 self.busy.remove(id);
             }
@@ -102,7 +103,8 @@ impl Node {
             step.observe |= stray.stale;
             step.wake = sooner(step.wake, due);
             if due.is_none() && !stray.stale {
-                self.begin(Busy { action: Action::Remove { deployment: id }, wire: None }, step);
+                let action = Action::Remove { deployment: id, purge: false, images: false };
+                self.begin(Busy { action, wire: None }, step);
             }
         }
     }

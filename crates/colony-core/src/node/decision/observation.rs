@@ -7,7 +7,8 @@ use colony_margo::{ComponentName, Digest};
 
 use crate::attempt::Failure;
 use crate::code::Code;
-use crate::node::decision::plan::{Part, Side};
+use crate::document::Side;
+use crate::node::decision::plan::Part;
 use crate::node::engine::{Container, Health, Status};
 use crate::time::Monotonic;
 
@@ -64,11 +65,11 @@ impl<'a> ComponentObservation<'a> {
 
     /// Every service has a container that runs or is about to.
     pub(in crate::node) fn is_complete(&self) -> bool {
-        self.services.is_some() && self.broken().is_none()
+        self.services.is_some() && self.not_running().is_none()
     }
 
     /// A service that does not run, as a failure.
-    pub(in crate::node) fn broken(&self) -> Option<Failure> {
+    pub(in crate::node) fn not_running(&self) -> Option<Failure> {
         self.ended().or_else(|| self.interfered())
     }
 

@@ -18,7 +18,7 @@ use colony_margo::{
 
 use crate::attempt::Failure;
 use crate::code::Code;
-use crate::document::{EXTENSION, WirePhase};
+use crate::document::{EXTENSION, Side};
 use crate::node::engine::{Container, staged};
 use crate::node::policy::COMPONENT_LIMIT;
 
@@ -29,8 +29,8 @@ pub struct Plan {
     /// The attempt number of the local orchestrator; other Margo managers send
     /// none.
     pub attempt: Option<u64>,
-    /// Whether the document takes over, or is staged beside the active version.
-    pub phase: WirePhase,
+    /// Whether the document is active, or staged beside the active version.
+    pub side: Side,
     /// In the order of installation.
     pub parts: Vec<Part>,
 }
@@ -63,9 +63,9 @@ impl Plan {
         }
         let own = document.spec.extensions.get(EXTENSION);
         let attempt = own.and_then(|it| it.get("attempt")).and_then(Value::as_u64);
-        let phase = phase(own.and_then(|it| it.get("phase")))?;
+        let side = side(own.and_then(|it| it.get("phase")))?;
         let parts = components.iter().map(|it| Part::of(&document, it)).collect();
-        Ok(Plan { document, attempt, phase, parts })
+        Ok(Plan { document, attempt, side, parts })
     }
 
     /// Whether this device may run it: Margo requires every device to check for
@@ -77,7 +77,7 @@ impl Plan {
 
     /// The document is staged beside the active version.
     pub(in crate::node) fn is_staged(&self) -> bool {
-        self.phase == WirePhase::Stage
+        self.side == Side::Stage
     }
 
     pub fn part(&self, component: &ComponentName) -> Option<&Part> {
@@ -89,21 +89,18 @@ impl Plan {
     }
 }
 
-/// Where the containers of a plan run: active, or staged.
-pub(in crate::node) type Side = WirePhase;
-
 impl Side {
     /// The containers on this side.
     pub(in crate::node) fn of(self, containers: &[Container]) -> impl Iterator<Item = &Container> {
-        let beside = self == WirePhase::Stage;
+        let beside = self == Side::Stage;
         containers.iter().filter(move |it| it.staged == beside)
     }
 
     /// The fingerprint that containers of `part` carry on this side.
     pub(in crate::node) fn label(self, part: &Part) -> Digest {
         match self {
-            WirePhase::Stage => staged(part.fingerprint),
-            WirePhase::Active => part.fingerprint,
+            Side::Stage => staged(part.fingerprint),
+            Side::Active => part.fingerprint,
         }
     }
 }
@@ -119,11 +116,12 @@ impl Part {
     }
 }
 
-/// Absent means active: managers other than colony do not send a phase.
-fn phase(written: Option<&Value>) -> Result<WirePhase, Failure> {
+/// The side that the document names as its phase. Absent means active: managers
+/// other than colony do not send one.
+fn side(written: Option<&Value>) -> Result<Side, Failure> {
     match written {
-        None => Ok(WirePhase::Active),
-        Some(written) => WirePhase::deserialize(written)
+        None => Ok(Side::Active),
+        Some(written) => Side::deserialize(written)
             .map_err(|_| invalid(format!("phase {written} is neither `active` nor `stage`"))),
     }
 }

@@ -8,17 +8,21 @@ use crate::node::engine::{Action, Prepared};
 use crate::node::row::{Phase, Retry};
 
 pub(in crate::node) fn next(entry: &mut DeploymentEntry, input: &DecisionInput<'_>) -> Next {
-    let Phase::Removing { version, retry, .. } = &mut entry.record.phase else {
+    let Phase::Removing { version, retry, purge, images, .. } = &mut entry.record.phase else {
         return Next::Wait(None);
     };
     if entry.memory.removed && input.containers.is_empty() {
-        entry.record.phase = Phase::Removed { version: *version };
+        entry.record.phase = Phase::Removed { version: *version, purged: *purge };
         return Next::Wait(None);
     }
     if let Some(due) = retry.due.filter(|it| input.now.mono < *it) {
         return Next::Wait(Some(due));
     }
-    Next::Act(Action::Remove { deployment: entry.record.id.clone() })
+    Next::Act(Action::Remove {
+        deployment: entry.record.id.clone(),
+        purge: *purge,
+        images: *images,
+    })
 }
 
 /// Handles the end of an action. Only the result of a removal still matters.
@@ -28,9 +32,13 @@ pub(in crate::node) fn done(
     result: Result<Prepared, Failure>,
     input: &DecisionInput<'_>,
 ) {
-    let Action::Remove { .. } = action else { return };
+    let Action::Remove { purge: purged, .. } = action else { return };
     let name = entry.name();
-    let Phase::Removing { failure, retry, .. } = &mut entry.record.phase else { return };
+    let Phase::Removing { failure, retry, purge, .. } = &mut entry.record.phase else { return };
+    // A removal that began before the volumes had to go has left them.
+    if *purge && !purged && result.is_ok() {
+        return;
+    }
     entry.memory.removed = result.is_ok();
     retry.again(input);
     if let Err(error) = result {

@@ -76,7 +76,7 @@ impl Node {
     /// the version of that manifest.
     fn adopted(&self, entry: &DeploymentEntry) -> ManifestVersion {
         match entry.record.phase {
-            Phase::Removing { version, .. } | Phase::Removed { version } => version,
+            Phase::Removing { version, .. } | Phase::Removed { version, .. } => version,
             Phase::Applying { .. } | Phase::Installed { .. } | Phase::Failed { .. } => {
                 self.version().unwrap_or(ManifestVersion::FIRST)
             }
@@ -126,7 +126,7 @@ fn overall(entry: &DeploymentEntry) -> Overall {
 fn failure(entry: &DeploymentEntry) -> Option<&Failure> {
     match &entry.record.phase {
         Phase::Failed { failure, .. } => Some(failure),
-        Phase::Installed { unhealthy, .. } => unhealthy.as_ref(),
+        Phase::Installed { current_failure, .. } => current_failure.as_ref(),
         Phase::Removing { failure, .. } => failure.as_ref(),
         Phase::Applying { .. } | Phase::Removed { .. } => None,
     }

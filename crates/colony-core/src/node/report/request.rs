@@ -37,7 +37,7 @@ impl Node {
 impl Phase {
     /// The newest manifest does not list the deployment either.
     fn advance_removal(&mut self, newest: ManifestVersion) {
-        if let Phase::Removing { version, .. } | Phase::Removed { version } = self {
+        if let Phase::Removing { version, .. } | Phase::Removed { version, .. } = self {
             *version = newest;
         }
     }
@@ -50,6 +50,6 @@ fn gone(
     node: &colony_margo::DeviceId,
 ) -> DeploymentEntry {
     let mut entry = DeploymentEntry::new(id.clone(), Digest::of(b""), b"", node);
-    entry.record.phase = Phase::Removed { version };
+    entry.record.phase = Phase::Removed { version, purged: false };
     entry
 }

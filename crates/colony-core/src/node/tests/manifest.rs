@@ -75,7 +75,7 @@ fn bad_document_fails_alone() {
         "a: installing, b: failed invalid-config, pull web@1, start web@1, a: installed",
     );
     check("deploy b stolen; run 9", "b: failed invalid-config");
-    check("deploy b web@1 type=helm; run 9", "b: failed not-eligible pumps");
+    check("deploy b web@1 type=custom; run 9", "b: failed not-eligible pumps");
     check("deploy b web@1 hall=south; run 9", "b: failed not-eligible pumps");
     check("deploy b web@1 device=press-2; run 9", "b: failed 101 pumps");
     check("deploy b web@1 device=plant/*; run 9", "b: failed 103 pumps");

@@ -10,6 +10,7 @@ mod kit;
 mod manifest;
 mod patience;
 mod plan;
+mod purge;
 mod repair;
 mod report;
 mod stage;

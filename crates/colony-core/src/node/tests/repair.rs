@@ -1,6 +1,10 @@
 //! Keeping what is installed as it was.
 
-use crate::node::tests::check;
+use std::collections::BTreeSet;
+
+use crate::node::Input;
+use crate::node::tests::kit::script;
+use crate::node::tests::{World, check};
 
 #[test]
 fn node_boots_from_disk_without_a_network() {
@@ -84,4 +88,35 @@ fn containers_nobody_asked_for_are_removed_once_a_manifest_is_known() {
     check("stranger x; run 60", "");
     check("stranger x; deploy a web@1; run 2", "a: installing, pull web@1, start web@1, remove x");
     check("deploy a web@1; run 9; stranger x; run 3", "remove x");
+}
+
+#[test]
+fn engine_that_is_away_holds_up_no_repair_on_the_other() {
+    let both = "also a web@1; deploy b db@1 type=helm; run 90; cluster off";
+    check(&format!("{both}; run 90"), "");
+    check(&format!("{both}; web@1 becomes gone; run 9"), "start web@1");
+    // What happens on the engine meanwhile is repaired when it is back.
+    check(&format!("{both}; db@1 becomes gone; run 90"), "");
+    check(&format!("{both}; db@1 becomes gone; run 90; cluster on; run 9"), "start db@1");
+    check(
+        "cluster off; also a web@1; deploy b db@1 type=helm; run 9",
+        "a: installing, b: installing, pull web@1, start web@1, pull db@1, a: installed",
+    );
+}
+
+#[test]
+fn action_on_an_engine_that_went_away_is_not_followed_by_endless_observations() {
+    let mut world = World::new();
+    for command in ["deploy b db@1 type=helm", "db@1 is slow", "run 3", "cluster off"] {
+        script::run(&mut world, command);
+    }
+    let away = BTreeSet::from(["helm".to_owned()]);
+    world.now.mono.0 += 600_000;
+    let input = || Input::ObservedInPart {
+        taken: world.now.mono,
+        containers: Vec::new(),
+        away: away.clone(),
+    };
+    let step = world.node.step(input(), world.now);
+    assert!(!step.observe, "{step:?}");
 }

@@ -66,7 +66,10 @@ fn what_the_engine_said_is_told_of_a_removal_that_failed() {
     let (_, (action, _)) = world.queue.pop_first().expect("a removal");
     let log_lines = vec!["device is busy".to_owned()];
     let failure = Failure { log: log_lines.clone(), ..Failure::new(Code::EngineError, "umount") };
-    assert_eq!(action, Action::Remove { deployment: script::id_of("a") });
+    assert_eq!(
+        action,
+        Action::Remove { deployment: script::id_of("a"), purge: false, images: false }
+    );
     world.feed(Input::Done { action, result: Err(failure) });
     assert_eq!(message(&world), "engine-error: umount");
     assert_eq!(log(&world), log_lines);

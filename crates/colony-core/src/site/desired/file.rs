@@ -5,7 +5,8 @@ use std::sync::Arc;
 use colony_margo::{Finding, Severity};
 
 use crate::document::Document;
-use crate::id::{BlobId, DeploymentName, GitRevision, SiteName};
+use crate::id::{BlobId, DeploymentId, DeploymentName, GitRevision, SiteName};
+use crate::purge;
 use crate::site::SiteSettings;
 
 /// The site's part of a commit.
@@ -32,12 +33,18 @@ pub enum Content {
     Deployment(Arc<Document>),
     Site(SiteSettings),
     Refused(Vec<Finding>),
+    /// The volumes of this deployment are removed with it.
+    Purge(DeploymentId),
     Gone,
 }
 
 impl File {
-    /// Reads `deployments/<site>/<name>.yaml` or `sites/<site>.yaml`.
+    /// Reads `deployments/<site>/<name>.yaml`, the mark of a purge beside it, or
+    /// `sites/<site>.yaml`.
     pub fn read(site: &SiteName, path: &str, blob: &BlobId, text: &[u8]) -> File {
+        if let Some(id) = purge::marked(site, path) {
+            return File { path: path.to_owned(), content: Content::Purge(id) };
+        }
         let content = if path == site_path(site) {
             SiteSettings::parse(text).map(Content::Site)
         } else {

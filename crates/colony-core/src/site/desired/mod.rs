@@ -1,4 +1,9 @@
 //! Applies a commit: deployments that are added, changed, removed or invalid.
+//!
+//! A commit comes as the difference to the commit before it (its `base`), or
+//! with all files of the site. A deployment is identified by the id in its file;
+//! its name is that of the file. An operator has to release a commit that
+//! removes too much at once, and to accept a rewritten history (`held.rs`).
 
 pub(in crate::site) mod file;
 pub(in crate::site) mod held;
@@ -12,6 +17,7 @@ use colony_margo::Finding;
 use crate::document::Document;
 use crate::event::{Actor, Body};
 use crate::id::{DeploymentId, DeploymentName, GitRevision, SiteName};
+use crate::purge;
 use crate::site::desired::file::{
     Commit, Content, deployment_name, deployment_path, finding, site_path,
 };
@@ -26,6 +32,7 @@ use crate::time::Timestamp;
 const MASS_REMOVAL: usize = 3;
 
 impl StepContext<'_> {
+    /// Applies a commit, and makes the site ready if it is the first one.
     pub(in crate::site) fn commit(&mut self, commit: Commit) -> Result<(), Refused> {
         if self.site.phase == Phase::Unseeded {
             return Err(Refused::NotReady("what runs here is not known yet"));
@@ -37,19 +44,21 @@ impl StepContext<'_> {
         let before = self.site.git.revision.replace(commit.revision.clone());
         let held = self.site.git.rewritten.take().is_some();
         self.out.changed.meta = true;
-        let (revision, put_back) =
-            (commit.revision.clone(), before.as_ref() == Some(&commit.revision));
-        let events = self.out.events.len();
-        self.take_files(commit);
+        let revision = commit.revision.clone();
+        // The branch was reset to the commit from before the rewrite.
+        let is_reset = before.as_ref() == Some(&revision);
+        let events_before = self.out.events.len();
+        self.apply_files(commit);
         self.become_ready();
         // Central clears a held history on any event with another commit. If
         // there is no such event, it needs an explicit one.
-        if held && (put_back || self.out.events.len() == events) {
+        if held && (is_reset || self.out.events.len() == events_before) {
             self.emit(Actor::Local, Body::HistoryAccepted { commit: revision });
         }
         Ok(())
     }
 
+    /// Refuses a commit that rewrites the history, until an operator accepts it.
     fn check_history(&mut self, commit: &Commit) -> Result<(), Refused> {
         let revision = commit.revision.clone();
         if !commit.rewritten || self.site.git.accepted.as_ref() == Some(&revision) {
@@ -63,6 +72,7 @@ impl StepContext<'_> {
         Err(Refused::Rewritten { commit: revision })
     }
 
+    /// Makes a seeded site ready: it has read all of Git, and serves manifests.
     fn become_ready(&mut self) {
         if self.site.phase == Phase::Seeded {
             self.site.phase = Phase::Ready;
@@ -71,44 +81,51 @@ impl StepContext<'_> {
             // The events of the last placements may not have reached central
             // before a takeover, so the seed may lack them.
             all.iter().for_each(|it| self.plan(it));
-            self.dirty.extend(all);
+            self.queues_to_process.extend(all);
         }
     }
 
-    fn take_files(&mut self, commit: Commit) {
+    fn apply_files(&mut self, commit: Commit) {
         let site = self.site.log.site.clone();
         let is_full = commit.base.is_none();
         let mut gone = BTreeSet::new();
-        let mut kept = BTreeSet::new();
+        let mut in_commit = BTreeSet::new();
         let mut documents = BTreeMap::new();
+        let mut marked = BTreeSet::new();
         for file in commit.files {
-            kept.insert(file.path.clone());
+            in_commit.insert(file.path.clone());
             match file.content {
                 Content::Deployment(document) => {
                     documents.insert(file.path, document);
                 }
-                Content::Site(settings) => self.take_settings(&file.path, settings),
+                Content::Site(settings) => self.apply_settings_file(&file.path, settings),
                 Content::Refused(findings) => self.refuse_file(file.path, findings),
+                Content::Purge(id) => _ = marked.insert(id),
                 Content::Gone => {
                     gone.insert(file.path);
                 }
             }
         }
         if is_full {
-            gone.extend(self.known_paths(&site).filter(|it| !kept.contains(it)));
+            gone.extend(self.known_paths(&site).filter(|it| !in_commit.contains(it)));
         }
-        let mut removed = self.files_gone(&site, gone);
+        let unmarked = gone.iter().filter_map(|it| purge::marked(&site, it)).collect();
+        self.take_marks(&marked, &unmarked);
+        let mut removed = self.remove_files(&site, gone);
         let returned = documents.values().map(|it| it.id().clone()).collect();
-        let displaced = self.displaced(documents.values());
+        let replaced = self.replaced_ids(documents.values());
         for (path, document) in documents {
-            self.take_document(&path, document, &mut removed, &displaced);
+            self.apply_document(&path, document, &mut removed, &replaced);
         }
         self.remove_or_hold(removed, &returned, &commit.revision);
+        for id in marked.union(&unmarked) {
+            self.update_purges(id);
+        }
     }
 
-    /// Deployments that another one replaces in the same file: their ids are
-    /// free.
-    fn displaced<'a>(
+    /// The ids of deployments that another one replaces in the same file: other
+    /// files of the commit may use them.
+    fn replaced_ids<'a>(
         &self,
         documents: impl Iterator<Item = &'a Arc<Document>>,
     ) -> BTreeSet<DeploymentId> {
@@ -119,17 +136,20 @@ impl StepContext<'_> {
         others.collect()
     }
 
+    /// The paths of all files of the site that the site has read.
     fn known_paths(&self, site: &SiteName) -> impl Iterator<Item = String> + use<> {
-        let wanted = self.site.deployments.values().filter(|it| !it.withdrawn);
-        let paths = wanted.map(|it| deployment_path(site, &it.name));
+        let in_git = self.site.deployments.values().filter(|it| !it.withdrawn);
+        let paths = in_git.map(|it| deployment_path(site, &it.name));
         let settings = (self.site.settings != SiteSettings::default()).then(|| site_path(site));
         let refused = self.site.git.refused.keys().cloned();
-        let all: Vec<String> = paths.chain(refused).chain(settings).collect();
+        let marked = self.site.deployments.values().filter(|it| it.purge);
+        let marks = marked.map(|it| purge::mark_path(site, &it.id));
+        let all: Vec<String> = paths.chain(refused).chain(marks).chain(settings).collect();
         all.into_iter()
     }
 
-    /// The deployments of removed files.
-    fn files_gone(&mut self, site: &SiteName, gone: BTreeSet<String>) -> BTreeSet<DeploymentId> {
+    /// Forgets what was known of removed files; returns their deployments.
+    fn remove_files(&mut self, site: &SiteName, gone: BTreeSet<String>) -> BTreeSet<DeploymentId> {
         let mut removed = BTreeSet::new();
         for path in gone {
             self.accept_file(&path);
@@ -142,7 +162,7 @@ impl StepContext<'_> {
         removed
     }
 
-    fn take_settings(&mut self, path: &str, settings: SiteSettings) {
+    fn apply_settings_file(&mut self, path: &str, settings: SiteSettings) {
         self.accept_file(path);
         self.set_settings(settings);
     }
@@ -151,7 +171,7 @@ impl StepContext<'_> {
         if self.site.settings != settings {
             self.site.settings = settings;
             self.out.changed.meta = true;
-            self.dirty.extend(self.site.index.pending_work.iter().cloned());
+            self.queues_to_process.extend(self.site.index.pending_work.iter().cloned());
         }
     }
 
@@ -165,22 +185,26 @@ impl StepContext<'_> {
         self.emit(Actor::Local, Body::FileRefused { path, findings });
     }
 
+    /// The file is usable, or gone: drops its findings.
     fn accept_file(&mut self, path: &str) {
         if self.site.git.refused.remove(path).is_some() {
             self.emit(Actor::Local, Body::FileAccepted { path: path.to_owned() });
         }
     }
 
-    fn take_document(
+    /// Accepts the document of a file, unless its id belongs to another
+    /// deployment. Deployments that are not `removed` after all leave that set, and
+    /// one that the document replaces enters it.
+    fn apply_document(
         &mut self,
         path: &str,
         document: Arc<Document>,
         removed: &mut BTreeSet<DeploymentId>,
-        displaced: &BTreeSet<DeploymentId>,
+        replaced: &BTreeSet<DeploymentId>,
     ) {
         let id = document.id().clone();
-        let free = removed.contains(&id) || displaced.contains(&id);
-        if let Some(other) = self.taken_by_other(&document).filter(|_| !free) {
+        let id_is_free = removed.contains(&id) || replaced.contains(&id);
+        if let Some(other) = self.other_owner_of_id(&document).filter(|_| !id_is_free) {
             let problem = format!("the id {id} is that of deployment `{other}`");
             let finding = finding(problem, "an id of its own".to_owned()).in_file(path);
             return self.refuse_file(path.to_owned(), vec![finding]);
@@ -190,18 +214,18 @@ impl StepContext<'_> {
         let before = self.site.index.names.insert(document.name.clone(), id.clone());
         removed.extend(before.filter(|it| *it != id));
         removed.remove(&id);
-        self.unname(&id, &document.name);
-        self.accept(id, document);
+        self.free_previous_name(&id, &document.name);
+        self.accept_revision(id, document);
     }
 
     /// The name of another live deployment that has this document's id.
-    fn taken_by_other(&self, document: &Document) -> Option<DeploymentName> {
+    fn other_owner_of_id(&self, document: &Document) -> Option<DeploymentName> {
         let holder = self.site.deployments.get(document.id())?;
         (holder.name != document.name && !holder.withdrawn).then(|| holder.name.clone())
     }
 
-    /// Frees the previous name of a renamed deployment.
-    fn unname(&mut self, id: &DeploymentId, name: &DeploymentName) {
+    /// Frees the previous name of a deployment whose file was renamed.
+    fn free_previous_name(&mut self, id: &DeploymentId, name: &DeploymentName) {
         let before = self.site.deployments.get(id).map(|it| it.name.clone());
         if let Some(before) = before.filter(|it| it != name)
             && self.site.index.names.get(&before) == Some(id)
@@ -210,29 +234,31 @@ impl StepContext<'_> {
         }
     }
 
-    fn accept(&mut self, id: DeploymentId, document: Arc<Document>) {
+    /// Makes the revision of `document` the accepted one of its deployment.
+    fn accept_revision(&mut self, id: DeploymentId, document: Arc<Document>) {
         let since = self.now.wall;
         let revision = document.revision.clone();
         let name = document.name.clone();
-        let fresh = !self.site.deployments.contains_key(&id);
+        let is_new = !self.site.deployments.contains_key(&id);
         let deployment = self
             .site
             .deployments
             .entry(id.clone())
             .or_insert_with(|| Deployment::new(document.clone(), since));
-        let same = !fresh && deployment.wanted == revision && !deployment.withdrawn;
+        let same = !is_new && deployment.accepted == revision && !deployment.withdrawn;
         if same && deployment.name == name {
             return;
         }
-        let other_workload = deployment.wanted.workload != revision.workload;
+        let other_workload = deployment.accepted.workload != revision.workload;
         let commit = document.commit.clone().or_else(|| self.site.git.revision.clone());
-        deployment.take(document, since, commit.clone());
+        deployment.set_accepted(document, since, commit.clone());
         if other_workload {
             self.try_again(&id);
         }
-        self.touch(&id);
+        self.mark_changed(&id);
         let body = Body::DeploymentAccepted { deployment: id.clone(), name, revision, commit };
         self.emit(Actor::Local, body);
+        self.update_purges(&id);
         self.adopt_policy(&id);
         self.plan(&id);
         self.emit_step_event(&id, Actor::Local);
@@ -240,17 +266,17 @@ impl StepContext<'_> {
 
     /// Adopts another revision with the same workload, without a restart.
     fn adopt_policy(&mut self, id: &DeploymentId) {
-        let Some(wanted) = self.site.deployments.get(id).map(|it| it.wanted.clone()) else {
+        let Some(accepted) = self.site.deployments.get(id).map(|it| it.accepted.clone()) else {
             return;
         };
         for node in self.nodes_of(id) {
             let id = crate::id::PlacementId { deployment: id.clone(), node };
             let Some(placement) = self.site.placements.get_mut(&id) else { continue };
             if let Some(target) = placement.revisions.target.as_mut()
-                && target.workload == wanted.workload
-                && *target != wanted
+                && target.workload == accepted.workload
+                && *target != accepted
             {
-                *target = wanted.clone();
+                *target = accepted.clone();
                 self.out.changed.placements.insert(id);
             }
         }
@@ -299,32 +325,38 @@ impl StepContext<'_> {
         deployment.nodes.clone_from(&deployment.placed);
         deployment.rollout = Rollout::default();
         deployment.since = self.now.wall;
-        let name = deployment.name.clone();
-        self.touch(id);
-        self.emit(actor, Body::DeploymentWithdrawn { deployment: id.clone(), name });
-        self.reclassify_all(id);
+        let (name, purge) = (deployment.name.clone(), deployment.purge);
+        self.mark_changed(id);
+        self.emit(actor, Body::DeploymentWithdrawn { deployment: id.clone(), name, purge });
+        self.update_index_of_deployment(id);
     }
 }
 
 impl Deployment {
-    /// Makes `document` the wanted one.
-    fn take(&mut self, document: Arc<Document>, since: Timestamp, commit: Option<GitRevision>) {
+    /// Sets the accepted revision, and drops the state of the rollout before it as
+    /// far as it does not apply to this one.
+    fn set_accepted(
+        &mut self,
+        document: Arc<Document>,
+        since: Timestamp,
+        commit: Option<GitRevision>,
+    ) {
         let revision = document.revision.clone();
-        self.rolled_back.take_if(|it| !it.survives(&self.wanted, &revision));
-        if self.wanted.workload != revision.workload {
+        self.rolled_back.take_if(|it| !it.survives(&self.accepted, &revision));
+        if self.accepted.workload != revision.workload {
             self.since = since;
             self.rollout = Rollout::default();
             self.rejected.retain(|_, it| it.workload == revision.workload);
         }
-        if self.wanted != revision {
+        if self.accepted != revision {
             // The changed steps may not need a promotion.
-            self.rollout.awaits = None;
+            self.rollout.awaits_promotion_since = None;
         }
         self.stopped.take_if(|it| it.workload != revision.workload);
         self.name = document.name.clone();
         self.withdrawn = false;
         self.commit = commit;
-        self.wanted = revision.clone();
+        self.accepted = revision.clone();
         self.documents.insert(revision.blob, document);
     }
 }

@@ -61,14 +61,14 @@ impl StepContext<'_> {
         let nodes = self.site.choose(deployment);
         self.set_nodes(id, nodes);
         self.place_missing(id);
-        self.reclassify_all(id);
+        self.update_index_of_deployment(id);
     }
 
     fn set_nodes(&mut self, id: &DeploymentId, nodes: BTreeSet<NodeName>) {
         let Some(deployment) = self.site.deployments.get_mut(id) else { return };
         if deployment.nodes != nodes {
             deployment.nodes = nodes;
-            self.touch(id);
+            self.mark_changed(id);
         }
     }
 

@@ -26,7 +26,7 @@ impl StepContext<'_> {
             site_node.joined = self.now.wall;
             self.lose_attempts(&node);
             self.forget_reports(&node);
-            self.offer_anew(&node);
+            self.void_earlier_reports(&node);
         } else {
             let site_node = SiteNode::new(node.clone(), self.site.log.incarnation, now);
             self.site.site_nodes.insert(node.clone(), site_node);
@@ -87,7 +87,7 @@ impl StepContext<'_> {
             self.watch(node);
             self.await_reports(node);
             self.restart_soaks(node, heard);
-            self.reclassify_node(node);
+            self.update_index_of_node(node);
         }
     }
 
@@ -98,7 +98,9 @@ impl StepContext<'_> {
             let soak = self.site.deployments.get(&id.deployment).and_then(|it| it.policy());
             let soak = soak.map(|it| it.settings.soak).unwrap_or_default();
             let Some(placement) = self.site.placements.get_mut(&id) else { continue };
-            if placement.state() == State::Installed && !placement.has_soaked(heard, soak) {
+            if placement.state() == State::Installed
+                && !placement.has_passed_proving_period(heard, soak)
+            {
                 placement.installed_at = Some(self.now.mono);
                 self.out.changed.placements.insert(id);
             }
@@ -133,7 +135,7 @@ impl StepContext<'_> {
     fn lost(&mut self, node: &NodeName) {
         self.set_presence(node, Presence::Offline);
         self.lose_attempts(node);
-        self.reclassify_node(node);
+        self.update_index_of_node(node);
     }
 
     fn set_presence(&mut self, node: &NodeName, presence: Presence) {

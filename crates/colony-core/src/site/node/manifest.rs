@@ -1,10 +1,15 @@
 //! The manifest of each node: a function of the placements, with a version.
 //!
 //! Versions only increase: `incarnation · 2^26 + n`. Several changes within one
-//! step share one version, because no node can fetch a manifest in between.
+//! call of `Site::step` share one version, because no node can fetch a manifest
+//! in between.
+//!
+//! The manifest *lists* deployments by digest; the *offer* of a placement is its
+//! entry there, and the manifest version since which it exists.
 
 use colony_margo::{Digest, ManifestVersion, StateManifest};
 
+use crate::document::EXTENSION;
 use crate::event::{Actor, Body};
 use crate::id::{DeploymentId, NodeName, PlacementId};
 use crate::site::step_context::StepContext;
@@ -22,17 +27,18 @@ pub struct NodeManifest {
     pub documents: Vec<(DeploymentId, Digest, Vec<u8>)>,
 }
 
-/// The reports that the site lacks and requests in its next response to a node.
+/// What the site requests from a node in its next response, because it lacks it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Asks {
+pub struct ReportRequests {
+    /// The node has to send its capabilities.
     pub capabilities: bool,
     /// Deployments for which a report is missing.
     pub deployments: Vec<DeploymentId>,
 }
 
-impl Asks {
+impl ReportRequests {
     pub fn is_empty(&self) -> bool {
-        *self == Asks::default()
+        *self == ReportRequests::default()
     }
 }
 
@@ -54,7 +60,10 @@ impl Site {
         let listed =
             site_node.listed.keys().filter_map(|it| Some((it.clone(), self.wire(it, node)?)));
         let listed: Vec<(DeploymentId, Vec<u8>)> = listed.collect();
-        let (manifest, bundle) = StateManifest::new(version, &listed);
+        let (mut manifest, bundle) = StateManifest::new(version, &listed);
+        if !site_node.cleanup.is_empty() {
+            manifest.extensions.insert(EXTENSION, site_node.cleanup.to_extension());
+        }
         let bytes = manifest.to_bytes();
         let documents =
             listed.into_iter().map(|(id, text)| (id, Digest::of(&text), text)).collect();
@@ -69,11 +78,12 @@ impl Site {
 
     /// What a polling node should report again, because a report was lost or
     /// never sent.
-    pub fn asks(&self, node: &NodeName) -> Asks {
+    pub fn report_requests(&self, node: &NodeName) -> ReportRequests {
         let holds = self.site_nodes.get(node).map_or(0, |it| it.holds);
-        let open = |it: &PlacementId| self.placements.get(it).is_some_and(|it| is_open(it, holds));
-        let placed = self.placed_on(node).into_iter().filter(open);
-        Asks {
+        let lacking =
+            |it: &PlacementId| self.placements.get(it).is_some_and(|it| lacks_report(it, holds));
+        let placed = self.placed_on(node).into_iter().filter(lacking);
+        ReportRequests {
             capabilities: self
                 .site_nodes
                 .get(node)
@@ -88,7 +98,7 @@ impl Site {
         let placement = self.placements.get(&id)?;
         let target = placement.revisions.target.as_ref()?;
         let document = self.deployments.get(deployment)?.document(target)?;
-        Some(document.wire(node, placement.attempt_number(), placement.staging.wire_phase()))
+        Some(document.wire(node, placement.attempt_number(), placement.staging.target_side()))
     }
 }
 
@@ -100,8 +110,8 @@ impl StepContext<'_> {
         let document = self.site.deployments.get(&deployment).and_then(|it| it.document(target));
         let Some(document) = document else { return };
         let number = placement.attempt_number();
-        let wire = Digest::of(&document.wire(&node, number, placement.staging.wire_phase()));
-        let since = self.raise(&node);
+        let wire = Digest::of(&document.wire(&node, number, placement.staging.target_side()));
+        let since = self.raise_version(&node);
         placement.offer = Offer::Listed { wire, since };
         if let Some(site_node) = self.site.site_nodes.get_mut(&node) {
             site_node.listed.insert(deployment, wire);
@@ -112,7 +122,7 @@ impl StepContext<'_> {
     pub(in crate::site) fn withdraw(&mut self, placement: &mut Placement) {
         let PlacementId { deployment, node } = placement.id.clone();
         let since = match placement.offer {
-            Offer::Listed { .. } => self.raise(&node),
+            Offer::Listed { .. } => self.raise_version(&node),
             // Offered by an earlier local orchestrator, if at all.
             Offer::Never => self.site.site_nodes.get(&node).map_or(0, |it| it.version),
             Offer::Withdrawn { .. } => return,
@@ -123,9 +133,9 @@ impl StepContext<'_> {
         }
     }
 
-    /// Raises the version of the node's manifest, once per step, and returns
-    /// it.
-    fn raise(&mut self, node: &NodeName) -> u64 {
+    /// Raises the version of the node's manifest, once per call of `Site::step`, and
+    /// returns it.
+    pub(in crate::site) fn raise_version(&mut self, node: &NodeName) -> u64 {
         let Some(site_node) = self.site.site_nodes.get_mut(node) else { return 0 };
         if self.raised.insert(node.clone()) {
             site_node.version += 1;
@@ -140,33 +150,35 @@ impl StepContext<'_> {
     /// same version. The node would refuse any manifest that is not above it.
     pub(in crate::site) fn compare_versions(&mut self, node: &NodeName, have: Have) {
         let Some(site_node) = self.site.site_nodes.get(node) else { return };
-        let foreign = have.version > site_node.version
+        let is_unknown = have.version > site_node.version
             || (have.version == site_node.version && self.is_other_content(node, have.etag));
-        // No version follows the last one, which no orchestrator issues.
-        let above = ManifestVersion::new(have.version).and_then(ManifestVersion::next);
-        let Some(above) = above.ok().filter(|_| foreign && self.site.phase == Phase::Ready) else {
+        // No version follows the highest one, which no orchestrator issues.
+        let next = ManifestVersion::new(have.version).and_then(ManifestVersion::next);
+        let Some(next) = next.ok().filter(|_| is_unknown && self.site.phase == Phase::Ready) else {
             return;
         };
         let Some(site_node) = self.site.site_nodes.get_mut(node) else { return };
-        site_node.version = above.get();
+        site_node.version = next.get();
         site_node.etag = None;
         let version = site_node.version;
         self.raised.insert(node.clone());
         self.out.changed.site_nodes.insert(node.clone());
         self.emit(Actor::Local, Body::VersionRaised { node: node.clone(), version });
         self.lose_attempts(node);
-        self.offer_again(node, version);
-        self.reclassify_node(node);
+        self.move_offers_to(node, version);
+        self.update_index_of_node(node);
     }
 
-    /// Raises the manifest version for a node that lost its state: its earlier
-    /// reports become stale.
-    pub(in crate::site) fn offer_anew(&mut self, node: &NodeName) {
-        let version = self.raise(node);
-        self.offer_again(node, version);
-        self.reclassify_node(node);
+    /// Raises the manifest version for a node that lost its state, and moves all
+    /// offers to it: earlier reports become stale.
+    pub(in crate::site) fn void_earlier_reports(&mut self, node: &NodeName) {
+        let version = self.raise_version(node);
+        self.move_offers_to(node, version);
+        self.update_index_of_node(node);
     }
 
+    /// The node has another content under the current version than this
+    /// orchestrator would send.
     fn is_other_content(&mut self, node: &NodeName, etag: Option<Digest>) -> bool {
         let Some(etag) = etag else { return false };
         let known = self.site.site_nodes.get(node).and_then(|it| it.etag);
@@ -179,7 +191,7 @@ impl StepContext<'_> {
 
     /// Moves the offers to `version`: reports from before it refer to offers
     /// that are no longer known.
-    fn offer_again(&mut self, node: &NodeName, version: u64) {
+    fn move_offers_to(&mut self, node: &NodeName, version: u64) {
         for id in self.site.placed_on(node) {
             let Some(placement) = self.site.placements.get_mut(&id) else { continue };
             match &mut placement.offer {
@@ -196,7 +208,7 @@ impl StepContext<'_> {
 /// offered, because the attempts of a recreated placement start at 1 again. So
 /// the site also requests a report for a placement that has none, once the node
 /// reports to hold the manifest with the offer.
-fn is_open(placement: &Placement, holds: u64) -> bool {
+fn lacks_report(placement: &Placement, holds: u64) -> bool {
     let state = placement.state();
     let offered = placement.offer().since().is_some_and(|it| it <= holds);
     let unheard = state.is_in_progress() && placement.report == 0;

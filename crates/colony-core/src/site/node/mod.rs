@@ -2,6 +2,7 @@
 
 pub(in crate::site) mod liveness;
 pub(in crate::site) mod manifest;
+pub(in crate::site) mod purge;
 pub(in crate::site) mod report;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +13,7 @@ use colony_margo::{Capabilities, Digest};
 use crate::choice;
 use crate::event::{Incarnation, Presence, VERSION_BITS};
 use crate::id::{DeploymentId, NodeName};
+use crate::purge::Cleanup;
 use crate::time::{Monotonic, Timestamp};
 
 /// The label that colony's own nodes have.
@@ -40,6 +42,8 @@ pub struct SiteNode {
     pub(in crate::site) listed: BTreeMap<DeploymentId, Digest>,
     /// The deployments placed on it, including those being removed; rebuilt.
     pub(in crate::site) placed: BTreeSet<DeploymentId>,
+    /// What it must remove with them; rebuilt.
+    pub(in crate::site) cleanup: Cleanup,
     /// The ETag of the manifest in force, once computed.
     pub(in crate::site) etag: Option<Digest>,
 }
@@ -57,7 +61,7 @@ pub(in crate::site) fn first_version(incarnation: Incarnation) -> u64 {
 }
 
 /// Whether these are the capabilities of one of colony's own nodes.
-pub fn is_ours(capabilities: &Capabilities) -> bool {
+pub fn is_colony_node(capabilities: &Capabilities) -> bool {
     capabilities.labels().contains_key(OURS)
 }
 
@@ -81,6 +85,7 @@ impl SiteNode {
             holds: 0,
             listed: BTreeMap::new(),
             placed: BTreeSet::new(),
+            cleanup: Cleanup::default(),
             etag: None,
         }
     }
@@ -117,7 +122,7 @@ impl SiteNode {
     /// It is one of colony's own nodes, as far as is known.
     pub(in crate::site) fn is_ours(&self) -> bool {
         // A node that has not reported its capabilities counts as one.
-        self.capabilities().is_none_or(is_ours)
+        self.capabilities().is_none_or(is_colony_node)
     }
 
     pub fn capabilities(&self) -> Option<&Capabilities> {

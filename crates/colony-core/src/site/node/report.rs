@@ -1,4 +1,8 @@
 //! Reports of a node about a placement, and the transitions they cause.
+//!
+//! A report names the manifest version that the node had *adopted*. It is
+//! *stale* if that version is older than the current offer of the placement: it
+//! is about an earlier attempt, and changes no state.
 
 use colony_margo::DeploymentStatus;
 use colony_margo::status::{State as Reported, StatusError};
@@ -18,6 +22,7 @@ const MESSAGE_LIMIT: usize = 1_024;
 const LOG_LIMIT: usize = 20;
 
 impl StepContext<'_> {
+    /// Handles one report (Margo: a deployment status).
     pub(in crate::site) fn status(
         &mut self,
         node: &NodeName,
@@ -33,7 +38,7 @@ impl StepContext<'_> {
         if self.is_repeated(&id, status) {
             return Ok(());
         }
-        self.take_report(&id, status, adopted);
+        self.apply_report(&id, status, adopted);
         Ok(())
     }
 
@@ -43,11 +48,11 @@ impl StepContext<'_> {
         self.site.placements.get(id).is_none_or(|it| number <= it.report)
     }
 
-    /// Records the number of a current report; stale reports must not be
-    /// recorded. A device that was set up again starts its numbers over, and a
-    /// late report from before, with a higher number, would hide the reports
-    /// that follow.
-    fn note_number(&mut self, id: &PlacementId, status: &DeploymentStatus) {
+    /// Records the number of a report that is not stale. Numbers of stale reports
+    /// must not be recorded: a device that was set up again starts its numbers
+    /// over, and a late report from before, with a higher number, would hide the
+    /// reports that follow.
+    fn record_number(&mut self, id: &PlacementId, status: &DeploymentStatus) {
         let Some(number) = number(status) else { return };
         if let Some(placement) = self.site.placements.get_mut(id) {
             placement.report = number;
@@ -55,14 +60,14 @@ impl StepContext<'_> {
         }
     }
 
-    fn take_report(&mut self, id: &PlacementId, status: &DeploymentStatus, adopted: u64) {
+    fn apply_report(&mut self, id: &PlacementId, status: &DeploymentStatus, adopted: u64) {
         let Some(placement) = self.site.placements.get(id) else { return };
         let current = placement.offer().since().is_some_and(|since| adopted >= since);
         if !current {
-            return self.stale(id, status, adopted);
+            return self.record_stale(id, status, adopted);
         }
-        self.note_number(id, status);
-        self.note_running(id, status);
+        self.record_number(id, status);
+        self.record_active_health(id, status);
         let failure = failure_of(status);
         match status.status.state {
             Reported::Removed => self.removed(id),
@@ -73,12 +78,12 @@ impl StepContext<'_> {
         }
     }
 
-    /// While a revision is staged, a report also contains the health of the
-    /// active one.
-    fn note_running(&mut self, id: &PlacementId, status: &DeploymentStatus) {
+    /// Records the health of the active version, which a report also contains
+    /// while another one is staged.
+    fn record_active_health(&mut self, id: &PlacementId, status: &DeploymentStatus) {
         let error = status.colony.as_ref().and_then(|it| it.running.as_ref());
         let failure = error.map(failure_from);
-        let staging = self.is_staging(id);
+        let staging = self.target_is_staged(id);
         let Some(placement) = self.site.placements.get_mut(id).filter(|_| staging) else { return };
         let Some(revision) = placement.revisions.last_good.clone() else { return };
         if placement.active_failure.as_ref().map(|it| &it.failure) == failure.as_ref() {
@@ -96,39 +101,44 @@ impl StepContext<'_> {
         self.emit(Actor::Node(node), body);
     }
 
-    fn stale(&mut self, id: &PlacementId, status: &DeploymentStatus, adopted: u64) {
+    /// Emits an event for a stale report, once for each state that it reports.
+    fn record_stale(&mut self, id: &PlacementId, status: &DeploymentStatus, adopted: u64) {
         let state = status.status.state.to_string();
         let Some(placement) = self.site.placements.get_mut(id) else { return };
-        let seen = Some((adopted, state.clone()));
-        if placement.stale == seen {
+        let stale = Some((adopted, state.clone()));
+        if placement.stale == stale {
             return;
         }
-        placement.stale = seen;
+        placement.stale = stale;
         self.out.changed.placements.insert(id.clone());
         let (deployment, node) = (id.deployment.clone(), id.node.clone());
         let body = Body::StaleReport { deployment, node: node.clone(), adopted, state };
         self.emit(Actor::Node(node), body);
     }
 
+    /// The node reports that all components are running and healthy.
     fn healthy(&mut self, id: &PlacementId) {
-        if self.is_staging(id) {
-            return self.staged(id);
+        if self.target_is_staged(id) {
+            return self.ready_to_take_over(id);
         }
         if self.is_listed(id) {
-            self.report_moves(id, Trigger::Healthy, None);
+            self.advance_by_report(id, Trigger::Healthy, None);
         }
     }
 
+    /// The node reports that it is working on the target.
     fn progressed(&mut self, id: &PlacementId) {
         if self.is_listed(id) {
-            self.report_moves(id, Trigger::Progress, None);
+            self.advance_by_report(id, Trigger::Progress, None);
         }
     }
 
+    /// The node reports a failure.
     fn errored(&mut self, id: &PlacementId, failure: Failure) {
         let Some(placement) = self.site.placements.get_mut(id) else { return };
         match placement.state() {
-            State::Installed => self.report_moves(id, Trigger::HealthLost, Some(failure)),
+            State::Installed => self.advance_by_report(id, Trigger::HealthLost, Some(failure)),
+            // Known; the message may have changed.
             State::Failed(_) => {
                 placement.failure = Some(failure);
                 self.out.changed.placements.insert(id.clone());
@@ -138,7 +148,7 @@ impl StepContext<'_> {
             | State::Updating
             | State::RollingBack
             | State::Unknown(_)
-            | State::Deleting => self.report_moves(id, Trigger::Errored, Some(failure)),
+            | State::Deleting => self.advance_by_report(id, Trigger::Errored, Some(failure)),
         }
     }
 
@@ -147,17 +157,17 @@ impl StepContext<'_> {
         let Some(placement) = self.site.placements.get_mut(id) else { return };
         match placement.state() {
             State::Pending => {
-                placement.delivered = false;
+                placement.may_be_on_node = false;
                 self.out.changed.placements.insert(id.clone());
             }
-            State::Unknown(_) => self.report_moves(id, Trigger::Silent, None),
+            State::Unknown(_) => self.advance_by_report(id, Trigger::Silent, None),
             State::Failed(Op::Delete) => {
                 let by = Initiator::node(&id.node).forced();
                 if self.advance(id, Trigger::Retry, by).is_ok() {
-                    self.report_moves(id, Trigger::Removed, None);
+                    self.advance_by_report(id, Trigger::Removed, None);
                 }
             }
-            State::Deleting => self.report_moves(id, Trigger::Removed, None),
+            State::Deleting => self.advance_by_report(id, Trigger::Removed, None),
             State::Installing
             | State::Updating
             | State::RollingBack
@@ -168,16 +178,16 @@ impl StepContext<'_> {
     }
 
     /// The node is to run the target beside the active version.
-    fn is_staging(&self, id: &PlacementId) -> bool {
+    fn target_is_staged(&self, id: &PlacementId) -> bool {
         let placement = self.site.placements.get(id);
-        placement.is_some_and(|it| it.staging.is_beside())
+        placement.is_some_and(|it| it.staging.target_is_staged())
     }
 
-    /// The target runs beside the active version and waits to take over. The
-    /// wait has no deadline.
-    fn staged(&mut self, id: &PlacementId) {
+    /// The target is healthy beside the active version and waits to take over: no
+    /// transition, because the placement stays UPDATING. The wait has no deadline.
+    fn ready_to_take_over(&mut self, id: &PlacementId) {
         if matches!(self.site.placements.get(id).map(Placement::state), Some(State::Unknown(_))) {
-            self.report_moves(id, Trigger::Progress, None);
+            self.advance_by_report(id, Trigger::Progress, None);
         }
         let Some(mut placement) = self.site.placements.remove(id) else { return };
         if placement.state() == State::Updating {
@@ -186,17 +196,18 @@ impl StepContext<'_> {
             self.out.changed.placements.insert(id.clone());
         }
         self.site.placements.insert(id.clone(), placement);
-        self.reclassify(id);
-        self.dirty.insert(id.deployment.clone());
+        self.update_index(id);
+        self.queues_to_process.insert(id.deployment.clone());
     }
 
     /// Applies a report. If the table refuses the transition, the report does
     /// not concern the current state, which is not an error.
-    fn report_moves(&mut self, id: &PlacementId, trigger: Trigger, failure: Option<Failure>) {
+    fn advance_by_report(&mut self, id: &PlacementId, trigger: Trigger, failure: Option<Failure>) {
         let by = Initiator { failure, ..Initiator::node(&id.node) };
         let _ = self.advance(id, trigger, by);
     }
 
+    /// The node's manifest lists the placement.
     fn is_listed(&self, id: &PlacementId) -> bool {
         let offer = self.site.placements.get(id).map(Placement::offer);
         matches!(offer, Some(Offer::Listed { .. }))
@@ -208,8 +219,8 @@ fn number(status: &DeploymentStatus) -> Option<u64> {
 }
 
 fn failure_of(status: &DeploymentStatus) -> Failure {
-    let unnamed = || Failure::new(Code::EngineError, "");
-    let failure = first_error(status).map_or_else(unnamed, failure_from);
+    let without_details = || Failure::new(Code::EngineError, "");
+    let failure = first_error(status).map_or_else(without_details, failure_from);
     let log = status.colony.iter().flat_map(|it| it.log.iter().flatten());
     let log: Vec<&String> = log.collect();
     let log = log.iter().rev().take(LOG_LIMIT).rev();

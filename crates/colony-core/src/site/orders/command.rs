@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{Actor, Body, HoldScope};
 use crate::id::{DeploymentId, GitRevision, NodeName, PlacementId};
-use crate::orders;
+use crate::order_rules;
 use crate::site::rollout::Rollout;
 use crate::site::step_context::StepContext;
 use crate::site::{Hold, Refused};
@@ -47,7 +47,7 @@ pub enum Action {
         deployment: DeploymentId,
         node: Option<NodeName>,
     },
-    /// Rolls back to the last good revision and quarantines the wanted one.
+    /// Rolls back to the last good revision and quarantines the accepted one.
     Rollback {
         deployment: DeploymentId,
     },
@@ -174,7 +174,7 @@ impl StepContext<'_> {
     }
 
     fn execute(&mut self, command: &Command) -> Done {
-        orders::check(&command.action, &*self.site).map_err(|it| it.to_string())?;
+        order_rules::check(&command.action, &*self.site).map_err(|it| it.to_string())?;
         let by = &command.by;
         match &command.action {
             Action::Hold { scope, note } => self.hold(by, scope, note),
@@ -205,7 +205,7 @@ impl StepContext<'_> {
 
     fn release_hold(&mut self, by: &str, scope: &HoldScope) -> Done {
         self.site.holds.remove(scope);
-        self.dirty.extend(self.site.index.pending_work.iter().cloned());
+        self.queues_to_process.extend(self.site.index.pending_work.iter().cloned());
         self.emit(Actor::Operator(by.to_owned()), Body::HoldReleased { scope: scope.clone() });
         Ok(())
     }
@@ -243,7 +243,7 @@ impl StepContext<'_> {
             let body = Body::RolloutReleased { deployment: id.clone() };
             self.emit(Actor::Operator(by.to_owned()), body);
         }
-        self.touch(id);
+        self.mark_changed(id);
         self.try_again(id);
         self.plan(id);
         self.emit_step_event(id, Actor::Operator(by.to_owned()));

@@ -2,7 +2,7 @@
 
 use crate::event::HoldScope;
 use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName, PlacementId, SiteName};
-use crate::orders::{DeploymentState, OrderState, StepState, rollback_target};
+use crate::order_rules::{DeploymentState, OrderState, StepState, rollback_target};
 use crate::site::{Deployment, Placement, Site, deployment_path};
 
 impl OrderState for Site {
@@ -12,11 +12,11 @@ impl OrderState for Site {
 
     fn deployment(&self, id: &DeploymentId) -> Option<DeploymentState> {
         let deployment = self.deployments.get(id)?;
-        let good = deployment.good.as_ref().map(|it| it.workload);
+        let converged = deployment.last_converged.as_ref().map(|it| it.workload);
         let placements: Vec<&Placement> = self.placements_of(deployment).collect();
         let back = rollback_target(
-            deployment.wanted.workload,
-            deployment.good.as_ref(),
+            deployment.accepted.workload,
+            deployment.last_converged.as_ref(),
             &deployment.quarantine,
             placements.iter().map(|it| &it.revisions),
         );
@@ -24,16 +24,16 @@ impl OrderState for Site {
             name: deployment.name.clone(),
             withdrawn: deployment.withdrawn,
             quarantined: deployment.is_quarantined(),
-            converged: good == Some(deployment.wanted.workload),
+            converged: converged == Some(deployment.accepted.workload),
             releasable: !deployment.quarantine.is_empty()
                 || !deployment.rejected.is_empty()
                 || deployment.is_stopped(),
             has_rollback_target: back.is_some(),
             paused_by: deployment.rollout.paused.as_ref().map(|it| it.by.clone()),
             step: StepState {
-                is_last: deployment.is_open(),
-                is_done: deployment.rollout.soaking.is_some(),
-                progress: Some(self.progress(deployment)),
+                is_last: deployment.step_allows_all_nodes(),
+                is_done: deployment.rollout.soaking_since.is_some(),
+                progress: Some(self.healthy_and_required(deployment)),
             },
             placements: placements.iter().map(|it| (it.id.node.clone(), it.state())).collect(),
         })

@@ -5,7 +5,7 @@ use crate::attempt::Failure;
 use crate::code::Code;
 use crate::event::{Actor, Body};
 use crate::id::{DeploymentId, NodeName, PlacementId};
-use crate::orders::rollback_target;
+use crate::order_rules::rollback_target;
 use crate::site::Placement;
 use crate::site::orders::command::{Done, no_node, unknown};
 use crate::site::placement::transition::Initiator;
@@ -65,7 +65,7 @@ impl StepContext<'_> {
         if stopped.is_some() {
             let body = Body::RolloutResumed { deployment: id.deployment.clone() };
             self.emit(Actor::Operator(by.to_owned()), body);
-            self.touch(&id.deployment);
+            self.mark_changed(&id.deployment);
         }
         Ok(())
     }
@@ -80,17 +80,17 @@ impl StepContext<'_> {
 
     pub(in crate::site) fn roll_back(&mut self, by: &str, id: &DeploymentId) -> Done {
         let deployment = self.site.deployments.get(id).ok_or_else(|| unknown(id))?;
-        let bad = deployment.wanted.clone();
+        let bad = deployment.accepted.clone();
         let revisions = self.site.placements_of(deployment).map(|it| &it.revisions);
         let good = rollback_target(
             bad.workload,
-            deployment.good.as_ref(),
+            deployment.last_converged.as_ref(),
             &deployment.quarantine,
             revisions,
         );
         let good = good.cloned();
         if let Some(deployment) = self.site.deployments.get_mut(id) {
-            deployment.good = good;
+            deployment.last_converged = good;
         }
         let actor = Actor::Operator(by.to_owned());
         let failure = Failure::new(Code::RolledBack, format!("by {by}"));
@@ -156,7 +156,7 @@ impl StepContext<'_> {
         let all = self.site.deployments.values_mut();
         let touched = all.filter_map(|it| it.rejected.remove(node).map(|_| it.id.clone()));
         for id in touched.collect::<Vec<_>>() {
-            self.touch(&id);
+            self.mark_changed(&id);
         }
     }
 }

@@ -24,7 +24,7 @@ impl StepContext<'_> {
         }
         let body = Body::RolloutPaused { deployment: id.clone(), note: note.to_owned() };
         self.emit(Actor::Operator(by.to_owned()), body);
-        self.touch(id);
+        self.mark_changed(id);
         Ok(())
     }
 
@@ -32,17 +32,17 @@ impl StepContext<'_> {
         let deployment = self.site.deployments.get_mut(id).ok_or_else(|| unknown(id))?;
         deployment.rollout.paused = None;
         self.emit(Actor::Operator(by.to_owned()), Body::RolloutUnpaused { deployment: id.clone() });
-        self.touch(id);
+        self.mark_changed(id);
         Ok(())
     }
 
-    /// Quarantines the wanted revision at this site: all nodes roll back.
+    /// Quarantines the accepted revision at this site: all nodes roll back.
     pub(in crate::site) fn abort(&mut self, by: &str, id: &DeploymentId, note: &str) -> Done {
         let deployment = self.site.deployments.get(id).ok_or_else(|| unknown(id))?;
-        let bad = deployment.wanted.clone();
+        let bad = deployment.accepted.clone();
         let earlier = self.earlier(id, &bad);
         if let Some(deployment) = self.site.deployments.get_mut(id) {
-            deployment.good = deployment.good.take().or(earlier);
+            deployment.last_converged = deployment.last_converged.take().or(earlier);
             deployment.rollout.paused = None;
         }
         let note = if note.is_empty() { String::new() } else { format!(": {note}") };

@@ -11,6 +11,7 @@ use crate::attempt::Revision;
 use crate::document::Document;
 use crate::event::{HoldScope, Log, Presence};
 use crate::id::{BlobId, DeploymentId, DeploymentName, GitRevision, NodeName, PlacementId};
+use crate::purge::Cleanup;
 use crate::site::deployment::{Rejected, Stopped};
 use crate::site::placement::registry::timers;
 use crate::site::rollout::Rollout;
@@ -51,10 +52,15 @@ pub struct MetaRow {
 pub struct DeploymentRow {
     id: DeploymentId,
     name: DeploymentName,
-    wanted: Revision,
+    #[serde(rename = "wanted")]
+    accepted: Revision,
     withdrawn: bool,
-    good: Option<Revision>,
-    good_before: Option<Revision>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    purge: bool,
+    #[serde(rename = "good")]
+    last_converged: Option<Revision>,
+    #[serde(rename = "good_before")]
+    converged_before: Option<Revision>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     proven: Vec<Digest>,
     quarantine: Vec<Quarantine>,
@@ -172,6 +178,7 @@ impl Site {
             holds: 0,
             listed: BTreeMap::new(),
             placed: BTreeSet::new(),
+            cleanup: Cleanup::default(),
             etag: None,
         };
         if site_node.is_online() {
@@ -195,10 +202,11 @@ impl Site {
         let deployment = Deployment {
             id: row.id.clone(),
             name: row.name,
-            wanted: row.wanted,
+            accepted: row.accepted,
             withdrawn: row.withdrawn,
-            good: row.good,
-            good_before: row.good_before,
+            purge: row.purge,
+            last_converged: row.last_converged,
+            converged_before: row.converged_before,
             proven: row.proven,
             quarantine: row.quarantine.into_iter().map(|it| (it.revision.workload, it)).collect(),
             rejected: row.rejected,
@@ -212,7 +220,7 @@ impl Site {
             placed: BTreeSet::new(),
             rollout_index: RolloutIndex::default(),
         };
-        if deployment.rollout.soaking.is_some() {
+        if deployment.rollout.soaking_since.is_some() {
             self.index.timers.set(self.clock, Timer::Rollout(row.id.clone()));
         }
         self.deployments.insert(row.id, deployment);
@@ -233,7 +241,9 @@ impl Site {
         for (at, timer) in timers(&placement) {
             self.index.timers.set(at, timer);
         }
-        self.placements.insert(placement.id.clone(), placement);
+        let id = placement.id.clone();
+        self.placements.insert(id.clone(), placement);
+        self.set_cleanup(&id);
     }
 
     fn restore_rollout_indexes(&mut self) {
@@ -246,7 +256,7 @@ impl Site {
         }
         let pending_work = self.deployments.values().filter(|it| !it.rollout_index.is_idle());
         self.index.pending_work = pending_work.map(|it| it.id.clone()).collect();
-        let soaks = self.deployments.values().filter(|it| it.rollout.soaking.is_some());
+        let soaks = self.deployments.values().filter(|it| it.rollout.soaking_since.is_some());
         self.index.moved_soaks = soaks.map(|it| it.id.clone()).collect();
         for id in &self.index.moved_soaks {
             self.index.timers.set(self.clock, Timer::Rollout(id.clone()));
@@ -283,10 +293,11 @@ fn deployment_row(deployment: &Deployment) -> DeploymentRow {
     DeploymentRow {
         id: deployment.id.clone(),
         name: deployment.name.clone(),
-        wanted: deployment.wanted.clone(),
+        accepted: deployment.accepted.clone(),
         withdrawn: deployment.withdrawn,
-        good: deployment.good.clone(),
-        good_before: deployment.good_before.clone(),
+        purge: deployment.purge,
+        last_converged: deployment.last_converged.clone(),
+        converged_before: deployment.converged_before.clone(),
         proven: deployment.proven.clone(),
         quarantine: deployment.quarantine.values().cloned().collect(),
         rejected: deployment.rejected.clone(),

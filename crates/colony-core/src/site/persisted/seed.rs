@@ -53,8 +53,10 @@ pub struct SeedNode {
 pub struct SeedDeployment {
     pub id: DeploymentId,
     pub name: DeploymentName,
-    pub wanted: Revision,
-    pub good: Option<Revision>,
+    #[serde(rename = "wanted")]
+    pub accepted: Revision,
+    #[serde(rename = "good")]
+    pub last_converged: Option<Revision>,
     /// Removed from Git.
     pub withdrawn: bool,
     pub quarantine: Vec<Quarantine>,
@@ -65,7 +67,8 @@ pub struct SeedDeployment {
     pub rollout: Rollout,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rolled_back: Option<RolledBack>,
-    /// Since when `wanted` is wanted, and the commit that introduced it.
+    /// Since when `accepted` is the accepted revision, and the commit that
+    /// introduced it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -127,15 +130,16 @@ impl StepContext<'_> {
             Some((blob.clone(), Arc::new(document)))
         });
         let documents: BTreeMap<_, _> = texts.collect();
-        let Some(wanted) = documents.get(&seed.wanted.blob).cloned() else { return };
+        let Some(wanted) = documents.get(&seed.accepted.blob).cloned() else { return };
         let mut deployment = Deployment::new(wanted, seed.since.unwrap_or(self.now.wall));
         deployment.documents = documents;
-        deployment.good = seed.good;
+        deployment.last_converged = seed.last_converged;
         deployment.withdrawn = seed.withdrawn;
         deployment.rejected = seed.rejected;
         deployment.stopped = seed.stopped;
         (deployment.rolled_back, deployment.commit) = (seed.rolled_back, seed.commit);
-        deployment.rollout = Rollout { soaking: None, awaits: None, ..seed.rollout };
+        deployment.rollout =
+            Rollout { soaking_since: None, awaits_promotion_since: None, ..seed.rollout };
         deployment.quarantine =
             seed.quarantine.into_iter().map(|it| (it.revision.workload, it)).collect();
         self.out.changed.deployments.insert(seed.id.clone());
@@ -155,7 +159,7 @@ impl StepContext<'_> {
             owner.nodes.insert(node.clone());
         }
         let mut placement = restore(seed, self.now);
-        let deadline = self.now.mono.after(self.progress_deadline(&placement));
+        let deadline = self.now.mono.after(self.progress_time_limit(&placement));
         if let Some(attempt) = placement.attempt.as_mut() {
             attempt.deadline = deadline;
         }
@@ -165,7 +169,7 @@ impl StepContext<'_> {
         self.offer_seeded(&id);
         // Attempts in progress belong to the replaced local orchestrator.
         let _ = self.advance(&id, Trigger::NodeLost, Initiator::local());
-        self.reclassify(&id);
+        self.update_index(&id);
     }
 
     /// Lists or withdraws the placement in the first manifest of this
@@ -205,12 +209,12 @@ fn restore(seed: SeedPlacement, now: Now) -> Placement {
     let mut placement = Placement::new(seed.id, seed.since.unwrap_or(now.wall));
     placement.retry_at = matches!(seed.state, State::Failed(_)).then_some(now.mono);
     placement.installed_at = (seed.state == State::Installed).then_some(now.mono);
-    placement.failure_reported.clone_from(&seed.failure);
+    placement.failure_in_last_event.clone_from(&seed.failure);
     placement.failure = seed.failure;
     placement.state = seed.state;
     let beside = seed.beside && seed.state.op() == Some(Op::Update);
-    placement.staging = if beside { Staging::Beside } else { Staging::No };
-    placement.delivered = seed.attempt > 0;
+    placement.staging = if beside { Staging::Staged } else { Staging::NotStaged };
+    placement.may_be_on_node = seed.attempt > 0;
     placement.attempt = seed.revisions.target.clone().map(|revision| Attempt {
         number: seed.attempt,
         op: seed.state.op().unwrap_or(Op::Install),

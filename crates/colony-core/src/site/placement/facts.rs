@@ -39,6 +39,7 @@ impl Facts for PlacementFacts<'_> {
             Guard::RevisionMatches => self.revision_matches(),
             Guard::ForcedIfUnknown => self.forced_if_unknown(),
             Guard::Undelivered => self.undelivered(),
+            Guard::VolumesPurged => self.volumes_purged(),
         }
     }
 }
@@ -164,7 +165,17 @@ impl PlacementFacts<'_> {
     }
 
     fn undelivered(&self) -> Check {
-        if self.placement.delivered { Err(Reason::WasDelivered) } else { Ok(()) }
+        if self.placement.may_be_on_node { Err(Reason::WasDelivered) } else { Ok(()) }
+    }
+
+    /// Volumes belong to the name of a deployment. One that is deployed again
+    /// under the name must not get those that are to be removed.
+    fn volumes_purged(&self) -> Check {
+        let node = &self.placement.id.node;
+        match self.site.purge_before(node, self.deployment) {
+            Some(deployment) => Err(Reason::PurgeFirst { node: node.clone(), deployment }),
+            None => Ok(()),
+        }
     }
 
     /// The placement rolls back from a bad revision, or is removed with it.

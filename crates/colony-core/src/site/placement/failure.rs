@@ -9,7 +9,7 @@ use crate::code::{Class, Code};
 use crate::document::OnFailure;
 use crate::event::{Actor, Body};
 use crate::id::{DeploymentId, NodeName, PlacementId};
-use crate::orders::rollback_target;
+use crate::order_rules::rollback_target;
 use crate::site::deployment::{Rejected, Stopped};
 use crate::site::placement::facts::revision_error_limit;
 use crate::site::rollout::Rollout;
@@ -83,11 +83,12 @@ impl StepContext<'_> {
     pub(in crate::site) fn apply_failure_policy(
         &mut self,
         id: &PlacementId,
-        spent: UsedUpRevision,
+        used_up: UsedUpRevision,
     ) {
-        let UsedUpRevision { target, failure } = spent;
+        let UsedUpRevision { target, failure } = used_up;
         let Some(deployment) = self.site.deployments.get(&id.deployment) else { return };
-        let is_staged = self.site.placements.get(id).is_some_and(|it| it.staging.is_beside());
+        let is_staged =
+            self.site.placements.get(id).is_some_and(|it| it.staging.target_is_staged());
         match deployment.policy().map(|it| it.settings.on_failure) {
             // A staged revision takes over on all nodes or on none, so a single
             // node cannot roll back alone.
@@ -112,7 +113,7 @@ impl StepContext<'_> {
             self.site.placements.get(&id).is_some_and(|it| {
                 it.state() == State::Installed
                     && it.target_workload() == Some(workload)
-                    && self.has_soaked(it)
+                    && self.has_passed_proving_period(it)
             })
         })
     }
@@ -146,11 +147,11 @@ impl StepContext<'_> {
             failure: failure.clone(),
             since,
         };
-        if deployment.good.as_ref().is_some_and(|it| it.workload == bad.workload) {
+        if deployment.last_converged.as_ref().is_some_and(|it| it.workload == bad.workload) {
             let quarantined = &deployment.quarantine;
-            let before = deployment.good_before.take();
+            let before = deployment.converged_before.take();
             let usable = before.filter(|it| !quarantined.contains_key(&it.workload));
-            deployment.good = usable.or(earlier);
+            deployment.last_converged = usable.or(earlier);
         }
         deployment.unprove(bad.workload);
         deployment.quarantine.insert(bad.workload, entry);
@@ -162,8 +163,8 @@ impl StepContext<'_> {
         let good = deployment.effective().cloned();
         let deployment = id.clone();
         self.emit(actor, Body::Quarantined { deployment, bad, good, node, failure });
-        self.touch(id);
-        self.reclassify_all(id);
+        self.mark_changed(id);
+        self.update_index_of_deployment(id);
     }
 
     /// The revision that a node ran before `bad`: the fallback of an
@@ -182,7 +183,7 @@ impl StepContext<'_> {
         deployment.rejected.insert(id.node.clone(), rejected);
         let (deployment, node) = (id.deployment.clone(), id.node.clone());
         self.emit(Actor::Local, Body::RevisionRejected { deployment, node, workload, failure });
-        self.touch(&id.deployment);
+        self.mark_changed(&id.deployment);
     }
 
     fn stop_rollout(&mut self, id: &PlacementId, revision: Revision, failure: Failure) {
@@ -196,7 +197,7 @@ impl StepContext<'_> {
             Some(Stopped { workload, node: node.clone(), failure: failure.clone(), since });
         let deployment = id.deployment.clone();
         self.emit(Actor::Local, Body::RolloutStopped { deployment, revision, node, failure });
-        self.touch(&id.deployment);
+        self.mark_changed(&id.deployment);
     }
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use colony_margo::Digest;
 
 use crate::attempt::{Attempt, Failure, Retry, Revision, Revisions};
-use crate::document::WirePhase;
+use crate::document::Side;
 use crate::id::PlacementId;
 use crate::state::State;
 use crate::time::{Monotonic, Timestamp};
@@ -28,8 +28,10 @@ pub struct Placement {
     /// The last failure; cleared by a healthy report.
     pub failure: Option<Failure>,
     pub(in crate::site) offer: Offer,
-    /// The placement was offered to the node, and its removal is not confirmed.
-    pub(in crate::site) delivered: bool,
+    /// The placement was offered to the node, which may run it, until its removal
+    /// is confirmed. The transition table calls that `delivered`.
+    #[serde(rename = "delivered")]
+    pub(in crate::site) may_be_on_node: bool,
     /// The number of revision errors of the target so far.
     #[serde(rename = "tries")]
     pub(in crate::site) revision_errors: u32,
@@ -37,13 +39,15 @@ pub struct Placement {
     pub(in crate::site) failures: u32,
     pub(in crate::site) retry_at: Option<Monotonic>,
     /// The retry schedule, as sent in the event of the last failure.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::site) retry: Option<Retry>,
+    #[serde(rename = "retry", default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::site) retry_in_last_event: Option<Retry>,
     /// The failure as sent in the last event; `failure` may be a later one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::site) failure_reported: Option<Failure>,
-    /// When a node that polls but does not report gets another attempt.
-    pub(in crate::site) silent_at: Option<Monotonic>,
+    #[serde(rename = "failure_reported", default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::site) failure_in_last_event: Option<Failure>,
+    /// While UNKNOWN: when a node that polls again but does not report the
+    /// placement gets another attempt (`Trigger::Silent`).
+    #[serde(rename = "silent_at")]
+    pub(in crate::site) report_due_at: Option<Monotonic>,
     pub(in crate::site) installed_at: Option<Monotonic>,
     /// Health was lost after the soak, so it does not count against the
     /// revision.
@@ -66,10 +70,12 @@ pub struct Placement {
 pub enum Staging {
     /// One version: the attempt replaces what ran before.
     #[default]
-    No,
+    #[serde(rename = "no")]
+    NotStaged,
     /// The target is started beside the active version, or failed there.
-    Beside,
-    /// The target runs well beside the active version and waits to take over.
+    #[serde(rename = "beside")]
+    Staged,
+    /// The target is healthy beside the active version and waits to take over.
     Ready,
     /// The target is discarded: the rollback leads to the active version, which
     /// was never stopped.
@@ -79,23 +85,23 @@ pub enum Staging {
 impl Staging {
     /// The version from before the attempt still runs.
     pub fn active_runs(self) -> bool {
-        self != Staging::No
+        self != Staging::NotStaged
     }
 
     /// The node is to run the target beside the active version.
-    pub fn is_beside(self) -> bool {
-        matches!(self, Staging::Beside | Staging::Ready)
+    pub fn target_is_staged(self) -> bool {
+        matches!(self, Staging::Staged | Staging::Ready)
     }
 
     /// What the node has to do with the target.
-    pub(in crate::site) fn wire_phase(self) -> WirePhase {
-        if self.is_beside() { WirePhase::Stage } else { WirePhase::Active }
+    pub(in crate::site) fn target_side(self) -> Side {
+        if self.target_is_staged() { Side::Stage } else { Side::Active }
     }
 
-    /// What is left of it when the attempt failed or was lost: a target that
-    /// was ready has to prove itself again.
+    /// The value after the attempt failed or was lost: a target that was ready
+    /// has to become healthy again.
     pub(in crate::site) fn interrupted(self) -> Staging {
-        if self == Staging::Ready { Staging::Beside } else { self }
+        if self == Staging::Ready { Staging::Staged } else { self }
     }
 }
 
@@ -140,16 +146,16 @@ impl Placement {
             attempt: None,
             failure: None,
             offer: Offer::Never,
-            delivered: false,
+            may_be_on_node: false,
             revision_errors: 0,
             failures: 0,
             retry_at: None,
-            retry: None,
-            failure_reported: None,
-            silent_at: None,
+            retry_in_last_event: None,
+            failure_in_last_event: None,
+            report_due_at: None,
             installed_at: None,
             health_lost_after_soak: false,
-            staging: Staging::No,
+            staging: Staging::NotStaged,
             active_failure: None,
             report: 0,
             stale: None,
@@ -165,21 +171,21 @@ impl Placement {
     }
 
     /// The retry schedule, as sent in the event of the last failure.
-    pub(crate) fn retry_reported(&self) -> Option<Retry> {
-        self.retry
+    pub(crate) fn retry_in_last_event(&self) -> Option<Retry> {
+        self.retry_in_last_event
     }
 
     /// The last failure, as sent in an event.
-    pub(crate) fn failure_reported(&self) -> Option<&Failure> {
-        self.failure_reported.as_ref().or(self.failure.as_ref())
+    pub(crate) fn failure_in_last_event(&self) -> Option<&Failure> {
+        self.failure_in_last_event.as_ref().or(self.failure.as_ref())
     }
 
     pub fn staging(&self) -> Staging {
         self.staging
     }
 
-    /// The target runs well beside the active version and waits to take over.
-    pub fn is_staged(&self) -> bool {
+    /// The target is healthy beside the active version and waits to take over.
+    pub fn is_ready_to_take_over(&self) -> bool {
         self.staging == Staging::Ready
     }
 
@@ -216,8 +222,14 @@ impl Placement {
         self.attempt.as_ref().map(|it| it.deadline)
     }
 
-    /// Whether the revision was healthy long enough to be proven.
-    pub(in crate::site) fn has_soaked(&self, now: Monotonic, soak: std::time::Duration) -> bool {
-        self.installed_at.is_some_and(|it| now.since(it) >= soak)
+    /// The placement has been INSTALLED for its proving period (the setting
+    /// `soak`): from then on its workload counts as proven, and a failure no
+    /// longer as a fault of the revision.
+    pub(in crate::site) fn has_passed_proving_period(
+        &self,
+        now: Monotonic,
+        period: std::time::Duration,
+    ) -> bool {
+        self.installed_at.is_some_and(|it| now.since(it) >= period)
     }
 }

@@ -13,7 +13,7 @@ impl StepContext<'_> {
     pub(in crate::site) fn await_report(&self, placement: &mut Placement) {
         let site_node = self.site.site_nodes.get(&placement.id.node);
         let online = site_node.is_some_and(|it| it.is_online());
-        placement.silent_at = online.then(|| self.now.mono.after(self.site.timing.silence));
+        placement.report_due_at = online.then(|| self.now.mono.after(self.site.timing.silence));
     }
 
     pub(in crate::site) fn arm(&mut self, placement: &Placement) {
@@ -61,9 +61,9 @@ pub(in crate::site) fn timers(
     let id = &placement.id;
     let state = placement.state();
     let runs = state.is_in_progress() || matches!(state, State::Unknown(_));
-    let deadline = placement.deadline().filter(|_| runs && !placement.is_staged());
+    let deadline = placement.deadline().filter(|_| runs && !placement.is_ready_to_take_over());
     let deadline = deadline.map(|it| (it, Timer::Deadline(id.clone())));
     let retry = placement.retry_at.map(|it| (it, Timer::Retry(id.clone())));
-    let silent = placement.silent_at.map(|it| (it, Timer::Silent(id.clone())));
+    let silent = placement.report_due_at.map(|it| (it, Timer::Silent(id.clone())));
     [deadline, retry, silent].into_iter().flatten()
 }

@@ -1,5 +1,6 @@
-//! All transitions of placements happen here; only restoring a seed sets a
-//! state as well.
+//! All transitions of placements happen here. One other place sets a state:
+//! `persisted/seed.rs` fills the core of a site whose orchestrator is replaced
+//! with what central knows, its *seed*.
 //!
 //! Every change is checked against the transition table, ends or starts the
 //! attempt it belongs to, updates the offer to the node, arms the timers of the
@@ -16,12 +17,19 @@ use crate::state::{Op, State};
 use crate::time::Monotonic;
 use crate::transition::{AllGuardsPass, Change, Reason, Refusal, Trigger, transition};
 
-/// The actor that moves a placement, and the failure that causes the move.
+/// A removal waits for its node as long as it takes.
+const NO_DEADLINE: Monotonic = Monotonic(u64::MAX);
+
+/// The actor that moves a placement, and the failure that causes the move. The
+/// local orchestrator itself is `Initiator::local`, in `site/timer.rs`.
 #[derive(Debug, Clone)]
 pub(in crate::site) struct Initiator {
     pub(in crate::site) actor: Actor,
     pub(in crate::site) failure: Option<Failure>,
-    /// Waits and holds are overridden.
+    /// A hold and the backoff do not block the transition: an operator used
+    /// `--force`, or the node reports as removed what it had failed to remove. Windows,
+    /// steps and slots do. `Trigger::Forced` is narrower: it ends the wait for the
+    /// confirmation of a removal.
     pub(in crate::site) forced: bool,
 }
 
@@ -55,7 +63,7 @@ impl Site {
         let (Some(placement), Some(deployment)) =
             (self.placements.get(id), self.deployments.get(&id.deployment))
         else {
-            return Err(transition_of_nothing(trigger));
+            return Err(unknown_placement(trigger));
         };
         let want = self.want(placement);
         let facts = PlacementFacts { site: self, deployment, placement, want, trigger, by, now };
@@ -81,7 +89,7 @@ impl StepContext<'_> {
         let Ok(change) = transition(None, Trigger::Placed, &AllGuardsPass) else { return };
         let placement = Placement::new(id.clone(), self.now.wall);
         self.store_placement(placement);
-        self.record(&id, change, Trigger::Placed, Initiator::local(), None);
+        self.apply_consequences(&id, change, Trigger::Placed, Initiator::local(), None);
     }
 
     /// Performs a transition of a placement, or returns why it is refused.
@@ -101,12 +109,16 @@ impl StepContext<'_> {
         placement.since = self.now.wall;
         self.arm(&placement);
         self.store_placement(placement);
-        self.record(id, change, trigger, by, outcome);
+        self.apply_consequences(id, change, trigger, by, outcome);
         Ok(())
     }
 
-    /// Counts a failure, emits the event and updates the deployment.
-    fn record(
+    /// Everything that follows from a transition: counts a failure and schedules
+    /// its retry, emits the event, forgets a deleted placement, applies the
+    /// failure policy (which may quarantine the revision), sorts the placement
+    /// into the queues of the rollout (`Queue`: one for each kind of change) and
+    /// has them processed in this call of `Site::step`.
+    fn apply_consequences(
         &mut self,
         id: &PlacementId,
         change: Change,
@@ -115,12 +127,15 @@ impl StepContext<'_> {
         outcome: Option<Outcome>,
     ) {
         let op = failed_op(change.to);
-        let spent = op.and_then(|op| self.count_failure(id, op, by.failure.clone()));
+        let used_up = op.and_then(|op| self.count_failure(id, op, by.failure.clone()));
         let retry = op.and_then(|_| self.site.retry(id, self.now));
+        // Read before `update_purge`, which ends the purge of a deleted placement.
+        let purges = self.site.purges_on(&id.node, &id.deployment);
         let Some(placement) = self.site.placements.get_mut(id) else { return };
-        placement.retry = retry;
+        // Kept as sent, so that `Site::view` equals what central folds from events.
+        placement.retry_in_last_event = retry;
         if op.is_some() || change.to == State::Installed {
-            placement.failure_reported.clone_from(&placement.failure);
+            placement.failure_in_last_event.clone_from(&placement.failure);
         }
         let body = Transition {
             deployment: id.deployment.clone(),
@@ -133,23 +148,27 @@ impl StepContext<'_> {
             outcome,
             failure: by.failure.clone(),
             retry,
-            removal: removal(&change, trigger, placement.delivered),
-            beside: placement.staging.is_beside(),
+            removal: removal(&change, trigger, placement.may_be_on_node, purges),
+            beside: placement.staging.target_is_staged(),
+            // Fields of later releases, which only a reader can meet.
             more: Default::default(),
         };
         self.emit(by.actor, Body::StateTransition(body));
         if change.to == State::Deleted {
             self.forget(id);
         }
-        if let Some(spent) = spent {
-            self.apply_failure_policy(id, spent);
+        // Volumes and images are removed only while the placement is.
+        self.update_purge(id);
+        if let Some(used_up) = used_up {
+            self.apply_failure_policy(id, used_up);
         }
-        self.reclassify(id);
-        self.dirty.insert(id.deployment.clone());
+        self.update_index(id);
+        self.queues_to_process.insert(id.deployment.clone());
     }
 
     /// Ends or reopens the attempt as the trigger requires; returns the outcome
-    /// if it ended.
+    /// if it ended. An attempt whose node is lost ends as abandoned; a report of
+    /// progress reopens it.
     fn end_attempt(
         &self,
         placement: &mut Placement,
@@ -163,6 +182,8 @@ impl StepContext<'_> {
             attempt.end = None;
             return None;
         }
+        // The staged revision may take over, automatically or by an operator: the
+        // attempt goes on.
         if trigger == Trigger::Promoted {
             return None;
         }
@@ -170,6 +191,8 @@ impl StepContext<'_> {
             State::Installed | State::Deleted => Outcome::Ok,
             State::Failed(_) => Outcome::Failed,
             State::Unknown(_) => Outcome::Abandoned,
+            // Another revision, a rollback, a removal or a further try replaces
+            // it; PENDING: the placement is wanted again during its removal.
             State::Pending
             | State::Installing
             | State::Updating
@@ -183,18 +206,22 @@ impl StepContext<'_> {
         Some(outcome)
     }
 
-    /// Remembers the revision to roll back to. A healthy revision qualifies
-    /// when another one replaces it; a revision that lost its health before the
-    /// end of its soak does not.
+    /// Remembers the revision that this node can return to (`last_good`). The last
+    /// good revision of the site, `Deployment::last_converged`, may be another one.
+    ///
+    /// A healthy revision qualifies when another one replaces it; a revision that
+    /// lost its health before the end of its proving period does not. If it lost
+    /// its health later, the counts of its failures start again: they are not its
+    /// fault.
     fn keep_last_good(&mut self, placement: &mut Placement, change: &Change, trigger: Trigger) {
         if change.from != Some(State::Installed) {
             return;
         }
-        let soaked = self.has_soaked(placement);
-        if soaked {
+        let proven = self.has_passed_proving_period(placement);
+        if proven {
             self.remember_proven(placement);
         }
-        placement.health_lost_after_soak = trigger == Trigger::HealthLost && soaked;
+        placement.health_lost_after_soak = trigger == Trigger::HealthLost && proven;
         if placement.health_lost_after_soak {
             (placement.revision_errors, placement.failures) = (0, 0);
         }
@@ -210,17 +237,21 @@ impl StepContext<'_> {
         let Some(workload) = placement.target_workload() else { return };
         let Some(deployment) = self.site.deployments.get_mut(id) else { return };
         deployment.prove(workload);
-        self.touch(id);
+        self.mark_changed(id);
     }
 
-    /// Whether the placement stayed well for its soak. For a node that is not
-    /// online, time counts up to the last contact.
-    pub(in crate::site) fn has_soaked(&self, placement: &Placement) -> bool {
+    /// Whether the placement stayed healthy for its proving period. For a node
+    /// that is not online, time counts up to the last contact.
+    pub(in crate::site) fn has_passed_proving_period(&self, placement: &Placement) -> bool {
         let deployment = self.site.deployments.get(&placement.id.deployment);
-        let soak = deployment.and_then(|it| it.policy()).map(|it| it.settings.soak);
+        // `policy`: the accepted document, whose settings apply to every revision.
+        let period = deployment.and_then(|it| it.policy()).map(|it| it.settings.soak);
         let site_node = self.site.site_nodes.get(&placement.id.node);
-        let away = site_node.filter(|it| !it.is_online()).map(|it| it.last_heard);
-        placement.has_soaked(away.unwrap_or(self.now.mono), soak.unwrap_or_default())
+        let last_contact = site_node.filter(|it| !it.is_online()).map(|it| it.last_heard);
+        placement.has_passed_proving_period(
+            last_contact.unwrap_or(self.now.mono),
+            period.unwrap_or_default(),
+        )
     }
 
     /// Sets the fields that belong to the state being entered.
@@ -232,7 +263,7 @@ impl StepContext<'_> {
         want: Option<WantedRevision>,
     ) {
         placement.retry_at = None;
-        placement.silent_at = None;
+        placement.report_due_at = None;
         match change.to {
             // A report resumes the attempt that was lost.
             State::Installing | State::Updating | State::RollingBack
@@ -243,12 +274,13 @@ impl StepContext<'_> {
             }
             State::Deleting => self.begin_deletion(placement),
             State::Installed => {
-                placement.staging = Staging::No;
+                placement.staging = Staging::NotStaged;
                 placement.installed_at = Some(self.now.mono);
                 placement.failure = None;
                 placement.health_lost_after_soak = false;
             }
             State::Unknown(_) => self.mark_unknown(placement),
+            // A staged revision that was ready has to become healthy again.
             State::Failed(_) => placement.staging = placement.staging.interrupted(),
             State::Pending | State::Deleted => {}
         }
@@ -262,9 +294,11 @@ impl StepContext<'_> {
         trigger: Trigger,
         want: Option<WantedRevision>,
     ) {
-        let again = matches!(trigger, Trigger::Retry | Trigger::Silent);
+        // `Silent`: the node is back but did not report the attempt, or reports that
+        // it does not have it.
+        let repeats = matches!(trigger, Trigger::Retry | Trigger::Silent);
         let target = placement.revisions.target.clone();
-        let revision = target.filter(|_| again).or(want.map(|it| it.revision));
+        let revision = target.filter(|_| repeats).or(want.map(|it| it.revision));
         let Some(revision) = revision else { return };
         if placement.target_workload() != Some(revision.workload) {
             (placement.revision_errors, placement.failures, placement.health_lost_after_soak) =
@@ -272,26 +306,26 @@ impl StepContext<'_> {
         }
         self.set_staging(placement, to, trigger, &revision);
         placement.revisions.target = Some(revision.clone());
-        let deadline = self.now.mono.after(self.progress_deadline(placement));
+        let deadline = self.now.mono.after(self.progress_time_limit(placement));
         self.open_attempt(placement, to.op().unwrap_or(Op::Install), revision, deadline);
-        placement.delivered = true;
+        placement.may_be_on_node = true;
         self.offer(placement);
     }
 
     /// The staged revision takes over: the same attempt, with another deadline.
     fn take_over(&mut self, placement: &mut Placement) {
-        let deadline = self.now.mono.after(self.progress_deadline(placement));
+        let deadline = self.now.mono.after(self.progress_time_limit(placement));
         if let Some(attempt) = placement.attempt.as_mut() {
             attempt.deadline = deadline;
         }
-        (placement.staging, placement.active_failure) = (Staging::No, None);
+        (placement.staging, placement.active_failure) = (Staging::NotStaged, None);
         self.offer(placement);
     }
 
     /// A staged revision has no deadline while it is ready; now it has one again.
     fn mark_unknown(&mut self, placement: &mut Placement) {
-        let deadline = self.now.mono.after(self.progress_deadline(placement));
-        let staged = placement.is_staged();
+        let deadline = self.now.mono.after(self.progress_time_limit(placement));
+        let staged = placement.is_ready_to_take_over();
         if let Some(attempt) = placement.attempt.as_mut().filter(|_| staged) {
             attempt.deadline = deadline;
         }
@@ -300,9 +334,9 @@ impl StepContext<'_> {
     }
 
     fn begin_deletion(&mut self, placement: &mut Placement) {
-        (placement.staging, placement.active_failure) = (Staging::No, None);
+        (placement.staging, placement.active_failure) = (Staging::NotStaged, None);
         if let Some(revision) = placement.revisions.target.clone() {
-            self.open_attempt(placement, Op::Delete, revision, Monotonic(u64::MAX));
+            self.open_attempt(placement, Op::Delete, revision, NO_DEADLINE);
         }
         self.withdraw(placement);
     }
@@ -319,12 +353,17 @@ impl StepContext<'_> {
         placement.attempt = Some(Attempt { number, op, revision, started, deadline, end: None });
     }
 
-    pub(in crate::site) fn progress_deadline(&self, placement: &Placement) -> std::time::Duration {
+    /// How long an attempt may take: the setting, or more if the components of the
+    /// document declare that they need more.
+    pub(in crate::site) fn progress_time_limit(
+        &self,
+        placement: &Placement,
+    ) -> std::time::Duration {
         let deployment = self.site.deployments.get(&placement.id.deployment);
-        let set = deployment.and_then(|it| it.policy()).map(|it| it.settings.progress_deadline);
+        let setting = deployment.and_then(|it| it.policy()).map(|it| it.settings.progress_deadline);
         let target = placement.revisions.target.as_ref();
         let document = deployment.zip(target).and_then(|(it, target)| it.document(target));
-        set.max(document.map(|it| it.patience())).unwrap_or_default()
+        setting.max(document.map(|it| it.shortest_time_limit())).unwrap_or_default()
     }
 }
 
@@ -332,15 +371,30 @@ fn failed_op(state: State) -> Option<Op> {
     if let State::Failed(op) = state { Some(op) } else { None }
 }
 
-fn removal(change: &Change, trigger: Trigger, delivered: bool) -> Option<Removal> {
+/// What the event of a removal says, in the form of Margo's status of a removed
+/// component: a confirmed one is deleted with exit code 0, one that was forced
+/// while the node may run it is neither.
+fn removal(
+    change: &Change,
+    trigger: Trigger,
+    may_be_on_node: bool,
+    purges: bool,
+) -> Option<Removal> {
     if change.to != State::Deleted {
         return None;
     }
-    let unconfirmed = trigger == Trigger::Forced && delivered;
-    Some(Removal { deleted: !unconfirmed, exit_code: (!unconfirmed).then_some(0), unconfirmed })
+    let unconfirmed = trigger == Trigger::Forced && may_be_on_node;
+    Some(Removal {
+        deleted: !unconfirmed,
+        exit_code: (!unconfirmed).then_some(0),
+        unconfirmed,
+        purged: purges && trigger == Trigger::Removed,
+    })
 }
 
-fn transition_of_nothing(trigger: Trigger) -> Refusal {
+/// The refusal for a placement that does not exist: the table has no row that
+/// starts without one, except `Trigger::Placed`.
+fn unknown_placement(trigger: Trigger) -> Refusal {
     let reasons = vec![Reason::NoSuchRow { from: None, trigger }];
     Refusal { from: None, trigger, reasons }
 }

@@ -20,11 +20,11 @@ pub(in crate::site) struct RolloutIndex {
     pub(in crate::site) staging: BTreeSet<NodeName>,
     /// Failed on a reachable node: the workload is down.
     pub(in crate::site) down: BTreeSet<NodeName>,
-    /// Installed with the wanted revision.
+    /// Installed with the revision that the node should run.
     pub(in crate::site) up_to_date: BTreeSet<NodeName>,
-    /// Reachable, and the manifest of the node lists the revision of Git.
+    /// Reachable, and the manifest of the node lists the accepted revision.
     pub(in crate::site) has_revision: BTreeSet<NodeName>,
-    /// The nodes of `has_revision` that do not run it well yet.
+    /// The nodes of `has_revision` on which it is not healthy yet.
     pub(in crate::site) not_ready: BTreeSet<NodeName>,
     queues: Queues,
 }
@@ -33,7 +33,7 @@ pub(in crate::site) struct RolloutIndex {
 #[derive(Debug, Clone, Default)]
 struct Queues {
     unblocked: BTreeSet<NodeName>,
-    swap: BTreeSet<NodeName>,
+    take_over: BTreeSet<NodeName>,
     rollback: BTreeSet<NodeName>,
     retry: BTreeSet<NodeName>,
     start: BTreeSet<NodeName>,
@@ -55,7 +55,7 @@ pub(in crate::site) enum Queue {
     /// The transition takes nothing down and needs no slot.
     Unblocked,
     /// The version is staged and takes over, slot by slot.
-    Swap,
+    TakeOver,
     /// To be rolled back, slot by slot.
     Rollback,
     /// Already down and to be tried again, slot by slot.
@@ -65,13 +65,13 @@ pub(in crate::site) enum Queue {
 }
 
 impl Queue {
-    /// The order in which queues are worked off.
+    /// The order in which queues are processed.
     pub(in crate::site) const ALL: [Queue; 5] =
-        [Queue::Unblocked, Queue::Rollback, Queue::Swap, Queue::Retry, Queue::Start];
+        [Queue::Unblocked, Queue::Rollback, Queue::TakeOver, Queue::Retry, Queue::Start];
 
     /// The current rollout step can block this queue.
     pub(in crate::site) fn is_stepwise(self) -> bool {
-        matches!(self, Queue::Start | Queue::Swap)
+        matches!(self, Queue::Start | Queue::TakeOver)
     }
 }
 
@@ -93,7 +93,7 @@ impl RolloutIndex {
         let queues = &self.queues;
         match queue {
             Queue::Unblocked => &queues.unblocked,
-            Queue::Swap => &queues.swap,
+            Queue::TakeOver => &queues.take_over,
             Queue::Rollback => &queues.rollback,
             Queue::Retry => &queues.retry,
             Queue::Start => &queues.start,
@@ -116,7 +116,7 @@ impl Queues {
     fn queue_mut(&mut self, queue: Queue) -> &mut BTreeSet<NodeName> {
         match queue {
             Queue::Unblocked => &mut self.unblocked,
-            Queue::Swap => &mut self.swap,
+            Queue::TakeOver => &mut self.take_over,
             Queue::Rollback => &mut self.rollback,
             Queue::Retry => &mut self.retry,
             Queue::Start => &mut self.start,

@@ -1,10 +1,14 @@
-//! How far a revision may spread: steps, soaks and promotions.
+//! How far the accepted revision may spread: steps, soaks and promotions.
 //!
 //! Every strategy is a list of steps. Each step of a canary allows more nodes to
 //! run the revision. The first step of blue-green runs it beside the active
 //! version, the last one lets it take over. A step is done when every node with
-//! the revision runs it well and no reachable node of the step lacks it. The
-//! next step opens after the soak.
+//! the revision is healthy and no reachable node of the step lacks it. The next
+//! step opens after the soak: the time for which the nodes must stay healthy.
+//! The *current* step is the last one that opened.
+//!
+//! `StepContext` is about another kind of step: one call of `Site::step`, which
+//! handles one input.
 
 pub(in crate::site) mod index;
 pub(in crate::site) mod queue;
@@ -26,30 +30,35 @@ use crate::site::timer::Timer;
 use crate::site::{Deployment, Hold, Placement, Site};
 use crate::time::{Monotonic, Timestamp};
 
-/// Where the rollout of the wanted revision stands.
+/// The position of the rollout of the accepted revision.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rollout {
-    /// The step that is open, from 0.
+    /// The current step, from 0.
     pub step: u32,
-    /// How many nodes may have the revision, as it was reported with the step.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub nodes: Option<u32>,
-    /// Since when all of the step are well.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub soaking: Option<Monotonic>,
-    /// Since when it waits for an operator.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub awaits: Option<Timestamp>,
+    /// How many nodes may have the revision, as sent in the last event of the
+    /// rollout.
+    #[serde(rename = "nodes", default, skip_serializing_if = "Option::is_none")]
+    pub node_limit: Option<u32>,
+    /// Since when all nodes of the step are healthy. On the site's own clock:
+    /// the soak must not end early because the wall clock was set.
+    #[serde(rename = "soaking", default, skip_serializing_if = "Option::is_none")]
+    pub soaking_since: Option<Monotonic>,
+    /// Since when it waits for an operator. Only shown, so by the wall clock.
+    #[serde(rename = "awaits", default, skip_serializing_if = "Option::is_none")]
+    pub awaits_promotion_since: Option<Timestamp>,
+    /// The operator's order to open no further step, with its note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<Hold>,
 }
 
-/// Whether a step is done.
+/// Whether the current step is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StepProgress {
+    /// A node of the step lacks the revision or is not healthy.
     NotReady,
+    /// All nodes of the step are healthy: the soak runs.
     Ready,
-    /// The step contains no node.
+    /// No node can be staged, so there is nothing to wait for.
     Empty,
 }
 
@@ -61,32 +70,35 @@ impl Deployment {
     /// How many steps the rollout has.
     pub fn steps(&self) -> u32 {
         match self.policy().map(|it| &it.settings.strategy) {
+            // Before the listed steps is the first subset, after them all nodes.
             Some(Strategy::Canary(it)) => u32::try_from(it.steps.len()).unwrap_or(u32::MAX) + 2,
             Some(Strategy::BlueGreen(_)) => 2,
             Some(Strategy::Rolling { .. } | Strategy::AllAtOnce) | None => 1,
         }
     }
 
-    /// No step blocks a node: the last step is open, or the revision has already
-    /// converged here.
-    pub fn is_open(&self) -> bool {
-        let good = self.good.as_ref().map(|it| it.workload);
-        self.rollout.step + 1 >= self.steps() || good == Some(self.wanted.workload)
+    /// No step blocks a node: the last step is the current one, or the revision has
+    /// already converged here.
+    pub fn step_allows_all_nodes(&self) -> bool {
+        let converged = self.last_converged.as_ref().map(|it| it.workload);
+        self.rollout.step + 1 >= self.steps() || converged == Some(self.accepted.workload)
     }
 
-    /// The revision of Git has not converged on the reachable nodes yet.
+    /// The accepted revision has not converged on the reachable nodes yet.
     pub fn is_rolling_out(&self) -> bool {
-        let good = self.good.as_ref().map(|it| it.workload);
-        !self.withdrawn && !self.is_quarantined() && good != Some(self.wanted.workload)
+        let converged = self.last_converged.as_ref().map(|it| it.workload);
+        !self.withdrawn && !self.is_quarantined() && converged != Some(self.accepted.workload)
     }
 
     /// Every node of the deployment already has the revision, so a promotion
-    /// would allow no further node. Not so for blue-green: a staged revision
+    /// would allow no further node. Never for blue-green: a staged revision
     /// still has to take over.
     fn is_on_all_nodes(&self) -> bool {
         !self.is_blue_green() && self.rollout_index.has_revision.len() >= self.nodes.len()
     }
 
+    /// What the next step waits for: the soak, and whether an operator has to
+    /// promote. `None` for strategies with one step.
     pub(crate) fn gate(&self) -> Option<Gate> {
         match &self.policy()?.settings.strategy {
             Strategy::Canary(it) => Some(it.gate),
@@ -95,11 +107,12 @@ impl Deployment {
         }
     }
 
-    /// How many nodes may have the revision in the open step; `None` if that
-    /// is not a matter of numbers.
+    /// How many nodes may have the revision in the current step; `None` if the
+    /// step does not count nodes: the last one, one that selects by labels, and
+    /// those of blue-green.
     pub(crate) fn step_size(&self) -> Option<u32> {
         let Strategy::Canary(canary) = &self.policy()?.settings.strategy else { return None };
-        if self.is_open() {
+        if self.step_allows_all_nodes() {
             return None;
         }
         let share = match (self.rollout.step, &canary.first) {
@@ -110,7 +123,7 @@ impl Deployment {
         share.map(|it| it.of(self.nodes.len()))
     }
 
-    /// The labels by which the open step chooses nodes, if it does.
+    /// The labels by which the current step selects nodes, if it does.
     fn step_labels(&self) -> Option<&BTreeMap<String, String>> {
         let Strategy::Canary(canary) = &self.policy()?.settings.strategy else { return None };
         match &canary.first {
@@ -121,27 +134,34 @@ impl Deployment {
 }
 
 impl Site {
-    /// Whether the labels of the first subset choose `node`, if labels do.
-    pub(in crate::site) fn is_canary(&self, deployment: &Deployment, node: &NodeName) -> bool {
+    /// Whether `node` has the labels of the current step; true for a step without
+    /// labels.
+    pub(in crate::site) fn matches_step_labels(
+        &self,
+        deployment: &Deployment,
+        node: &NodeName,
+    ) -> bool {
         let has = |labels| self.site_nodes.get(node).is_some_and(|it| it.has_labels(labels));
         deployment.step_labels().is_none_or(has)
     }
 
-    /// How many nodes run the revision well, and how many should in the open step.
-    pub(in crate::site) fn progress(&self, deployment: &Deployment) -> (usize, usize) {
+    /// How many nodes run the revision and are healthy, and how many should in the
+    /// current step.
+    pub(in crate::site) fn healthy_and_required(&self, deployment: &Deployment) -> (usize, usize) {
         let index = &deployment.rollout_index;
         let has_revision = index.has_revision.len();
-        let wanted = match deployment.step_size() {
+        let required = match deployment.step_size() {
             Some(size) => (size as usize).min(deployment.nodes.len()),
             None => {
                 let lacks = |it: &&NodeName| !index.has_revision.contains(*it);
                 has_revision + self.nodes_waiting_for_step(deployment).filter(lacks).count()
             }
         };
-        (has_revision.saturating_sub(index.not_ready.len()), wanted.max(has_revision))
+        (has_revision.saturating_sub(index.not_ready.len()), required.max(has_revision))
     }
 
-    /// The nodes of the open step that wait for the revision, with or without room.
+    /// The nodes of the current step that wait for the revision, even those that
+    /// the size of the step leaves no room for.
     fn nodes_waiting_for_step<'a>(
         &'a self,
         deployment: &'a Deployment,
@@ -151,19 +171,19 @@ impl Site {
         waiting.filter(|it| self.in_current_step(deployment, it))
     }
 
-    /// The open step includes `node`: it has the canary's labels or, for
+    /// The current step includes `node`: it is the last one, or `node` has the canary's labels or, for
     /// blue-green, an active version that the revision can be staged beside.
     pub(in crate::site) fn in_current_step(
         &self,
         deployment: &Deployment,
         node: &NodeName,
     ) -> bool {
-        if deployment.is_open() {
+        if deployment.step_allows_all_nodes() {
             return true;
         }
         match deployment.is_blue_green() {
             true => self.is_stageable(deployment, node),
-            false => self.is_canary(deployment, node),
+            false => self.matches_step_labels(deployment, node),
         }
     }
 
@@ -194,45 +214,53 @@ impl StepContext<'_> {
     /// Opens the next step if its time has come; true if it did.
     pub(in crate::site) fn open_step_if_due(&mut self, id: &DeploymentId) -> bool {
         let Some(deployment) = self.site.deployments.get(id) else { return false };
-        let still = deployment.withdrawn || deployment.is_open() || deployment.is_quarantined();
-        let Some(gate) = deployment.gate().filter(|_| !still) else { return false };
+        let is_over = deployment.withdrawn
+            || deployment.step_allows_all_nodes()
+            || deployment.is_quarantined();
+        let Some(gate) = deployment.gate().filter(|_| !is_over) else { return false };
         match self.site.step_progress(deployment) {
-            StepProgress::NotReady => self.restart_soak(id),
+            StepProgress::NotReady => self.stop_soak(id),
             StepProgress::Empty => self.open_step(id, Actor::Local),
             StepProgress::Ready => self.soak(id, gate),
         }
     }
 
-    /// A node of the step is no longer well: the soak starts over.
-    fn restart_soak(&mut self, id: &DeploymentId) -> bool {
+    /// A node of the step is not healthy: the soak, if it runs, ends without effect
+    /// and begins again when all are healthy.
+    fn stop_soak(&mut self, id: &DeploymentId) -> bool {
         let Some(deployment) = self.site.deployments.get_mut(id) else { return false };
         let rollout = &mut deployment.rollout;
-        if rollout.soaking.take().is_some() | rollout.awaits.take().is_some() {
+        if rollout.soaking_since.take().is_some() | rollout.awaits_promotion_since.take().is_some()
+        {
             self.out.changed.deployments.insert(id.clone());
             self.emit_step_event(id, Actor::Local);
         }
         false
     }
 
+    /// Begins the soak or, when it is over, opens the next step or waits for its
+    /// promotion.
     fn soak(&mut self, id: &DeploymentId, gate: Gate) -> bool {
         let now = self.now;
         let Some(deployment) = self.site.deployments.get_mut(id) else { return false };
-        let by_itself = gate.promote == Promote::Auto || deployment.is_on_all_nodes();
+        let opens_unattended = gate.promote == Promote::Auto || deployment.is_on_all_nodes();
         let rollout = &mut deployment.rollout;
-        let is_new = rollout.soaking.is_none() | self.site.index.moved_soaks.remove(id);
-        let over = rollout.soaking.get_or_insert(now.mono).after(gate.soak);
+        // A restart of the orchestrator moves the end of a soak: it is reported
+        // again.
+        let begins = rollout.soaking_since.is_none() | self.site.index.moved_soaks.remove(id);
+        let end = rollout.soaking_since.get_or_insert(now.mono).after(gate.soak);
         let is_paused = rollout.paused.is_some();
-        if is_new {
+        if begins {
             self.out.changed.deployments.insert(id.clone());
         }
-        if now.mono < over {
-            self.site.index.timers.set(over, Timer::Rollout(id.clone()));
-            if is_new {
+        if now.mono < end {
+            self.site.index.timers.set(end, Timer::Rollout(id.clone()));
+            if begins {
                 self.emit_step_event(id, Actor::Local);
             }
             return false;
         }
-        match (by_itself, is_paused) {
+        match (opens_unattended, is_paused) {
             (true, false) => self.open_step(id, Actor::Local),
             (true, true) => false,
             (false, _) => self.await_promotion(id),
@@ -242,8 +270,8 @@ impl StepContext<'_> {
     fn await_promotion(&mut self, id: &DeploymentId) -> bool {
         let since = self.now.wall;
         let Some(deployment) = self.site.deployments.get_mut(id) else { return false };
-        if deployment.rollout.awaits.is_none() {
-            deployment.rollout.awaits = Some(since);
+        if deployment.rollout.awaits_promotion_since.is_none() {
+            deployment.rollout.awaits_promotion_since = Some(since);
             self.out.changed.deployments.insert(id.clone());
             self.emit_step_event(id, Actor::Local);
         }
@@ -256,31 +284,32 @@ impl StepContext<'_> {
         let has = deployment.rollout_index.has_revision.len();
         loop {
             deployment.rollout.step += 1;
-            (deployment.rollout.soaking, deployment.rollout.awaits) = (None, None);
+            (deployment.rollout.soaking_since, deployment.rollout.awaits_promotion_since) =
+                (None, None);
             if deployment.step_size().is_none_or(|it| it as usize > has) {
                 break;
             }
         }
         self.out.changed.deployments.insert(id.clone());
-        self.dirty.insert(id.clone());
+        self.queues_to_process.insert(id.clone());
         self.emit_step_event(id, actor);
         true
     }
 
-    /// Emits the position of the rollout, if it has more than one step.
+    /// Emits the current step and its standing, if the rollout has several steps.
     pub(in crate::site) fn emit_step_event(&mut self, id: &DeploymentId, actor: Actor) {
         let Some(deployment) = self.site.deployments.get_mut(id) else { return };
         let Some(gate) = deployment.gate().filter(|_| deployment.is_rolling_out()) else { return };
-        deployment.rollout.nodes = deployment.step_size();
+        deployment.rollout.node_limit = deployment.step_size();
         self.out.changed.deployments.insert(id.clone());
         let rollout = &deployment.rollout;
         let body = Body::RolloutStep {
             deployment: id.clone(),
-            workload: deployment.wanted.workload,
+            workload: deployment.accepted.workload,
             step: rollout.step + 1,
             of: deployment.steps(),
-            nodes: rollout.nodes,
-            staged: deployment.is_blue_green() && !deployment.is_open(),
+            nodes: rollout.node_limit,
+            staged: deployment.is_blue_green() && !deployment.step_allows_all_nodes(),
             standing: rollout.standing(gate.soak, self.now),
         };
         self.emit(actor, body);
@@ -288,9 +317,10 @@ impl StepContext<'_> {
 }
 
 impl Rollout {
-    /// What the open step waits for.
+    /// What the current step waits for. `Open` is a step whose nodes are not all
+    /// healthy yet.
     pub fn standing(&self, soak: Duration, now: crate::time::Now) -> StepStanding {
-        match (self.awaits, self.soaking) {
+        match (self.awaits_promotion_since, self.soaking_since) {
             (Some(_), _) => StepStanding::AwaitsPromotion,
             (None, Some(since)) => StepStanding::Soaking { until: now.wall_at(since.after(soak)) },
             (None, None) => StepStanding::Open,

@@ -74,7 +74,7 @@ impl StepContext<'_> {
     }
 
     /// Moves a placement to the sets of the rollout index that fit its state.
-    pub(in crate::site) fn reclassify(&mut self, id: &PlacementId) {
+    pub(in crate::site) fn update_index(&mut self, id: &PlacementId) {
         let Some(placement) = self.site.placements.get(id) else { return };
         let flags = self.site.placement_flags(placement);
         if let Some(deployment) = self.site.deployments.get_mut(&id.deployment) {
@@ -82,15 +82,15 @@ impl StepContext<'_> {
         }
     }
 
-    /// Records that the wanted revision has converged on the reachable nodes, or
+    /// Records that the accepted revision has converged on the reachable nodes, or
     /// that the rollback from it is complete.
     fn note_convergence(&mut self, id: &DeploymentId) {
         let Some(deployment) = self.site.deployments.get_mut(id) else { return };
-        let last_step_open = deployment.is_open() || deployment.is_quarantined();
-        if deployment.withdrawn || !last_step_open || !deployment.rollout_index.is_done() {
+        let no_step_blocks = deployment.step_allows_all_nodes() || deployment.is_quarantined();
+        if deployment.withdrawn || !no_step_blocks || !deployment.rollout_index.is_done() {
             return;
         }
-        let wanted = deployment.wanted.clone();
+        let accepted = deployment.accepted.clone();
         let has_rejections = deployment.rejected.keys().any(|it| deployment.nodes.contains(it));
         if deployment.is_quarantined() {
             let still_removing = deployment.effective().is_none() && !deployment.placed.is_empty();
@@ -98,22 +98,22 @@ impl StepContext<'_> {
                 return;
             }
             let recorded = deployment.rolled_back.as_ref().map(|it| it.bad.workload);
-            if recorded != Some(wanted.workload) {
-                let (bad, good) = (wanted.clone(), deployment.effective().cloned());
+            if recorded != Some(accepted.workload) {
+                let (bad, good) = (accepted.clone(), deployment.effective().cloned());
                 let record = RolledBack { bad, good: good.clone(), since: self.now.wall };
                 deployment.rolled_back = Some(record);
-                let body = Body::RolledBack { deployment: id.clone(), bad: wanted, good };
+                let body = Body::RolledBack { deployment: id.clone(), bad: accepted, good };
                 self.emit(Actor::Local, body);
                 self.out.changed.deployments.insert(id.clone());
             }
         } else if !deployment.rollout_index.up_to_date.is_empty()
             && !has_rejections
-            && deployment.good.as_ref() != Some(&wanted)
+            && deployment.last_converged.as_ref() != Some(&accepted)
         {
-            deployment.set_good(wanted.clone());
+            deployment.set_converged(accepted.clone());
             let step = deployment.rollout.step;
             deployment.rollout = Rollout { step, ..Rollout::default() };
-            let body = Body::DeploymentConverged { deployment: id.clone(), revision: wanted };
+            let body = Body::DeploymentConverged { deployment: id.clone(), revision: accepted };
             self.emit(Actor::Local, body);
             self.forget_documents(id);
         }

@@ -234,7 +234,7 @@ impl PlacementFacts<'_> {
     /// it. The others cannot recover before it ends, so they must not block it.
     fn down_in_current_step(&self) -> usize {
         let down = &self.deployment.rollout_index.down;
-        match self.deployment.is_open() {
+        match self.deployment.step_allows_all_nodes() {
             true => down.len(),
             false => {
                 down.iter().filter(|it| self.site.in_current_step(self.deployment, it)).count()

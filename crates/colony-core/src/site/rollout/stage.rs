@@ -15,9 +15,9 @@ impl Deployment {
         matches!(strategy, Some(Strategy::BlueGreen(_)))
     }
 
-    /// The wanted revision runs beside the active one until the last step opens.
+    /// The accepted revision runs beside the active one until the last step opens.
     pub(crate) fn is_staging(&self) -> bool {
-        self.is_blue_green() && !self.is_open() && !self.is_quarantined()
+        self.is_blue_green() && !self.step_allows_all_nodes() && !self.is_quarantined()
     }
 }
 
@@ -33,11 +33,12 @@ impl Placement {
 }
 
 impl Site {
-    /// The manifest of the node lists the revision of Git.
-    pub(in crate::site) fn has_git_revision(&self, placement: &Placement) -> bool {
+    /// The manifest of the node lists the accepted revision, which the node may
+    /// run.
+    pub(in crate::site) fn has_accepted_revision(&self, placement: &Placement) -> bool {
         let deployment = self.deployments.get(&placement.id.deployment);
         let forward = self.want(placement).is_some_and(|it| !it.back);
-        forward && deployment.is_some_and(|it| placement.has(it.wanted.workload))
+        forward && deployment.is_some_and(|it| placement.has(it.accepted.workload))
     }
 
     /// The strategy needs staging, which only colony's own nodes can do.
@@ -67,9 +68,12 @@ impl PlacementFacts<'_> {
         if self.site.is_foreign_to(self.placement) {
             return Err(Reason::NotStageable { node: self.placement.id.node.clone() });
         }
-        let has = self.placement.has(self.deployment.wanted.workload);
+        let has = self.placement.has(self.deployment.accepted.workload);
         let swaps = self.trigger == Trigger::Promoted;
-        if self.deployment.is_open() || (has && !swaps) || (!swaps && self.has_room_in_step()) {
+        if self.deployment.step_allows_all_nodes()
+            || (has && !swaps)
+            || (!swaps && self.has_room_in_step())
+        {
             return Ok(());
         }
         Err(self.closed())
@@ -83,12 +87,13 @@ impl PlacementFacts<'_> {
         let room = self.deployment.step_size();
         let taken = self.deployment.rollout_index.has_revision.len();
         let node = &self.placement.id.node;
-        room.is_none_or(|it| taken < it as usize) && self.site.is_canary(self.deployment, node)
+        room.is_none_or(|it| taken < it as usize)
+            && self.site.matches_step_labels(self.deployment, node)
     }
 
     fn closed(&self) -> Reason {
         let rollout = &self.deployment.rollout;
-        match (rollout.awaits, rollout.soaking, self.deployment.gate()) {
+        match (rollout.awaits_promotion_since, rollout.soaking_since, self.deployment.gate()) {
             (Some(since), _, _) => Reason::AwaitsPromotion { since },
             (None, Some(since), Some(gate)) => {
                 Reason::Soaking { until: self.now.wall_second(since.after(gate.soak)) }
@@ -98,7 +103,7 @@ impl PlacementFacts<'_> {
     }
 
     fn not_done(&self) -> Reason {
-        let (ready_nodes, required_nodes) = self.site.progress(self.deployment);
+        let (ready_nodes, required_nodes) = self.site.healthy_and_required(self.deployment);
         match self.deployment.is_blue_green() {
             true => Reason::StageFirst { ready_nodes, required_nodes },
             false => Reason::CanaryFirst { ready_nodes, required_nodes },
@@ -132,15 +137,15 @@ impl StepContext<'_> {
         revision: &Revision,
     ) {
         let deployment = self.site.deployments.get(&placement.id.deployment);
-        let stages =
-            deployment.is_some_and(|it| it.is_staging() && it.wanted.workload == revision.workload);
+        let stages = deployment
+            .is_some_and(|it| it.is_staging() && it.accepted.workload == revision.workload);
         let last_good = placement.revisions.last_good.as_ref().map(|it| it.workload);
         let back = trigger == Trigger::Rollback && last_good == Some(revision.workload);
         placement.active_failure = None;
         placement.staging = match placement.staging.active_runs() {
-            _ if stages && to == State::Updating => Staging::Beside,
+            _ if stages && to == State::Updating => Staging::Staged,
             true if back => Staging::Discarding,
-            true | false => Staging::No,
+            true | false => Staging::NotStaged,
         };
     }
 }

@@ -58,7 +58,9 @@ impl Site {
             State::Installed if differs && want.back => Some(Trigger::Rollback),
             State::Installed if differs => Some(Trigger::Revised),
             State::Updating if differs && want.back => Some(Trigger::Rollback),
-            State::Updating if !differs && placement.is_staged() => Some(Trigger::Promoted),
+            State::Updating if !differs && placement.is_ready_to_take_over() => {
+                Some(Trigger::Promoted)
+            }
             State::Installing | State::Updating | State::RollingBack | State::Unknown(_)
                 if differs =>
             {
@@ -79,7 +81,7 @@ impl Site {
     /// The same for a placement that is not wanted.
     fn next_removal_trigger(&self, placement: &Placement) -> Option<Trigger> {
         match placement.state() {
-            State::Deleting if !placement.delivered => Some(Trigger::NeverDelivered),
+            State::Deleting if !placement.may_be_on_node => Some(Trigger::NeverDelivered),
             State::Deleting | State::Deleted => None,
             State::Failed(Op::Delete) => self.retry_trigger(placement),
             State::Pending
@@ -107,12 +109,12 @@ impl Site {
         let backward = want.as_ref().is_some_and(|it| it.back);
         let wanted = want.map(|it| it.revision.workload);
         let up_to_date = state == State::Installed && placement.target_workload() == wanted;
-        let has_revision = self.can_run_target(placement) && self.has_git_revision(placement);
+        let has_revision = self.can_run_target(placement) && self.has_accepted_revision(placement);
         PlacementFlags {
             occupancy: self.occupancy(placement),
             up_to_date,
             has_revision,
-            not_ready: has_revision && !up_to_date && !placement.is_staged(),
+            not_ready: has_revision && !up_to_date && !placement.is_ready_to_take_over(),
             queue: trigger.map(|it| queue(it, state, backward)),
         }
     }
@@ -128,7 +130,7 @@ fn queue(trigger: Trigger, state: State, backward: bool) -> Queue {
     match (trigger, state) {
         (Trigger::Start, State::Pending) if backward => Queue::Rollback,
         (Trigger::Rollback, State::Installed) => Queue::Rollback,
-        (Trigger::Promoted, _) => Queue::Swap,
+        (Trigger::Promoted, _) => Queue::TakeOver,
         (Trigger::Revised | Trigger::Retry, State::Failed(Op::Install | Op::Update)) => {
             Queue::Retry
         }

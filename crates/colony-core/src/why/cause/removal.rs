@@ -12,6 +12,8 @@ causes! {
     RemovalCause:
     Removing = "removing" { node: NodeName, told: Timestamp }
     DeleteWaitsForNode = "delete-waits-for-node" { node: NodeName, last_heard: Option<Timestamp> }
+    /// A deleted deployment of this name has to go first, with its volumes.
+    PurgeFirst = "purge-first" { node: NodeName, since: Timestamp }
     DeleteFailed = "delete-failed" { failure: Failure, until: Option<Timestamp> }
 }
 
@@ -35,6 +37,21 @@ impl RemovalCause {
                 format!("bring node {node} back; if it is gone for good, retire it"),
             )
             .since(*last_heard),
+            RemovalCause::PurgeFirst { node, since } => Explanation::new(
+                format!(
+                    "node {node} has not removed the volumes of the deployment of this name that \
+                     was deleted {}",
+                    ago(*since, now)
+                ),
+                "it is installed with empty volumes once they are gone",
+            )
+            .act(
+                Owner::DeviceOwner,
+                format!(
+                    "bring node {node} back if it is offline; `colony why --node {node}` says more"
+                ),
+            )
+            .since(*since),
             RemovalCause::DeleteFailed { failure, until } => {
                 let next = match until {
                     Some(_) => "the removal is tried again",
@@ -52,7 +69,9 @@ impl RemovalCause {
     pub(super) fn failure(&self) -> Option<&Failure> {
         match self {
             RemovalCause::DeleteFailed { failure, .. } => Some(failure),
-            RemovalCause::Removing { .. } | RemovalCause::DeleteWaitsForNode { .. } => None,
+            RemovalCause::Removing { .. }
+            | RemovalCause::DeleteWaitsForNode { .. }
+            | RemovalCause::PurgeFirst { .. } => None,
         }
     }
 }

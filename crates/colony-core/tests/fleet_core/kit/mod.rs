@@ -166,7 +166,7 @@ impl Answers {
         let changed = plant.changed_since(self.looked);
         self.looked = plant.changes.len();
         self.outbox.refresh(&plant.site, &Surroundings::default(), &changed, plant.now);
-        self.outbox.refresh_all(&plant.site, plant.now);
+        self.outbox.refresh_nonempty(&plant.site, plant.now);
     }
 }
 

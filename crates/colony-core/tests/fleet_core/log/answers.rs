@@ -305,7 +305,7 @@ fn waiting() -> Plant {
 fn refresh(outbox: &mut AnswerOutbox, plant: &Plant, seen: usize) {
     let changed = plant.changed_since(seen);
     outbox.refresh(&plant.site, &Surroundings::default(), &changed, plant.now);
-    outbox.refresh_all(&plant.site, plant.now);
+    outbox.refresh_nonempty(&plant.site, plant.now);
 }
 
 /// Over the line and back.

@@ -13,10 +13,10 @@ fn a_change_that_is_undone_leaves_the_fleet_as_it_was() {
         |_| {},
         |fleet| assert!(fleet.site_add(&"away".parse().expect("a name"))),
         |fleet| fleet.heard(&home(), Timestamp(99)).expect("home exists"),
-        |fleet| fleet.target_planned(&home(), &name("other"), Timestamp(9)).expect("home exists"),
+        |fleet| fleet.change_planned(&home(), &name("other"), Timestamp(9)).expect("home exists"),
         |fleet| {
-            fleet.target_planned(&home(), &name("other"), Timestamp(9)).expect("home exists");
-            fleet.target_cleared(&home(), &name("other")).expect("home exists");
+            fleet.change_planned(&home(), &name("other"), Timestamp(9)).expect("home exists");
+            fleet.change_dropped(&home(), &name("other")).expect("home exists");
             fleet
                 .command(&home(), Action::ReleaseRemoval, "ana", Timestamp(9))
                 .expect("home exists");
@@ -74,7 +74,7 @@ fn an_undone_batch_of_events_can_be_applied_again() {
 fn a_change_alerts_the_sites_that_have_something_to_hear() {
     check_alerted(|fleet| fleet.heard(&home(), Timestamp(9)).expect("home exists"), "");
     check_alerted(
-        |fleet| fleet.target_planned(&home(), &name("x"), Timestamp(9)).expect("home exists"),
+        |fleet| fleet.change_planned(&home(), &name("x"), Timestamp(9)).expect("home exists"),
         "",
     );
     check_alerted(

@@ -42,12 +42,12 @@ fn with_id(id: &str) -> File {
 }
 
 fn plan(central: &mut Central) {
-    central.fleet.target_planned(&home(), &name("hello"), Timestamp(1)).expect("home exists");
+    central.fleet.change_planned(&home(), &name("hello"), Timestamp(1)).expect("home exists");
     central.persist_rest();
 }
 
 fn clear(central: &mut Central) {
-    central.fleet.target_cleared(&home(), &name("hello")).expect("home exists");
+    central.fleet.change_dropped(&home(), &name("hello")).expect("home exists");
     central.persist_rest();
 }
 

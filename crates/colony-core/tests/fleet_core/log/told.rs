@@ -245,14 +245,14 @@ fn reload_takes_back_what_was_not_stored() {
     let other: SiteName = "other".parse().expect("a name");
     let mut fleet = Central::new().fleet;
     fleet.site_add(&other);
-    fleet.target_planned(&other, &name("hello"), Timestamp(0)).expect("it exists");
+    fleet.change_planned(&other, &name("hello"), Timestamp(0)).expect("it exists");
     let stored = fleet.clone();
     let keys = [home(), other.clone()].map(colony_core::fleet::RowKey::Site);
     let rows: Vec<_> = keys.iter().filter_map(|it| stored.row(it)).collect();
     let _ = fleet.take_changed();
 
     fleet.join(&home(), Timestamp(0), true).expect("it may join");
-    fleet.target_planned(&home(), &name("lost"), Timestamp(0)).expect("home exists");
+    fleet.change_planned(&home(), &name("lost"), Timestamp(0)).expect("home exists");
     fleet.reload(&home(), rows);
 
     let same = |site: &SiteName| assert_eq!(fleet.site(site), stored.site(site), "{site}");

@@ -1,6 +1,6 @@
 //! Files of the deployments repository.
 
-use colony_core::document::{Document, Target, WirePhase, workload};
+use colony_core::document::{Document, Side, Target, workload};
 use colony_core::id::{NodeName, SiteName};
 use colony_core::margo::yaml::{self, Limits, Node, Value};
 use colony_core::margo::{ApplicationDeployment, Digest};
@@ -32,7 +32,9 @@ pub(super) fn document(input: &[u8]) -> Outcome {
             hold::refusal(input, &bare);
             Outcome::found(&found)
         }
-        Content::Site(_) | Content::Gone => panic!("a deployment was read as something else"),
+        Content::Site(_) | Content::Purge(_) | Content::Gone => {
+            panic!("a deployment was read as something else")
+        }
     }
 }
 
@@ -46,7 +48,7 @@ fn taken(document: &Document, input: &[u8]) {
         Target::Any => "n1".parse().expect("a name"),
         Target::Node(node) => node.clone(),
     };
-    let wire = document.wire(&node, 7, WirePhase::Active);
+    let wire = document.wire(&node, 7, Side::Active);
     let device = node.as_str().parse().expect("a node is a device");
     match Plan::read(document.id(), &device, &wire) {
         Ok(plan) => {

@@ -132,7 +132,8 @@ impl Repository {
 
 fn commit(all: &Deployments, name: &str) -> String {
     let path = format!("deployments/{name}.yaml");
-    let edits = vec![Edit { path, expected: None, text: Some(format!("name: {name}\n")) }];
+    let edits =
+        vec![Edit { path, expected: None, text: Some(format!("name: {name}\n")), only_with: None }];
     let (message, author) = (name.to_owned(), "fuzz".to_owned());
     let batch = Batch { message, trailers: Vec::new(), author, at_unix: 1_794_225_600, edits };
     let written = all.write(&batch).expect("written");

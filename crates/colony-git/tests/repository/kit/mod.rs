@@ -116,7 +116,7 @@ pub(crate) fn batch(edits: Vec<Edit>) -> Batch {
 
 pub(crate) fn edit(path: &str, expected: Option<&BlobId>, text: Option<&str>) -> Edit {
     let (expected, text) = (expected.cloned(), text.map(str::to_owned));
-    Edit { path: path.to_owned(), expected, text }
+    Edit { path: path.to_owned(), expected, text, only_with: None }
 }
 
 /// Writes one path, whatever it holds.

@@ -57,12 +57,14 @@ pub(crate) struct Steer {
 
 /// Remove a deployment from Git and from its nodes
 ///
-/// Nodes that are offline are cleaned up when they return. Volumes are kept.
+/// Nodes that are offline are cleaned up when they return. Volumes are kept
+/// unless `--purge` is given.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     colony deployment delete hello --watch\n  \
     colony deployment delete hello --site plant-b       stays at the other sites\n  \
-    colony deployment delete hello --force              do not wait for nodes that never return")]
+    colony deployment delete hello --force              do not wait for nodes that never return\n  \
+    colony deployment delete hello --purge              remove its volumes, too")]
 pub(crate) struct Delete {
     pub(crate) name: String,
     /// Sites by comma [default: everywhere]
@@ -71,6 +73,9 @@ pub(crate) struct Delete {
     /// Wait for no node, online or not: what is not confirmed counts as removed
     #[arg(long)]
     pub(crate) force: bool,
+    /// Remove its volumes as well, with all data in them
+    #[arg(long)]
+    pub(crate) purge: bool,
     /// Stay until it is gone
     #[arg(short, long, conflicts_with = "dry_run")]
     pub(crate) watch: bool,

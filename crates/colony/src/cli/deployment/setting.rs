@@ -43,6 +43,9 @@ pub(crate) struct SettingArgs {
     /// Of a canary or blue-green, what opens the next step [default: auto]
     #[arg(long, value_parser = one_of::<Promote>())]
     pub(crate) promote: Option<Promote>,
+    /// Of blue-green, how long connections to the old version may last [default: 10s]
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) drain: Option<SettingDuration>,
     /// What a failed version does [default: rollback-site]
     #[arg(long, value_parser = one_of::<OnFailure>())]
     pub(crate) on_failure: Option<OnFailure>,
@@ -64,6 +67,9 @@ pub(crate) struct SettingArgs {
     /// A channel or range of versions; kept in the file, nothing acts on it yet
     #[arg(long, value_name = "TEXT")]
     pub(crate) follow: Option<String>,
+    /// Whether nodes remove its images at once when it is deleted [default: false]
+    #[arg(long, value_name = "true|false")]
+    pub(crate) remove_image: Option<bool>,
     /// Settings that go back to their defaults: selector, replicas, strategy.soak
     ///
     /// The names are those of the file in Git, by comma. They are cleared before
@@ -84,6 +90,7 @@ impl SettingArgs {
                 steps: (!self.steps.is_empty()).then(|| self.steps.clone()),
                 soak: self.soak,
                 promote: self.promote,
+                drain: self.drain,
             },
             on_failure: self.on_failure,
             selector: (!labels.is_empty()).then_some(labels),
@@ -93,6 +100,7 @@ impl SettingArgs {
             progress_deadline: self.progress_deadline,
             soak: self.proven_after,
             follow: self.follow.clone(),
+            remove_image: self.remove_image,
             clear: self.clear.iter().copied().collect(),
         }
     }

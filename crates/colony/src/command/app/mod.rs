@@ -1,6 +1,7 @@
 //! `colony app …`: the catalog, and packages on this machine.
 
 mod folder;
+mod image;
 mod lint;
 mod new;
 mod package;
@@ -29,6 +30,7 @@ pub(super) async fn run(global: &Global, command: AppCommand, out: &mut Out) -> 
         AppCommand::Lint { files } => return lint::run(&files, out),
         AppCommand::Package(args) => package::package(&args, out)?,
         AppCommand::Push(args) => package::push(&args, out).await?,
+        AppCommand::PushImage(args) => image::push(&args, out).await?,
         AppCommand::Registry(RegistryCommand::List) => {
             let views = global.client()?.registry_list().await?;
             out.show(&views, |it, look| application::registries(it, look))?;

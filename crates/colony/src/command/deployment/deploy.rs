@@ -37,8 +37,8 @@ pub(super) async fn delete(client: &Client, args: Delete, out: &mut Out) -> anyh
     let watched = args.watch.then_some(args.patience);
     let how = ChangeOptions { dry_run: args.dry_run, yes: args.yes, watched, goal: Goal::Absent };
     let sites = (!args.site.is_empty()).then(|| args.site.join(","));
-    let (force, dry_run) = (args.force, args.dry_run);
-    let change = Change::Delete(DeleteQuery { sites, force, dry_run, plan_hash: None });
+    let Delete { force, purge, dry_run, .. } = args;
+    let change = Change::Delete(DeleteQuery { sites, force, purge, dry_run, plan_hash: None });
     make(client, &args.name, change, how, out).await
 }
 
@@ -165,7 +165,7 @@ enum Consent {
     Declined,
 }
 
-/// Asks a person before a running workload is touched.
+/// Asks a person before a running workload is touched or data is removed.
 async fn consent(
     client: &Client,
     name: &str,
@@ -175,7 +175,8 @@ async fn consent(
     change.set_dry_run(true);
     let plan = change.send(client, name).await?.plan;
     change.set_dry_run(false);
-    if !plan.touches_running() || plan.refusal.is_some() {
+    let harmless = !plan.touches_running() && plan.purges.is_empty();
+    if harmless || plan.refusal.is_some() {
         return Ok(Consent::NotNeeded);
     }
     out.note(&plan::remarks(&plan))?;

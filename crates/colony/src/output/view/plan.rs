@@ -11,7 +11,12 @@ pub(crate) fn summary(plan: &PlanView) -> String {
     let counts = PlanAction::ALL.map(|it| (it, plan.count(it)));
     let some = counts.into_iter().filter(|it| it.1 > 0);
     let parts: Vec<String> = some.map(|(it, count)| format!("{} {count}", it.name())).collect();
-    if parts.is_empty() { "no node changes".to_owned() } else { parts.join(", ") }
+    let nodes = if parts.is_empty() { "no node changes".to_owned() } else { parts.join(", ") };
+    match plan.purges.len() {
+        0 => nodes,
+        1 => format!("{nodes}, and the volumes on 1 node"),
+        count => format!("{nodes}, and the volumes on {count} nodes"),
+    }
 }
 
 /// The targets that are removed or have a reason, a line for each reason, and
@@ -31,7 +36,14 @@ pub(crate) fn remarks(plan: &PlanView) -> String {
     };
     let targets: String = lines.iter().map(line).collect();
     let findings: String = plan.findings.iter().map(|it| format!("{it}\n")).collect();
-    targets + &findings
+    targets + &purges(plan) + &findings
+}
+
+fn purges(plan: &PlanView) -> String {
+    match plan.purges.as_slice() {
+        [] => String::new(),
+        nodes => format!("purge {}: the volumes, with all data in them\n", nodes.join(", ")),
+    }
 }
 
 fn is_remarkable(target: &PlanTarget) -> bool {
@@ -60,6 +72,9 @@ pub(crate) fn show(plan: &PlanView, look: &RenderOptions) -> String {
     }
     text += &changes("parameter", &plan.parameters);
     text += &changes("setting", &plan.settings);
+    if !plan.purges.is_empty() {
+        text += &format!("\n{}", purges(plan));
+    }
     for it in &plan.pulls {
         text += &format!("\npull {} on {}\n", it.package, it.targets.join(", "));
     }

@@ -78,7 +78,8 @@ fn input(seed: Seed, begun: &[Action]) -> Input {
         }
         _ => {
             let chosen = begun.get(usize::from(a).min(begun.len().saturating_sub(1))).cloned();
-            let action = chosen.unwrap_or(Action::Remove { deployment });
+            let action =
+                chosen.unwrap_or(Action::Remove { deployment, purge: false, images: false });
             let services = ["main", "side"].into_iter().take(usize::from(b % 3));
             let prepared =
                 Prepared { services: services.map(str::to_owned).collect(), ..Prepared::default() };

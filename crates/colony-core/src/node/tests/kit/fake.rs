@@ -48,8 +48,7 @@ impl World {
         let old = entry.previous.as_ref().filter(|_| entry.is_staging());
         let own = own.into_iter().chain(old);
         let current = |it: &&crate::node::Part| !entry.memory.outdated.contains(&it.fingerprint);
-        own.flat_map(|it| it.parts.iter().filter(current).map(|part| it.phase.label(part)))
-            .collect()
+        own.flat_map(|it| it.parts.iter().filter(current).map(|part| it.side.label(part))).collect()
     }
 
     pub(in crate::node::tests) fn perform(
@@ -57,7 +56,8 @@ impl World {
         action: &Action,
         title: &str,
     ) -> Result<Prepared, Failure> {
-        let down = self.engine_down.then(|| Failure::new(Code::EngineUnavailable, "no answer"));
+        let away = self.engine_down || (self.cluster_down && self.is_chart(action.deployment()));
+        let down = away.then(|| Failure::new(Code::EngineUnavailable, "no answer"));
         match action {
             Action::Prepare { fingerprint, refresh, .. } => {
                 self.prepare(title, *fingerprint, *refresh)
@@ -78,11 +78,11 @@ impl World {
                 self.sweep(action, |it| it.4 || it.1 != *component || Some(it.2) == *keep);
                 Ok(Prepared::default())
             }
-            Action::Remove { deployment } => {
-                self.trace.push(format!(
-                    "remove {}",
-                    crate::node::tests::kit::script::name_of(deployment)
-                ));
+            Action::Remove { deployment, purge, images } => {
+                let name = crate::node::tests::kit::script::name_of(deployment);
+                let how = if *purge { "purge" } else { "remove" };
+                let images = if *images { " and its images" } else { "" };
+                self.trace.push(format!("{how} {name}{images}"));
                 if self.removal_fails {
                     return Err(Failure::new(Code::EngineError, "device is busy"));
                 }

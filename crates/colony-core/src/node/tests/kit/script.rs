@@ -22,6 +22,16 @@ pub(in crate::node::tests) fn run(world: &mut World, command: &str) {
             world.desired.remove(&id_of(name));
             world.publish();
         }
+        ["purge", name] => {
+            world.desired.remove(&id_of(name));
+            world.purges.insert(id_of(name));
+            world.publish();
+        }
+        ["discard", name] => {
+            world.desired.remove(&id_of(name));
+            world.discards.insert(id_of(name));
+            world.publish();
+        }
         ["ask", name] => _ = world.feed(Input::ReportsRequested(vec![id_of(name)])),
         ["incarnation", number] => {
             let number: u64 = number.parse().expect("a number");
@@ -40,11 +50,15 @@ pub(in crate::node::tests) fn run(world: &mut World, command: &str) {
         }
         ["stranger", name] => stranger(world, name),
         ["wipe"] => world.disk.clear(),
-        [switch @ ("registry" | "engine" | "removal" | "manager" | "actions"), state] => {
+        [
+            switch @ ("registry" | "engine" | "cluster" | "removal" | "manager" | "actions"),
+            state,
+        ] => {
             let off = *state == "off";
             match *switch {
                 "registry" => world.registry_down = off,
                 "engine" => world.engine_down = off,
+                "cluster" => world.cluster_down = off,
                 "removal" => world.removal_fails = off,
                 "actions" => world.hung = off,
                 _ => world.deaf = off,

@@ -8,8 +8,10 @@ use colony_margo::{
 };
 use serde_json::json;
 
+use crate::document::EXTENSION;
 use crate::node::tests::kit::fake::{Behaviour, Fake, Place};
 use crate::node::{Action, Container, Input, Node, Policy, Row, Step};
+use crate::purge::Cleanup;
 use crate::time::{Monotonic, Now, Timestamp};
 
 pub(in crate::node::tests) struct World {
@@ -22,10 +24,16 @@ pub(in crate::node::tests) struct World {
     pub(in crate::node::tests) corrected: BTreeSet<String>,
     pub(in crate::node::tests) registry_down: bool,
     pub(in crate::node::tests) engine_down: bool,
+    /// The second engine, which runs charts.
+    pub(in crate::node::tests) cluster_down: bool,
     pub(in crate::node::tests) removal_fails: bool,
     /// Actions are accepted but not carried out.
     pub(in crate::node::tests) hung: bool,
     pub(in crate::node::tests) desired: BTreeMap<DeploymentId, Vec<u8>>,
+    /// The deployments that the manifest lists to be purged.
+    pub(in crate::node::tests) purges: BTreeSet<DeploymentId>,
+    /// Those whose images are not to be kept.
+    pub(in crate::node::tests) discards: BTreeSet<DeploymentId>,
     pub(in crate::node::tests) manifest: Vec<u8>,
     pub(in crate::node::tests) version: u64,
     pub(in crate::node::tests) now: Now,
@@ -54,9 +62,12 @@ impl World {
             corrected: BTreeSet::new(),
             registry_down: false,
             engine_down: false,
+            cluster_down: false,
             removal_fails: false,
             hung: false,
             desired: BTreeMap::new(),
+            purges: BTreeSet::new(),
+            discards: BTreeSet::new(),
             manifest: Vec::new(),
             version: 0,
             now: Now { mono: Monotonic(0), wall: Timestamp(1_000_000), entropy: 0 },
@@ -127,7 +138,12 @@ impl World {
         let version = ManifestVersion::new(self.version).expect("a version");
         let documents: Vec<(DeploymentId, Vec<u8>)> =
             self.desired.iter().map(|(id, it)| (id.clone(), it.clone())).collect();
-        self.manifest = StateManifest::new(version, &documents).0.to_bytes();
+        let mut manifest = StateManifest::new(version, &documents).0;
+        let cleanup = Cleanup { volumes: self.purges.clone(), images: self.discards.clone() };
+        if !cleanup.is_empty() {
+            manifest.extensions.insert(EXTENSION, cleanup.to_extension());
+        }
+        self.manifest = manifest.to_bytes();
     }
 
     /// Lets this many seconds pass, with everything that happens in them.
@@ -197,8 +213,19 @@ impl World {
             let needed = self.node.needed();
             self.images.retain(|it| needed.contains(it));
         }
-        let containers = self.containers();
-        self.feed(Input::Observed { taken: self.now.mono, containers });
+        let (taken, mut containers) = (self.now.mono, self.containers());
+        if !self.cluster_down {
+            self.feed(Input::Observed { taken, containers });
+            return;
+        }
+        containers.retain(|it| !self.is_chart(&it.deployment));
+        let away = BTreeSet::from(["helm".to_owned()]);
+        self.feed(Input::ObservedInPart { taken, containers, away });
+    }
+
+    pub(in crate::node::tests) fn is_chart(&self, id: &DeploymentId) -> bool {
+        let text = self.desired.get(id).map(|it| String::from_utf8_lossy(it));
+        text.is_some_and(|it| it.contains("\"helm\""))
     }
 
     pub(in crate::node::tests) fn containers(&self) -> Vec<Container> {
@@ -251,7 +278,7 @@ pub(in crate::node::tests) fn capabilities() -> Capabilities {
             "id": "press-1", "vendor": "v", "modelNumber": "m", "serialNumber": "s",
             "cpus": [{ "cores": 4, "architecture": "amd64" }],
             "memory": "4Gi", "storage": "10Gi", "otelCollector": true,
-            "supportedRuntimes": ["oci"], "supportedDeploymentTypes": ["compose"],
+            "supportedRuntimes": ["oci"], "supportedDeploymentTypes": ["compose", "helm"],
         },
         "labels": { "hall": "north" },
     });

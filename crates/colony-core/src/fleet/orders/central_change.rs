@@ -13,34 +13,21 @@ const DIFF_LIMIT: usize = 16_384;
 /// The maximum length of a stored reason, in characters.
 const REASON_LIMIT: usize = 2_048;
 
-/// The progress of central's change of one deployment at one site.
+/// A change that central makes to the file of one deployment at one site, and
+/// how far it got: planned, written to Git, accepted by the site.
 ///
-/// A `blob` of `None` is the removal of the file.
+/// A `blob` of `None` is the removal of the file. Stored rows call it `target`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "target", rename_all = "kebab-case")]
-pub enum Target {
-    Planned {
-        since: Timestamp,
-    },
+pub enum CentralChange {
+    /// Waits to be written to Git.
+    Planned { since: Timestamp },
     /// Pushed; the site has not reported it yet.
-    Committed {
-        git: GitRevision,
-        blob: Option<BlobId>,
-        since: Timestamp,
-    },
+    Committed { git: GitRevision, blob: Option<BlobId>, since: Timestamp },
     /// The site has accepted it; dropped when the site accepts something else.
-    Accepted {
-        git: GitRevision,
-        blob: Option<BlobId>,
-        since: Timestamp,
-    },
+    Accepted { git: GitRevision, blob: Option<BlobId>, since: Timestamp },
     /// Git held something else than was expected: nothing was written.
-    Conflict {
-        expected: Option<BlobId>,
-        found: Option<BlobId>,
-        diff: String,
-        since: Timestamp,
-    },
+    Conflict { expected: Option<BlobId>, found: Option<BlobId>, diff: String, since: Timestamp },
     /// Git rejected the change: nothing was written.
     Refused {
         /// The content of the file, which stays until another writer changes
@@ -52,22 +39,22 @@ pub enum Target {
 }
 
 impl Fleet {
-    /// A plan wants to write the file.
-    pub fn target_planned(
+    /// A plan is going to write the file.
+    pub fn change_planned(
         &mut self,
         site: &SiteName,
         name: &DeploymentName,
         now: Timestamp,
     ) -> Result<(), UnknownSite> {
-        self.writer(site)?.set_target(name, Target::Planned { since: now });
+        self.writer(site)?.set_change(name, CentralChange::Planned { since: now });
         Ok(())
     }
 
     /// The push that wrote the file, or removed it, has succeeded.
     ///
     /// If another writer changed the file before the site saw this commit, the
-    /// caller calls `target_cleared`: central's change was overruled.
-    pub fn target_committed(
+    /// caller calls `change_dropped`: central's change was overruled.
+    pub fn change_committed(
         &mut self,
         site: &SiteName,
         name: &DeploymentName,
@@ -78,20 +65,20 @@ impl Fleet {
         let mut writer = self.writer(site)?;
         let refused = writer.view.files.contains_key(&deployment_path(site, name));
         if blob.is_none() && !refused && writer.is_nowhere(name) {
-            writer.drop_target(name);
+            writer.drop_change(name);
             return Ok(());
         }
         // The event of the site may arrive before central records the commit.
-        let target = match writer.is_there(name, blob.as_ref()) && !(refused && blob.is_none()) {
-            true => Target::Accepted { git, blob, since: now },
-            false => Target::Committed { git, blob, since: now },
+        let change = match writer.is_there(name, blob.as_ref()) && !(refused && blob.is_none()) {
+            true => CentralChange::Accepted { git, blob, since: now },
+            false => CentralChange::Committed { git, blob, since: now },
         };
-        writer.set_target(name, target);
+        writer.set_change(name, change);
         Ok(())
     }
 
     /// The file was not what the write expected; it was left alone.
-    pub fn target_conflict(
+    pub fn change_conflict(
         &mut self,
         site: &SiteName,
         name: &DeploymentName,
@@ -100,13 +87,13 @@ impl Fleet {
         now: Timestamp,
     ) -> Result<(), UnknownSite> {
         let diff = diff.chars().take(DIFF_LIMIT).collect();
-        let target = Target::Conflict { expected, found, diff, since: now };
-        self.writer(site)?.set_target(name, target);
+        let change = CentralChange::Conflict { expected, found, diff, since: now };
+        self.writer(site)?.set_change(name, change);
         Ok(())
     }
 
     /// Git rejected the file, by its rules or by those of its server.
-    pub fn target_refused(
+    pub fn change_refused(
         &mut self,
         site: &SiteName,
         name: &DeploymentName,
@@ -115,32 +102,32 @@ impl Fleet {
         now: Timestamp,
     ) -> Result<(), UnknownSite> {
         let reason = reason.chars().take(REASON_LIMIT).collect();
-        let target = Target::Refused { expected, reason, since: now };
-        self.writer(site)?.set_target(name, target);
+        let change = CentralChange::Refused { expected, reason, since: now };
+        self.writer(site)?.set_change(name, change);
         Ok(())
     }
 
     /// Central no longer wants a change there.
-    pub fn target_cleared(
+    pub fn change_dropped(
         &mut self,
         site: &SiteName,
         name: &DeploymentName,
     ) -> Result<(), UnknownSite> {
-        self.writer(site)?.drop_target(name);
+        self.writer(site)?.drop_change(name);
         Ok(())
     }
 }
 
 impl ProjectionWriter<'_> {
-    fn set_target(&mut self, name: &DeploymentName, target: Target) {
-        self.view.targets.insert(name.clone(), target);
+    fn set_change(&mut self, name: &DeploymentName, change: CentralChange) {
+        self.view.central_changes.insert(name.clone(), change);
         self.link(name);
         let name = name.clone();
         self.mark(|site| RowKey::Target(site, name));
     }
 
-    fn drop_target(&mut self, name: &DeploymentName) {
-        if self.view.targets.remove(name).is_some() {
+    fn drop_change(&mut self, name: &DeploymentName) {
+        if self.view.central_changes.remove(name).is_some() {
             self.unlink(name);
             let name = name.clone();
             self.mark(|site| RowKey::Target(site, name));
@@ -154,17 +141,18 @@ impl ProjectionWriter<'_> {
     }
 
     /// The site no longer refuses a file: a removal of it may have reached its end.
-    pub(in crate::fleet) fn target_file_accepted(&mut self, path: &str) {
+    pub(in crate::fleet) fn change_file_accepted(&mut self, path: &str) {
         let Ok(name) = deployment_name(self.site, path) else { return };
-        let Some(Target::Committed { git, blob: None, since }) = self.view.targets.get(&name)
+        let Some(CentralChange::Committed { git, blob: None, since }) =
+            self.view.central_changes.get(&name)
         else {
             return;
         };
         let (git, since) = (git.clone(), *since);
         if self.is_nowhere(&name) {
-            self.drop_target(&name);
+            self.drop_change(&name);
         } else if self.is_there(&name, None) {
-            self.set_target(&name, Target::Accepted { git, blob: None, since });
+            self.set_change(&name, CentralChange::Accepted { git, blob: None, since });
         }
     }
 
@@ -174,26 +162,31 @@ impl ProjectionWriter<'_> {
     }
 
     /// The site accepted `taken` from Git, or the removal of the file.
-    pub(in crate::fleet) fn target_accepted(
+    pub(in crate::fleet) fn change_accepted(
         &mut self,
         name: &DeploymentName,
         taken: Option<&BlobId>,
         at: Timestamp,
     ) {
-        match self.view.targets.get(name) {
-            Some(Target::Committed { git, blob, .. }) if blob.as_ref() == taken => {
+        match self.view.central_changes.get(name) {
+            Some(CentralChange::Committed { git, blob, .. }) if blob.as_ref() == taken => {
                 let (git, blob) = (git.clone(), blob.clone());
-                self.set_target(name, Target::Accepted { git, blob, since: at });
+                self.set_change(name, CentralChange::Accepted { git, blob, since: at });
             }
-            Some(Target::Accepted { blob, .. }) if blob.as_ref() != taken => self.drop_target(name),
+            Some(CentralChange::Accepted { blob, .. }) if blob.as_ref() != taken => {
+                self.drop_change(name)
+            }
             _ => {}
         }
     }
 
     /// Nothing is left of the deployment: a removal has reached its end.
-    pub(in crate::fleet) fn target_gone(&mut self, name: &DeploymentName) {
-        if matches!(self.view.targets.get(name), Some(Target::Accepted { blob: None, .. })) {
-            self.drop_target(name);
+    pub(in crate::fleet) fn change_gone(&mut self, name: &DeploymentName) {
+        if matches!(
+            self.view.central_changes.get(name),
+            Some(CentralChange::Accepted { blob: None, .. })
+        ) {
+            self.drop_change(name);
         }
     }
 }

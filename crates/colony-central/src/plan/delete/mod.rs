@@ -1,16 +1,26 @@
 //! `delete`: removes the files, so that the sites remove the workloads.
 
+pub(super) mod purge;
+
 use colony_api::render::listed;
 use colony_core::id::{DeploymentId, DeploymentName, SiteName};
 use colony_core::site::Action;
 use colony_core::time::HumanDuration;
 
-use super::survey::{DefaultSites, Survey, survey};
+use super::inputs::{DefaultSites, PlanInputs, read_plan_inputs};
 use super::{Next, Plan, not_at_sites, render, sites_text, view};
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::fault::Fault;
 use crate::repo::Facts;
+
+/// How a deployment is deleted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DeleteOptions {
+    pub force: bool,
+    /// Its volumes go with it.
+    pub purge: bool,
+}
 
 /// Plans the deletion of a deployment. With `force` sites stop waiting for
 /// nodes that cannot confirm it.
@@ -19,19 +29,19 @@ pub(crate) async fn delete(
     operator: &Operator,
     name: &DeploymentName,
     sites: &[String],
-    force: bool,
+    DeleteOptions { force, purge }: DeleteOptions,
 ) -> Result<Plan, Fault> {
     operator.must_be(Role::Operator)?;
-    let survey = survey(app, operator, name, sites, DefaultSites::Rest).await?;
-    let leaving = leaving(&survey, name, sites);
-    let mut found = survey.places.clone();
+    let inputs = read_plan_inputs(app, operator, name, sites, DefaultSites::FileOrRunning).await?;
+    let leaving = leaving(&inputs, name, sites);
+    let mut found = inputs.selected.clone();
     found.retain(|it| it.file.is_some());
     if found.is_empty() && leaving.is_empty() {
         return Err(not_at_sites(app, operator, name, sites));
     }
     let all = found.iter().map(|it| &it.site).chain(&leaving);
     all.into_iter().try_for_each(|it| operator.must_be_at(Role::Operator, it))?;
-    check(&survey, name, force)?;
+    check(&inputs, name, force)?;
     let application = found.iter().find_map(|it| it.deployed.as_ref());
     let application = application.map(|it| Facts::of(it).application).unwrap_or_default();
     let mut plan = Plan::new(view(name, &application), String::new());
@@ -42,12 +52,14 @@ pub(crate) async fn delete(
     if force {
         let others = leaving.iter().filter(|it| !found.iter().any(|at| at.site == **it));
         plan.next.extend(others.map(|it| Next::new(it, None)));
-        (plan.commands, plan.forces) = forced(&survey, name, &plan.next);
+        (plan.commands, plan.forces) = forced(&inputs, name, &plan.next);
     }
+    let all = found.iter().map(|it| &it.site).chain(&leaving).cloned().collect();
+    purge::mark(app, &mut plan, &inputs, name, &all, purge).await?;
     let waits: Vec<String> = leaving
         .iter()
         .filter(|it| !plan.next.iter().any(|next| next.file.site == **it))
-        .map(|it| removal_text(&survey, it, name))
+        .map(|it| removal_text(&inputs, it, name))
         .collect();
     if !waits.is_empty() {
         let problem = format!(
@@ -56,31 +68,32 @@ pub(crate) async fn delete(
         );
         render::warn(&mut plan.view, &problem);
     }
-    plan.message = format!("Delete {name} at {}", sites_text(&plan.sites()));
-    render::complete(&mut plan, name, &survey.snapshot);
+    let what = if purge { " and its volumes" } else { "" };
+    plan.message = format!("Delete {name}{what} at {}", sites_text(&plan.sites()));
+    render::complete(&mut plan, name, &inputs.snapshot);
     Ok(plan)
 }
 
 /// `home (for 5 min, still on b1, b2)`
-fn removal_text(survey: &Survey, site: &SiteName, name: &DeploymentName) -> String {
-    let Some(it) = survey.view(site).and_then(|it| it.removal(name)) else {
+fn removal_text(inputs: &PlanInputs, site: &SiteName, name: &DeploymentName) -> String {
+    let Some(it) = inputs.view(site).and_then(|it| it.removal(name)) else {
         return format!("{site} (the site has not seen the commit yet)");
     };
-    let lasting = HumanDuration(survey.snapshot.now.since(it.since));
+    let lasting = HumanDuration(inputs.snapshot.now.since(it.since));
     format!("{site} (for {lasting}, still on {})", listed(it.nodes, "no node"))
 }
 
 /// The selected sites that still report the deployment.
-fn leaving(survey: &Survey, name: &DeploymentName, named: &[String]) -> Vec<SiteName> {
+fn leaving(inputs: &PlanInputs, name: &DeploymentName, named: &[String]) -> Vec<SiteName> {
     let selected = |it: &SiteName| named.is_empty() || named.iter().any(|at| at == it.as_str());
-    let sites = survey.snapshot.sites.iter();
+    let sites = inputs.snapshot.sites.iter();
     let has = sites.filter(|it| it.1.view.deployments_named(name).next().is_some());
     has.map(|it| it.0.clone()).filter(selected).collect()
 }
 
-fn check(survey: &Survey, name: &DeploymentName, force: bool) -> Result<(), Fault> {
-    let refused = survey.places.iter().flat_map(|place| {
-        let refusals = survey.view(&place.site).map(|it| it.delete_check(name, force));
+fn check(inputs: &PlanInputs, name: &DeploymentName, force: bool) -> Result<(), Fault> {
+    let refused = inputs.selected.iter().flat_map(|place| {
+        let refusals = inputs.view(&place.site).map(|it| it.delete_check(name, force));
         let text = |(node, refusal)| format!("{}/{node}: {refusal}", place.site);
         refusals.unwrap_or_default().into_iter().map(text)
     });
@@ -98,10 +111,10 @@ type Forced = (Vec<(SiteName, Action)>, Vec<(SiteName, DeploymentId)>);
 /// What ends the wait for a confirmation: an order where the site already
 /// removes the deployment, else a wish that becomes an order when the site has
 /// seen the removal.
-fn forced(survey: &Survey, name: &DeploymentName, next: &[Next]) -> Forced {
+fn forced(inputs: &PlanInputs, name: &DeploymentName, next: &[Next]) -> Forced {
     let (mut commands, mut wishes) = (Vec::new(), Vec::new());
     for site in next.iter().map(|it| &it.file.site) {
-        let Some(view) = survey.view(site) else { continue };
+        let Some(view) = inputs.view(site) else { continue };
         for it in view.deployments_named(name) {
             let deployment = it.id.clone();
             match it.withdrawn {

@@ -112,19 +112,19 @@ enum OrderReason {
     NothingLeaving(Option<NodeName>),
 }
 
-/// The revision to which a site rolls back from the one in Git: its last good
-/// revision, or else the previous revision of the first node that remembers
+/// The revision to which a site rolls back from `accepted`: the last one that
+/// converged, or else the previous revision of the first node that remembers
 /// one. Quarantined revisions are skipped: after a rollback to one the site
 /// would run nothing.
 pub fn rollback_target<'a>(
-    wanted: Digest,
-    good: Option<&'a Revision>,
+    accepted: Digest,
+    last_converged: Option<&'a Revision>,
     quarantine: &BTreeMap<Digest, Quarantine>,
     nodes: impl IntoIterator<Item = &'a Revisions>,
 ) -> Option<&'a Revision> {
     let earlier = nodes.into_iter().filter_map(Revisions::rollback_target);
-    let usable = |it: &&Revision| it.workload != wanted && !quarantine.contains_key(&it.workload);
-    good.into_iter().chain(earlier).find(usable)
+    let usable = |it: &&Revision| it.workload != accepted && !quarantine.contains_key(&it.workload);
+    last_converged.into_iter().chain(earlier).find(usable)
 }
 
 /// Whether the site can execute `action`.

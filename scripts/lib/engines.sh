@@ -21,6 +21,11 @@ need() {
 need_podman() { need podman=podman runc=runc iptables=iptables git=git curl=curl; ls /usr/lib/podman/netavark >/dev/null 2>&1 || need netavark=netavark aardvark-dns=aardvark-dns; }
 need_docker() { need dockerd=docker.io runc=runc iptables=iptables git=git curl=curl; }
 
+need_containerd() {
+  need containerd=containerd ctr=containerd runc=runc iptables=iptables catatonit=catatonit ip=iproute2
+  if [ ! -x /usr/lib/cni/bridge ]; then need cni=containernetworking-plugins; fi
+}
+
 # Waits until a command succeeds: wait_for <seconds> <what> <command…>
 wait_for() {
   local deadline=$((SECONDS + $1)) what="$2"

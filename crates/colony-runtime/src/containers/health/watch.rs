@@ -5,6 +5,8 @@
 //! the engine and of a container take the same path.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -25,6 +27,8 @@ use crate::containers::scope::Whose;
 /// How long to wait for an engine that does not answer.
 const AWAY: Duration = Duration::from_millis(100);
 const AWAY_LONGEST: Duration = Duration::from_secs(5);
+/// By when an engine that was asked for its events sends them.
+const SUBSCRIBED: Duration = Duration::from_secs(1);
 /// The interval of looks without an event.
 const PATROL: Duration = Duration::from_secs(30);
 
@@ -128,10 +132,23 @@ impl ContainerEngine {
                 self.heard(&event);
             }
         };
-        if let Err(trouble) = self.api.events(&self.scope.filter(None), &hear).await {
+        let filter = self.scope.filter(None);
+        let ended = tokio::select! {
+            ended = self.api.events(&filter, &hear) => ended,
+            never = self.cover_subscription() => match never {},
+        };
+        if let Err(trouble) = ended {
             warn!("the engine's events ended: {trouble}");
         }
         heard.into_inner()
+    }
+
+    /// No engine says when a subscription takes effect, containerd not even
+    /// with an answer. A later look covers the events before that.
+    async fn cover_subscription(&self) -> Infallible {
+        sleep(SUBSCRIBED).await;
+        self.news.tell();
+        pending().await
     }
 
     fn concerns(&self, event: &Event) -> bool {

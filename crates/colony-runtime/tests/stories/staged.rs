@@ -233,6 +233,19 @@ async fn gap(port: u16, from: &str, to: &str, change: impl Future<Output = ()>) 
     timeout(Duration::from_secs(60), both).await.expect("the other version answers")
 }
 
+/// Waits for an answer: a container without a check runs before it listens.
+pub(crate) async fn until_answered(port: u16, expected: &str) {
+    let mut seen = None;
+    let wait = async {
+        while seen.as_deref() != Some(expected) {
+            seen = ask(port).await;
+            tokio::task::yield_now().await;
+        }
+    };
+    let in_time = timeout(Duration::from_secs(20), wait).await;
+    assert!(in_time.is_ok(), "port {port} answers {seen:?}, not {expected}");
+}
+
 pub(crate) async fn ask(port: u16) -> Option<String> {
     let asking = async {
         let address = SocketAddr::from(([127, 0, 0, 1], port));

@@ -11,7 +11,7 @@ use colony_core::code::Code;
 use colony_core::node::Status;
 use serde_json::json;
 
-use super::staged::{ask, free_port};
+use super::staged::{ask, free_port, until_answered};
 use super::world::World;
 use super::{bad, device, follow, good, private};
 use crate::conformance;
@@ -88,7 +88,7 @@ networks: { front: {}, back: {}, other: {} }
     let again = world.node.until_well(&app).await;
     assert_eq!(again["near"].run, first["near"].run);
     assert_ne!(again["web"].run, first["web"].run);
-    assert_eq!(ask(port).await.as_deref(), Some("hello"));
+    until_answered(port, "hello").await;
     world.node.remove(&app).await;
     assert_eq!(ask(port).await, None, "the port goes with the pod");
     assert_eq!(folders(world, "pods"), 0, "and so do its files");
@@ -161,7 +161,7 @@ services:
     let to = format!("--to-destination {address}:8080");
     let rule = rules.lines().find(|it| it.ends_with(&to)).unwrap();
     let port = rule.split_once("--dport ").unwrap().1.split(' ').next().unwrap();
-    assert_eq!(ask(port.parse().unwrap()).await.as_deref(), Some("hello"));
+    until_answered(port.parse().unwrap(), "hello").await;
     world.node.clear(&app, None).await.unwrap();
     let said = world.node.kept_logs(&app).await;
     assert_eq!(said.last().map(|it| it.1.as_str()), Some("bye"), "{said:?}");

@@ -26,7 +26,9 @@ pub fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
 
 /// Makes the name of a file durable.
 pub fn sync_folder_of(path: &Path) -> io::Result<()> {
-    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+    let Some(folder) = path.parent() else { return Ok(()) };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    File::open(folder)?.sync_all()
 }
 
 fn aside(path: &Path) -> PathBuf {
@@ -59,5 +61,11 @@ mod tests {
         let path = dir.path().join("a");
         replace(&path, b"x", 0o600).expect("it is replaced");
         replace(&path.join("b"), b"x", 0o600).expect_err("a is not a folder");
+    }
+
+    /// Tests run in the folder of the crate.
+    #[test]
+    fn name_without_a_folder_is_in_the_current_one() {
+        sync_folder_of(Path::new("Cargo.toml")).expect("the current folder is synced");
     }
 }

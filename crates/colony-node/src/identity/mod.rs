@@ -100,8 +100,7 @@ pub(crate) fn save(dir: &Path, identity: &Identity) -> anyhow::Result<()> {
     let text = serde_json::to_vec_pretty(&Membership { name, site, urls })?;
     let write = || {
         fs::create_dir_all(dir)?;
-        fs::write(dir.join("site.json"), text)?;
-        fs::File::open(dir.join("site.json"))?.sync_all()
+        colony_process::file::replace(&dir.join("site.json"), &text, 0o600)
     };
     write().with_context(|| format!("could not write to {}", dir.display()))?;
     colony_process::fail::hit(colony_process::fail::Point::NodeJoinHalfStored);

@@ -20,6 +20,7 @@ check: ## format, lints, documentation, layers, known bugs, paths, words
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --workspace
 	@scripts/check-layers
 	@scripts/bugs --check
+	@scripts/mutants --check
 	@scripts/check-paths
 	@scripts/check-words
 	@echo "check: all good"

@@ -49,30 +49,37 @@ CHECKS = {
         "orders.rs", "server/server_certificate.rs", "uplink/events.rs", "uplink/prune.rs", "uplink/renew.rs",
         "uplink/seed.rs",
     ],
-    # The one writer, who may do what, batches of sites, backups, plans by hash, the queue for Git.
-    # Without most handlers: they are wiring, and long ones take minutes to compile in many versions.
+    # The one writer, who may do what, who may join, batches of sites, backups, plans by hash, purges,
+    # the queue for Git. Without most handlers: they are wiring, and long ones take minutes to compile
+    # in many versions.
     "colony-central": [
-        "auth/key.rs", "auth/mod.rs", "auth/token.rs", "backup/archive.rs", "brain/record.rs",
-        "brain/stage.rs", "brain/writer.rs", "command/mod.rs", "link/events.rs", "link/renew.rs",
+        "auth/key.rs", "auth/local.rs", "auth/mod.rs", "auth/token.rs", "backup/archive.rs",
+        "backup/restore.rs", "brain/record.rs", "brain/stage.rs", "brain/writer.rs", "command/mod.rs",
+        "link/authority.rs", "link/events.rs", "link/join.rs", "link/renew.rs", "plan/delete/purge.rs",
         "plan/hash.rs", "writer/batch.rs", "writer/overruled.rs",
     ],
     # What is fetched and unpacked, what on the engine is this node's, and credentials; without engines.
     "colony-runtime": [
-        "compose/archive.rs", "compose/service/mount.rs", "compose/unpack.rs", "docker/label.rs",
-        "docker/scope.rs", "docker/survey/interference.rs", "file.rs", "oci/registry/**",
+        "compose/archive.rs", "compose/service/mount.rs", "compose/unpack.rs", "containers/label.rs",
+        "containers/scope.rs", "containers/survey/interference.rs", "file.rs", "oci/registry/**",
     ],
+    # Locks, folders and files of every role.
+    "colony-process": ["file.rs", "folder.rs", "lock.rs"],
 }  # fmt: skip
 # Their tests in `tests/` need container engines: too slow to run once per mutant.
 WITHOUT_ENGINES = {"colony-runtime"}
 # Where decisions are made: these files are tried first.
-DECISIONS = re.compile(
-    r"src/(transition/|event/|fleet/(fold|join)\.rs|node/(apply|repair|decide|outcome)\.rs"
-    r"|site/(wave|want|rollout_index|failure|facts|refused|placement_transition|rollout|stage)\.rs)"
-)
+DECISIONS = [
+    "transition", "event", "fleet/events/fold.rs", "fleet/join.rs", "node/decision", "node/manifest.rs",
+    "node/outcome.rs", "site/desired", "site/placement", "site/rollout",
+]  # fmt: skip
 
 
 def main() -> None:
     source, out, jobs = Path.cwd(), Path(os.environ["OUT"]), int(os.environ["JOBS"])
+    check_names(source)
+    if sys.argv[1:] == ["--check"]:
+        return
     woven, folder = out / "tree", out / PACKAGE
     folder.mkdir(exist_ok=True)
     # One run of a package at a time: the next build replaces the binaries of this one.
@@ -94,7 +101,8 @@ def main() -> None:
     tests = run.look(binaries, woven / CRATE, jobs)
     print(f"{len(tests)} tests looked at in {time.monotonic() - start:.0f} s", flush=True)
     waiting = [it for it in mutants if it.id not in results]
-    waiting.sort(key=lambda it: not DECISIONS.search(it.file))
+    decisions = tuple(f"crates/{CORE}/src/{it}" for it in DECISIONS)
+    waiting.sort(key=lambda it: not it.file.startswith(decisions))
     try_all(waiting, tests, woven / CRATE, folder, jobs, results)
     report(mutants, results, folder)
 
@@ -105,6 +113,15 @@ def compiling() -> list[str]:
     # Of the whole workspace, whose other manifests ask for no tests: with the features of all crates
     # together, nothing that two of them need is built twice.
     return run.compiling(PROFILE, ["--workspace"])
+
+
+def check_names(source: Path) -> None:
+    """Every name in the lists above is that of a file or folder."""
+    globs = [f"crates/{package}/src/{glob}" for package, globs in CHECKS.items() for glob in globs]
+    globs += [f"crates/{CORE}/src/{it}" for it in DECISIONS]
+    stale = [it for it in globs if not any(source.glob(it))]
+    if stale:
+        raise SystemExit(f"scripts/lib/mutants/main.py names files that are not there: {', '.join(stale)}")
 
 
 def listed(source: Path) -> list:

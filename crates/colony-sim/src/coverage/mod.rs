@@ -40,6 +40,7 @@ pub(crate) enum Trial {
     LabelGained,
     LabelLost,
     PlanCompared,
+    DeletionCompared,
     VolumesPurged,
 }
 
@@ -56,6 +57,7 @@ kinds!(TRIALS, trial_name, Trial {
     LabelGained = "label gained under way",
     LabelLost = "label lost under way",
     PlanCompared = "plan compared",
+    DeletionCompared = "plan of a deletion compared",
     VolumesPurged = "volumes purged",
 });
 

@@ -14,15 +14,20 @@ use crate::view::{HoldView, NodeCounts, SiteView};
 /// The sites the caller sees.
 pub fn sites(fleet: &Fleet, page: Page<'_>, context: &Context<'_>) -> Vec<SiteView> {
     let seen = fleet.sites().filter(|it| page.is_behind(it.0.as_str()) && (context.sees)(it.0));
-    seen.take(page.limit).map(|(site, view)| build(site, view, context)).collect()
+    seen.take(page.limit).map(|(site, view)| build(fleet, site, view, context)).collect()
 }
 
 pub fn site(fleet: &Fleet, site: &SiteName, context: &Context<'_>) -> Result<SiteView, Problem> {
     let view = fleet.site(site).ok_or_else(|| unknown_site(fleet, context.sees, site))?;
-    Ok(build(site, view, context))
+    Ok(build(fleet, site, view, context))
 }
 
-fn build(site: &SiteName, view: &fleet::SiteView, context: &Context<'_>) -> SiteView {
+fn build(
+    fleet: &Fleet,
+    site: &SiteName,
+    view: &fleet::SiteView,
+    context: &Context<'_>,
+) -> SiteView {
     let report = (context.report)(site).map(|it| it.1);
     let report = report.as_deref();
     SiteView {
@@ -39,7 +44,7 @@ fn build(site: &SiteName, view: &fleet::SiteView, context: &Context<'_>) -> Site
         urls: report.map(|it| it.urls.clone()).unwrap_or_default(),
         ca: report.map(|it| it.ca.clone()),
         nodes: counts(view, context),
-        deployments: statuses(view),
+        deployments: statuses(fleet, site),
         holds: holds(view),
         findings: findings(view),
         commands_open: view.commands.len() as u64,
@@ -58,10 +63,11 @@ fn counts(view: &fleet::SiteView, context: &Context<'_>) -> NodeCounts {
     }
 }
 
-fn statuses(view: &fleet::SiteView) -> BTreeMap<String, u64> {
+fn statuses(fleet: &Fleet, site: &SiteName) -> BTreeMap<String, u64> {
     let mut statuses = BTreeMap::new();
-    for name in view.deployment_names() {
-        *statuses.entry(view.rollup_status(name).to_string()).or_default() += 1;
+    // `FAILED` is the text of several states.
+    for (status, count) in fleet.status_counts(site).into_iter().flatten() {
+        *statuses.entry(status.to_string()).or_default() += count;
     }
     statuses
 }

@@ -22,6 +22,7 @@ mod join;
 mod orders;
 mod persisted;
 mod shared;
+mod site_entry;
 mod undo;
 mod view;
 mod why;
@@ -41,6 +42,7 @@ pub use orders::order_state::ReportedSite;
 pub use persisted::row::{Row, RowBody};
 pub use persisted::seed::{LeftOut, Seeded};
 pub use shared::Shared;
+pub use site_entry::StatusCounts;
 pub use undo::Change;
 pub use view::bucket::PlacementBucket;
 pub use view::outcome::{Outcome, overall};
@@ -52,6 +54,7 @@ pub use view::{
 
 use crate::id::{DeploymentName, SiteName};
 use events::projection_writer::ProjectionWriter;
+use site_entry::SiteEntry;
 use undo::Undo;
 
 /// Everything the central orchestrator knows of its sites.
@@ -59,7 +62,7 @@ use undo::Undo;
 /// A clone shares every site with the original until one of them writes it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Fleet {
-    sites: BTreeMap<SiteName, Shared<SiteView>>,
+    sites: BTreeMap<SiteName, SiteEntry>,
     /// The sites where a deployment of that name exists or is planned: rebuilt.
     names: BTreeMap<DeploymentName, Shared<BTreeSet<SiteName>>>,
     /// Rows that differ from what was last taken to be persisted.
@@ -91,6 +94,11 @@ impl Fleet {
 
     pub fn site(&self, site: &SiteName) -> Option<&SiteView> {
         self.sites.get(site).map(|it| &**it)
+    }
+
+    /// How many deployments of a site have which status.
+    pub fn status_counts(&self, site: &SiteName) -> Option<&StatusCounts> {
+        self.sites.get(site).map(SiteEntry::status_counts)
     }
 
     /// The names of all deployments that exist or are planned at any site.

@@ -6,17 +6,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::fleet::shared::Shared;
+use crate::fleet::site_entry::SiteEntry;
 use crate::fleet::{Changed, Fleet, SiteView};
 use crate::id::{DeploymentName, SiteName};
 
 /// The sites as they were before the open change; `None` while none is open.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Undo(Option<BTreeMap<SiteName, Option<Shared<SiteView>>>>);
+pub(super) struct Undo(Option<BTreeMap<SiteName, Option<SiteEntry>>>);
 
 impl Undo {
     /// Remembers a site before it is written; `None` if it is about to be added.
-    pub(super) fn keep(&mut self, site: &SiteName, view: Option<&Shared<SiteView>>) {
+    pub(super) fn keep(&mut self, site: &SiteName, view: Option<&SiteEntry>) {
         if let Some(sites) = &mut self.0
             && !sites.contains_key(site)
         {
@@ -69,12 +69,12 @@ impl Fleet {
         self.changed = Changed::default();
     }
 
-    fn put_back(&mut self, site: &SiteName, before: Option<Shared<SiteView>>) {
+    fn put_back(&mut self, site: &SiteName, before: Option<SiteEntry>) {
         let after = match before.clone() {
             Some(view) => self.sites.insert(site.clone(), view),
             None => self.sites.remove(site),
         };
-        let named = |view: &Option<Shared<SiteView>>| -> BTreeSet<DeploymentName> {
+        let named = |view: &Option<SiteEntry>| -> BTreeSet<DeploymentName> {
             view.iter().flat_map(|it| it.known_names()).cloned().collect()
         };
         let (before, after) = (named(&before), named(&after));

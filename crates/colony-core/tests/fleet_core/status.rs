@@ -1,7 +1,7 @@
 //! Where deployments stand, what CO itself wants, and what it may ask for.
 
 use colony_core::event::HoldScope;
-use colony_core::fleet::{Outcome, PlacementBucket};
+use colony_core::fleet::{Outcome, PlacementBucket, StatusCounts};
 use colony_core::id::BlobId;
 use colony_core::site::{Action, File, Input};
 use colony_core::time::Timestamp;
@@ -372,8 +372,14 @@ pub(crate) fn commit(central: &mut Central, blob: Option<BlobId>) {
 
 #[track_caller]
 pub(crate) fn check(central: &Central, expected: &str) {
-    let standing = central.view().rollup_status(&name("hello"));
-    assert_eq!(standing.to_string(), expected);
+    let view = central.view();
+    assert_eq!(view.rollup_status(&name("hello")).to_string(), expected);
+    // What lists show is counted again after every write.
+    let mut counts = StatusCounts::new();
+    for name in view.deployment_names() {
+        *counts.entry(view.rollup_status(name)).or_default() += 1;
+    }
+    assert_eq!(central.fleet.status_counts(&home()), Some(&counts));
 }
 
 #[track_caller]

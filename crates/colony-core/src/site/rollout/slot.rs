@@ -9,6 +9,7 @@
 //! Not covered: workloads that are down for reasons of their own.
 
 use crate::document::{CountOrPercent, Strategy};
+use crate::id::NodeName;
 use crate::site::placement::facts::{Check, PlacementFacts};
 use crate::site::placement::transition::Initiator;
 use crate::site::{Deployment, Placement, Site};
@@ -178,16 +179,20 @@ impl PlacementFacts<'_> {
         let (Some(limit), Some(row)) = (limit(self.deployment), self.slot_row()) else {
             return Ok(());
         };
-        let index = &self.deployment.rollout_index;
-        let taken = match row.needs {
+        let in_flight = &self.deployment.rollout_index.in_flight;
+        let (down, counted_down) = match row.needs {
             SlotNeed::Nothing => return Ok(()),
-            SlotNeed::FreeOfInFlight => index.in_flight.len(),
-            SlotNeed::FreeOfInFlightAndDown => index.in_flight.len() + self.down_in_current_step(),
+            SlotNeed::FreeOfInFlight => (0, None),
+            SlotNeed::FreeOfInFlightAndDown => {
+                (self.count_down_in_current_step(), Some(self.down_in_current_step()))
+            }
         };
+        let taken = in_flight.len() + down;
         if taken < limit as usize {
             return Ok(());
         }
-        let some_nodes = index.in_flight.iter().chain(&index.down).take(3).cloned().collect();
+        let taken_by = in_flight.iter().chain(counted_down.into_iter().flatten());
+        let some_nodes = taken_by.take(3).cloned().collect();
         Err(Reason::SlotsFull { some_nodes, taken, limit })
     }
 
@@ -230,15 +235,18 @@ impl PlacementFacts<'_> {
             && (self.trigger == Trigger::Retry || self.moves_backward())
     }
 
-    /// How many nodes have failed; while a rollout step is open, only those in
-    /// it. The others cannot recover before it ends, so they must not block it.
-    fn down_in_current_step(&self) -> usize {
-        let down = &self.deployment.rollout_index.down;
+    /// The failed nodes; while a rollout step is open, only those in it. The
+    /// others cannot recover before it ends, so they must not block it.
+    fn down_in_current_step(&self) -> impl Iterator<Item = &NodeName> {
+        let all = self.deployment.step_allows_all_nodes();
+        let down = self.deployment.rollout_index.down.iter();
+        down.filter(move |it| all || self.site.in_current_step(self.deployment, it))
+    }
+
+    fn count_down_in_current_step(&self) -> usize {
         match self.deployment.step_allows_all_nodes() {
-            true => down.len(),
-            false => {
-                down.iter().filter(|it| self.site.in_current_step(self.deployment, it)).count()
-            }
+            true => self.deployment.rollout_index.down.len(),
+            false => self.down_in_current_step().count(),
         }
     }
 }

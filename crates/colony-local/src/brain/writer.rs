@@ -87,8 +87,8 @@ impl Writer {
     async fn process_batch(&mut self, first: QueuedInput) {
         let brain = self.brain.clone();
         let mut guard = brain.0.site.lock().await;
-        // `None` stays behind if this task ends in between: then the next batch
-        // reloads the site.
+        // While the site is taken out, the lock holds `None`. It stays `None` if
+        // a reload fails or this task ends; then the next batch reloads the site.
         let mut site = match guard.take() {
             Some(site) => site,
             None => match self.reload().await {

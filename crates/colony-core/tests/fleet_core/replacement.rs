@@ -172,7 +172,7 @@ fn way_back_from_a_stage_is_one_for_the_next_orchestrator_too() {
     check_phases(&replace(&old, slice::from_ref(&next)).1, "active active");
     let told = old.events.iter().filter_map(|it| {
         let Body::StateTransition(it) = &it.body else { return None };
-        Some((it.to, it.beside))
+        Some((it.to, it.staged))
     });
     let told: Vec<_> = told.filter(|it| it.0 != State::Failed(Op::Update)).collect();
     let back = (State::RollingBack, false);

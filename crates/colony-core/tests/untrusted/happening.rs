@@ -348,7 +348,7 @@ fn seed_placement() -> impl Strategy<Value = SeedPlacement> {
         })
     };
     (select(states), attempt, revision(), revision(), any::<bool>(), any::<bool>()).prop_map(
-        |(state, attempt, target, last_good, failed, beside)| SeedPlacement {
+        |(state, attempt, target, last_good, failed, staged)| SeedPlacement {
             id: PlacementId {
                 deployment: deployment_id("hello"),
                 node: "a".parse().expect("a name"),
@@ -357,7 +357,7 @@ fn seed_placement() -> impl Strategy<Value = SeedPlacement> {
             attempt,
             revisions: Revisions { target, last_good },
             failure: failed.then(|| Failure::new(Code::EngineError, "")),
-            beside,
+            staged,
             since: None,
         },
     )

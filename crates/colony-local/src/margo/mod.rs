@@ -26,7 +26,7 @@ use colony_core::site::{self, Input, NodeManifest, Site};
 use colony_core::time::Now;
 use colony_wfm::{Have, Held, Joined, LogAnswer, Manager, ManagerRequests, NodeReport, SpiffeId};
 
-use crate::brain::{Brain, Denied};
+use crate::brain::{Brain, BrainError};
 use crate::health::vitals::Vitals;
 use crate::logs::Logs;
 use crate::problem;
@@ -71,13 +71,13 @@ impl NodeApi {
             return Ok(());
         }
         match self.brain.step(Input::Heard { node: node.clone(), have }).await {
-            Ok(()) | Err(Denied::Refused(site::Refused::Fenced { .. })) => Ok(()),
-            Err(denied) => Err(problem::denied(denied)),
+            Ok(()) | Err(BrainError::Refused(site::Refused::Fenced { .. })) => Ok(()),
+            Err(error) => Err(problem::of_brain(error)),
         }
     }
 
     async fn read<T>(&self, read: impl FnOnce(&Site, Now) -> T) -> Result<T, Problem> {
-        self.brain.read(read).await.map_err(problem::denied)
+        self.brain.read(read).await.map_err(problem::of_brain)
     }
 
     /// The manifest of the node; without its bytes if the node has it.
@@ -149,7 +149,7 @@ impl Manager for NodeApi {
 
     async fn manifest(&self, client: &str, have: Have) -> Result<Held, Problem> {
         if self.stop.is_cancelled() {
-            return Err(problem::denied(Denied::Stopping));
+            return Err(problem::of_brain(BrainError::Stopping));
         }
         let node = node_name(client)?;
         let etag = have.etag.as_deref().and_then(|it| it.parse().ok());
@@ -211,7 +211,7 @@ impl Manager for NodeApi {
             |site: &Site, _| site.site_node(&node).is_some_and(|it| it.capabilities().is_some());
         let created = !self.read(known).await?;
         let input = Input::Capabilities(node, Box::new(body));
-        self.brain.step(input).await.map_err(problem::denied)?;
+        self.brain.step(input).await.map_err(problem::of_brain)?;
         Ok(created)
     }
 
@@ -229,7 +229,7 @@ impl Manager for NodeApi {
             return Err(Problem::new(ProblemType::DeviceNotFound));
         }
         let input = Input::Status { node, status: Box::new(status) };
-        self.brain.step(input).await.map_err(problem::denied)?;
+        self.brain.step(input).await.map_err(problem::of_brain)?;
         colony_process::fail::hit(colony_process::fail::Point::LocalReportStored);
         Ok(())
     }

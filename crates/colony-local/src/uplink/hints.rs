@@ -14,7 +14,7 @@ use colony_core::site::{Command, Refused};
 use colony_process::Reconcile;
 use colony_wfm::LogRequest;
 
-use crate::brain::{Brain, Denied};
+use crate::brain::{Brain, BrainError};
 use crate::health::Health;
 use crate::logs::Logs;
 use crate::orders::Orders;
@@ -93,12 +93,12 @@ impl Listen {
             let number = command.number;
             match self.orders.execute(command).await {
                 Ok(()) => {}
-                Err(Denied::Refused(Refused::NotReady(_) | Refused::Fenced { .. })) => {
+                Err(BrainError::Refused(Refused::NotReady(_) | Refused::Fenced { .. })) => {
                     return Ok(false);
                 }
                 // An event acknowledges the command, with the reason of the
                 // refusal.
-                Err(Denied::Refused(refused)) => warn!(number, "refused an order: {refused}"),
+                Err(BrainError::Refused(refused)) => warn!(number, "refused an order: {refused}"),
                 Err(error) => return Err(error.into()),
             }
         }

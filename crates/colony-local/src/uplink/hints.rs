@@ -117,7 +117,7 @@ impl Listen {
 async fn answer(brain: Brain, logs: Logs, central: Central, request: SiteLogRequest) {
     let SiteLogRequest { id, node, deployment, previous, lines, since_seconds, service, after } =
         request;
-    if !colony_wfm::asks::is_request_id(&id) {
+    if !colony_wfm::manager_request::is_request_id(&id) {
         return warn!("the id of a log request cannot be used");
     }
     let Ok(deployment) = deployment.parse() else {

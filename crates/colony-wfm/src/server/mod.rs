@@ -27,10 +27,10 @@ use axum::Router;
 use axum::routing::{get, post, put};
 use colony_margo::{Capabilities, DeploymentStatus, DeviceId, Digest, Problem};
 
-use crate::asks::{LogAnswer, ManagerRequests};
 use crate::health::NodeReport;
 use crate::identity::SpiffeId;
 use crate::join::Joined;
+use crate::manager_request::{LogAnswer, ManagerRequests};
 pub use body::{json, read as read_body};
 pub use caller::cap_age;
 pub use extract::{JsonBody, QueryParameters, WholeBody, read_object};

@@ -42,7 +42,9 @@ pub use server::address::host_of;
 #[cfg(feature = "server")]
 pub use server::limit::open_files_raise;
 #[cfg(feature = "server")]
-pub use server::{Have, Held, Manager, Refusal, cap_age, finish, read_body, router, serve};
+pub use server::{
+    CurrentManifest, Have, Manager, Refusal, cap_age, finish, read_body, router, serve,
+};
 pub use tls::{ClientAuth, Trust};
 #[cfg(feature = "server")]
 pub use tls::{Peer, Reloader, TlsListener};

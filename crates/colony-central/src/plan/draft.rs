@@ -53,8 +53,8 @@ impl Draft<'_> {
         let (profile, warning) = self.profile(known);
         let before = before.map(|it| &*it.description);
         let kept = match deployed {
-            Some(deployed) => values::kept(description, before, deployed),
-            None => values::known(description, self.carried),
+            Some(deployed) => values::kept_values(description, before, deployed),
+            None => values::known_values(description, self.carried),
         };
         let asked = &self.request.parameters;
         let carried = kept.keys().filter(|it| deployed.is_none() && !asked.contains_key(*it));

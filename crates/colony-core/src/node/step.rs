@@ -71,7 +71,7 @@ impl Node {
             }
             Input::Done { action, result } => self.done(&action, result, now),
             Input::Acked { deployment, report } => self.acked(&deployment, report),
-            Input::ReportsRequested(deployments) => self.asked(deployments, now),
+            Input::ReportsRequested(deployments) => self.accept_report_requests(deployments, now),
             Input::Capabilities(capabilities) => self.capabilities = Some(*capabilities),
             Input::Tick => {}
         }

@@ -84,7 +84,7 @@ pub(crate) enum Base {
     Everything,
 }
 
-/// A manifest somebody says it holds.
+/// A manifest that a node claims to hold.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Claim {
     pub(crate) version: Number,
@@ -337,7 +337,7 @@ fn seed_deployment() -> impl Strategy<Value = SeedDeployment> {
     )
 }
 
-/// Its id is put in by whoever makes the seed.
+/// The maker of the seed sets its id.
 fn seed_placement() -> impl Strategy<Value = SeedPlacement> {
     let states: Vec<State> = State::all().collect();
     let attempt = prop_oneof![5 => 0..4u32, 1 => Just(u32::MAX)];

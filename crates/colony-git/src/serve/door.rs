@@ -12,10 +12,10 @@ pub type Packet<'a> = (char, &'a [u8]);
 
 /// The lines of a body; `None` if it does not consist of lines.
 pub fn lines(body: &[u8]) -> Option<Vec<Packet<'_>>> {
-    line::read(body).map(|it| it.into_iter().map(told).collect())
+    line::read(body).map(|it| it.into_iter().map(packet).collect())
 }
 
-fn told(line: Line<'_>) -> Packet<'_> {
+fn packet(line: Line<'_>) -> Packet<'_> {
     match line {
         Line::Text(text) => ('t', text),
         Line::Delimiter => ('-', b""),

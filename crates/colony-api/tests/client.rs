@@ -160,7 +160,7 @@ async fn answer(
 ) -> Response {
     let text = |name: &str| headers.get(name).and_then(|it| it.to_str().ok());
     let after = text("last-event-id").map(|it| format!(" after {it}")).unwrap_or_default();
-    let who = text("authorization").unwrap_or("nobody");
+    let who = text("authorization").unwrap_or("anonymous");
     seen.lock().expect("a lock").push(format!("{method} {uri} {who}{after}"));
     if uri.path() == "/api/v1/events" {
         return two_events(text("last-event-id"));

@@ -75,7 +75,7 @@ impl App {
 
     /// Records a sign of life of a site, unless the last one is recent; does
     /// not wait for the store.
-    pub(crate) async fn heard(
+    pub(crate) async fn record_contact(
         &self,
         site: &SiteName,
         last: Option<Timestamp>,
@@ -84,7 +84,7 @@ impl App {
         if last.is_some_and(|it| now.since(it) < HEARD && it <= now) {
             return Ok(());
         }
-        self.brain.heard(site, last, now);
+        self.brain.record_contact(site, last, now);
         Ok(())
     }
 }

@@ -46,12 +46,12 @@ pub struct Central {
     listener: TlsListener,
     addr: SocketAddr,
     period: Duration,
-    held: Held,
+    held: ProcessLocks,
 }
 
 /// Held by one process at a time: its folder and its database.
 #[derive(Debug)]
-struct Held {
+struct ProcessLocks {
     _claim: Claim,
     _folder: RoleFolder,
 }
@@ -97,7 +97,7 @@ pub async fn start(config: Config) -> anyhow::Result<Central> {
         stop: CancellationToken::new(),
         planning: tokio::sync::Mutex::default(),
     });
-    let held = Held { _claim: claim, _folder: folder };
+    let held = ProcessLocks { _claim: claim, _folder: folder };
     Ok(Central { app, listener, addr, period, held })
 }
 

@@ -1,4 +1,4 @@
-//! Events as people read them, at the site and at the centre.
+//! Events as people read them, at the site and at the central orchestrator.
 
 use colony_core::attempt::Revision;
 use colony_core::event::{Event, Names};
@@ -208,9 +208,9 @@ fn revision(blob: &str) -> Value {
 }
 
 /// Two versions of one deployment are known.
-struct Known;
+struct KnownVersions;
 
-impl Names for Known {
+impl Names for KnownVersions {
     fn deployment(&self, _: &DeploymentId) -> String {
         "hello".to_owned()
     }
@@ -236,7 +236,7 @@ impl Names for Unknown {
 
 #[track_caller]
 fn check(body: Value, expected: &str) {
-    assert_eq!(event(body).sentence(&Known), expected);
+    assert_eq!(event(body).sentence(&KnownVersions), expected);
 }
 
 fn event(body: Value) -> Event {

@@ -29,7 +29,7 @@ fn everything_that_waits_has_a_specific_answer() {
     assert!(met.len() >= 25, "only {} kinds were met, not {unmet:?}", met.len());
 }
 
-/// Asks about everything and returns the kinds of causes it was told.
+/// Asks about everything and returns the kinds of causes in the answers.
 fn check(plant: &Plant, context: &str) -> BTreeSet<&'static str> {
     let (site, now) = (&plant.site, plant.now);
     let mut all: Vec<Why> = why::site(site, now);

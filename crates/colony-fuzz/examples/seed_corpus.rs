@@ -76,7 +76,7 @@ fn one_of_each(plant: &Plant) -> Vec<&colony_core::event::Event> {
 fn seen_from_above(plant: &Plant) -> (Fleet, Vec<colony_core::fleet::Row>) {
     let (mut fleet, site) = (Fleet::new(), plant.site.name());
     fleet.site_add(site);
-    fleet.join(site, plant.now.wall, false).expect("nobody is there");
+    fleet.join(site, plant.now.wall, false).expect("no orchestrator joined before");
     let mut changed = vec![fleet.take_changed()];
     let applied = fleet.apply(site, &plant.events, plant.now.wall).expect("its log");
     changed.push(applied.changed);

@@ -185,7 +185,9 @@ impl Watch {
         }
         // Other files that are not YAML are notes for people; the site ignores
         // them.
-        let Some(entry) = new.filter(|_| is_document(&path)) else { return Ok(File::gone(&path)) };
+        let Some(entry) = new.filter(|_| is_document(&path)) else {
+            return Ok(File::removed(&path));
+        };
         if !entry.mode.is_blob() {
             let problem = format!("this is {}, not a regular file", kind_of(entry));
             return Ok(refused(path, problem, "a regular file"));

@@ -1,7 +1,7 @@
 //! Smart HTTP of the hosted repository, without any HTTP.
 //!
 //! The caller decides about read and write access. The requests that sites send
-//! after every commit are answered in the process (`second`), and equal
+//! after every commit are answered in the process (`protocol_v2`), and equal
 //! requests only once (`kept`). All others are answered by git itself, as a
 //! child that lives until its answer is read or dropped.
 
@@ -11,8 +11,8 @@ mod gzip;
 mod incoming;
 mod kept;
 mod line;
+mod protocol_v2;
 mod reply;
-mod second;
 mod small;
 
 use std::path::{Path, PathBuf};
@@ -104,7 +104,7 @@ impl Server {
         protocol: Option<&str>,
     ) -> Result<Vec<u8>, Error> {
         let protocol = protocol.and_then(clean);
-        if service == Service::UploadPack && is_second(protocol) {
+        if service == Service::UploadPack && is_protocol_v2(protocol) {
             return Ok(capabilities());
         }
         let mut command = command(&self.dir, service, protocol);
@@ -134,7 +134,7 @@ impl Server {
         }
         let protocol = protocol.and_then(clean);
         if service == Service::UploadPack
-            && is_second(protocol)
+            && is_protocol_v2(protocol)
             && let Some(made) = self.kept.answer(&body).await
         {
             return Ok(Reply::made(made));
@@ -201,7 +201,7 @@ pub(crate) fn clean(protocol: &str) -> Option<&str> {
     (protocol.len() <= 64 && protocol.bytes().all(known)).then_some(protocol)
 }
 
-fn is_second(protocol: Option<&str>) -> bool {
+fn is_protocol_v2(protocol: Option<&str>) -> bool {
     protocol.is_some_and(|it| it.split(':').any(|it| it == "version=2"))
 }
 
@@ -218,7 +218,7 @@ pub(crate) fn capabilities() -> Vec<u8> {
 
 /// Protocol 2 has no first line that names the service.
 pub(crate) fn preamble(service: Service, protocol: Option<&str>) -> Vec<u8> {
-    if is_second(protocol) {
+    if is_protocol_v2(protocol) {
         return Vec::new();
     }
     let line = format!("# service={}\n", service.name());

@@ -19,7 +19,7 @@ use colony_core::time::Monotonic;
 use colony_git::{Auth, FetchLimits, Remote, Watch};
 use colony_process::Reconcile;
 
-use crate::brain::{Brain, Denied};
+use crate::brain::{Brain, BrainError};
 use crate::health::Health;
 
 /// How often Git is fetched without a hint that it changed.
@@ -143,7 +143,7 @@ impl Follow {
                 info!(git.revision = revision, files, read_ms, duration_ms, "took a commit");
                 colony_process::fail::hit(colony_process::fail::Point::LocalGitTaken);
             }
-            Err(Denied::Refused(refused)) => {
+            Err(BrainError::Refused(refused)) => {
                 warn!(git.revision = revision.short(), "did not take a commit: {refused}");
                 return Ok(Some(refused));
             }

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use colony_core::id::NodeName;
 use colony_core::time::Monotonic;
-use colony_wfm::asks::{is_position, is_service};
+use colony_wfm::manager_request::{is_position, is_service};
 use colony_wfm::{LogAnswer, LogRequest};
 
 use crate::brain::Brain;

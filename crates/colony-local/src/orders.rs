@@ -6,7 +6,7 @@ use colony_core::id::NodeName;
 use colony_core::site::{Action, Command, Input};
 use colony_store::{LocalStore, NodeIdentity};
 
-use crate::brain::{Brain, Denied};
+use crate::brain::{Brain, BrainError};
 
 /// Executes orders; cheap to clone.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ impl Orders {
     }
 
     /// Returns when the order is on disk, executed or refused.
-    pub(crate) async fn execute(&self, command: Command) -> Result<(), Denied> {
+    pub(crate) async fn execute(&self, command: Command) -> Result<(), BrainError> {
         let action = command.action.clone();
         if let Action::Retire { node } = &action {
             return self.retire(node, command).await;
@@ -53,14 +53,14 @@ impl Orders {
     /// marked first, so that the machine cannot return by repeating its join
     /// request (`Enrollment::repeat`). An order that a crash interrupts is sent
     /// again.
-    async fn retire(&self, node: &NodeName, command: Command) -> Result<(), Denied> {
+    async fn retire(&self, node: &NodeName, command: Command) -> Result<(), BrainError> {
         let marked = self.mark_retired(node, true).await?;
         colony_process::fail::hit(colony_process::fail::Point::LocalNodeRetired);
         let done = self.brain.step(Input::Command(command)).await;
         match &done {
             // A certificate issued in the meantime has removed the mark.
             Ok(()) => drop(self.mark_retired(node, true).await?),
-            Err(Denied::Refused(_)) if marked => drop(self.mark_retired(node, false).await?),
+            Err(BrainError::Refused(_)) if marked => drop(self.mark_retired(node, false).await?),
             Err(_) => {}
         }
         colony_process::fail::hit(colony_process::fail::Point::LocalOrderDone);
@@ -68,7 +68,7 @@ impl Orders {
     }
 
     /// Sets the mark; true if that changed the record.
-    async fn mark_retired(&self, node: &NodeName, retired: bool) -> Result<bool, Denied> {
+    async fn mark_retired(&self, node: &NodeName, retired: bool) -> Result<bool, BrainError> {
         let marked = async {
             let known = self.store.node_get(node.as_str()).await?;
             let Some(known) = known.filter(|it| it.retired != retired) else { return Ok(false) };
@@ -76,7 +76,7 @@ impl Orders {
         };
         marked.await.map_err(|error: colony_store::Error| {
             error!(node = %node, "could not mark the identity as retired: {error}");
-            Denied::Unavailable
+            BrainError::Unavailable
         })
     }
 }

@@ -6,7 +6,7 @@ use colony_core::margo::{Problem, ProblemType};
 use colony_core::site::Refused;
 use tracing::error;
 
-use crate::brain::Denied;
+use crate::brain::BrainError;
 
 /// Retry delay in seconds until a seed, a fetch or a disk recovers.
 const SOON: u64 = 2;
@@ -14,10 +14,10 @@ const SOON: u64 = 2;
 /// reach its successor.
 const LATER: u64 = 30;
 
-pub(crate) fn denied(denied: Denied) -> Problem {
-    match denied {
-        Denied::Refused(refused) => self::refused(&refused),
-        Denied::Unavailable | Denied::Stopping => later(SOON, denied.to_string()),
+pub(crate) fn of_brain(error: BrainError) -> Problem {
+    match error {
+        BrainError::Refused(refused) => self::refused(&refused),
+        BrainError::Unavailable | BrainError::Stopping => later(SOON, error.to_string()),
     }
 }
 

@@ -179,7 +179,7 @@ fn holds(selector: &str, expression: &str, expected: bool) {
     assert_eq!(found.is_ok(), expected, "{expression}: {found:?}");
 }
 
-/// Evaluates constraints for the example device; what is told, line by line.
+/// Evaluates constraints for the example device; the answer, line by line.
 #[track_caller]
 fn check(text: &str, expected: &str) {
     let device = Capabilities::parse(DEVICE).unwrap().value;

@@ -34,7 +34,7 @@ fn deployment_keeps_every_field() {
     assert_eq!(deployment.warnings, []);
     let deployment = deployment.value;
     let mut expected = document(DEPLOYMENT);
-    // A text is expected there, so the label is no number.
+    // A text is expected there, so the label is not a number.
     expected["metadata"]["labels"]["release"] = json!("1.10");
     assert_eq!(as_json(&deployment), expected);
 

@@ -14,7 +14,7 @@ metadata:
   versoin: 1.0
   catalog:
     author:
-      - {name: Ada, email: nobody}
+      - {name: Ada, email: unknown}
     organization: []
 deploymentProfiles:
   - id: one
@@ -63,7 +63,7 @@ configuration:
     5:3: metadata.version: is missing; expected `version`, which is required
     5:9: metadata.name: is a list; expected a text
     6:3: warning: metadata.versoin: key `versoin` is not known (did you mean `version`?); expected `name`, `description`, `version` or `catalog`
-    9:28: metadata.catalog.author[0].email: `nobody` is not an e-mail address; expected an address such as `name@example.com`, the domain in lower case
+    9:28: metadata.catalog.author[0].email: `unknown` is not an e-mail address; expected an address such as `name@example.com`, the domain in lower case
     10:19: metadata.catalog.organization: is an empty list; expected at least one item
     13:11: deploymentProfiles[0].type: `docker` is not known; expected `helm`, `compose` or `custom`
     16:34: deploymentProfiles[0].components[0].properties.repository: `https://example.com/x` is malformed; expected an OCI repository such as `oci://registry.example.com/name`

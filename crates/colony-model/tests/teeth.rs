@@ -30,7 +30,7 @@ fn a_node_that_takes_over_what_it_is_to_stage_is_found() {
     check(blue_green().with(Flaw::TakesStaged), 0, rule, told);
 }
 
-/// Explores a narrow world with a mistake in it and compares how it is told.
+/// Explores a narrow world with a mistake in it and compares the report of it.
 #[track_caller]
 fn check(plan: Plan, deaths: u8, rule: &str, told: &str) {
     let narrow = |it: &mut Bounds| (it.passes, it.deaths, it.sample) = (0, deaths, 100);

@@ -48,7 +48,7 @@ impl Drop for Guard<'_> {
             left => counts.insert(self.deployment.clone(), left),
         };
         drop(counts);
-        self.news.inspect(|it| it.tell());
+        self.news.inspect(|it| it.notify());
     }
 }
 

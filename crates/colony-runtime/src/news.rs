@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 #[derive(Debug, Default)]
 pub(crate) struct News {
-    told: watch::Sender<NewsCounters>,
+    counters: watch::Sender<NewsCounters>,
     seen: AtomicU64,
 }
 
@@ -21,32 +21,32 @@ pub(crate) struct NewsCounters {
 }
 
 impl News {
-    pub(crate) fn tell(&self) {
-        self.told.send_modify(|it| it.all += 1);
+    pub(crate) fn notify(&self) {
+        self.counters.send_modify(|it| it.all += 1);
     }
 
     /// Notifies followers and requests no look: the task that performs the
     /// action looks when it has ended.
-    pub(crate) fn whisper(&self) {
-        self.told.send_modify(|it| it.followers += 1);
+    pub(crate) fn notify_followers(&self) {
+        self.counters.send_modify(|it| it.followers += 1);
     }
 
     /// A look begins: it covers all notifications so far.
     pub(crate) fn look(&self) {
-        self.seen.fetch_max(self.told.borrow().all, Ordering::SeqCst);
+        self.seen.fetch_max(self.counters.borrow().all, Ordering::SeqCst);
     }
 
     /// Resolves when a notification was sent since the last look.
     pub(crate) async fn since_look(&self) {
-        let mut told = self.told.subscribe();
+        let mut counters = self.counters.subscribe();
         let unseen = |it: &NewsCounters| it.all > self.seen.load(Ordering::SeqCst);
         // The sender lives as long as `self`, so that waiting cannot fail.
-        let _ = told.wait_for(unseen).await;
+        let _ = counters.wait_for(unseen).await;
     }
 
     /// For tasks that check a condition after each notification.
     pub(crate) fn follow(&self) -> watch::Receiver<NewsCounters> {
-        self.told.subscribe()
+        self.counters.subscribe()
     }
 }
 
@@ -60,18 +60,18 @@ mod tests {
     fn only_what_no_look_has_shown_is_news() {
         let news = News::default();
         assert_eq!(news.since_look().now_or_never(), None);
-        news.tell();
+        news.notify();
         assert_eq!(news.since_look().now_or_never(), Some(()));
         news.look();
         assert_eq!(news.since_look().now_or_never(), None);
     }
 
     #[test]
-    fn what_is_whispered_wakes_followers_alone() {
+    fn notified_followers_wake_alone() {
         let news = News::default();
         let mut follower = news.follow();
         follower.mark_unchanged();
-        news.whisper();
+        news.notify_followers();
         assert_eq!(news.since_look().now_or_never(), None);
         assert!(follower.has_changed().unwrap());
     }

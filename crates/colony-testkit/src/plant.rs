@@ -158,13 +158,13 @@ impl Plant {
 
     pub fn undeploy(&mut self, name: &str) {
         let path = format!("deployments/{}/{name}.yaml", self.site.name());
-        self.commit(vec![File::gone(&path)]);
+        self.commit(vec![File::removed(&path)]);
     }
 
     /// The deployment is deleted with its volumes.
     pub fn purge(&mut self, name: &str) {
         let path = format!("deployments/{}/{name}.yaml", self.site.name());
-        self.commit(vec![File::gone(&path), mark(self.site.name(), name)]);
+        self.commit(vec![File::removed(&path), mark(self.site.name(), name)]);
     }
 
     /// The node reports `state`, `failed:<code>` or `failed:<code>|<message>`
@@ -225,7 +225,7 @@ impl Plant {
         }
     }
 
-    pub fn heard(&mut self, node: &str, version: u64) {
+    pub fn poll_with(&mut self, node: &str, version: u64) {
         let node = node.parse().expect("a name");
         self.must(Input::Heard { node, have: Some(Have { version, etag: None }) });
     }

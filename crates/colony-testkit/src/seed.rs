@@ -50,7 +50,7 @@ fn placement(app: &App, state: &str) -> SeedPlacement {
         attempt: 4,
         revisions: Revisions { target: Some(deployment(app).accepted), last_good: None },
         failure: None,
-        beside: false,
+        staged: false,
         since: None,
     }
 }

@@ -13,10 +13,10 @@ use colony_margo::{Capabilities, DeploymentId, DeploymentStatus, DeviceId, Diges
 use http::{HeaderMap, Method, StatusCode, header};
 use serde::Serialize;
 
-use crate::asks::{self, LogAnswer, ManagerRequests};
 use crate::health::NodeReport;
 use crate::join::{Joined, RenewRequest};
 use crate::link::{Answer, Link, LinkError};
+use crate::manager_request::{self, LogAnswer, ManagerRequests};
 
 const TIMEOUT: Duration = Duration::from_secs(15);
 /// A bundle may come over a slow connection.
@@ -91,7 +91,7 @@ impl Client {
         let version = version.map(|it| it.to_string());
         let mut headers = vec![("accept", MEDIA_TYPE)];
         headers.extend(etag.map(|it| ("if-none-match", it)));
-        headers.extend(version.as_deref().map(|it| (asks::VERSION_HEADER, it)));
+        headers.extend(version.as_deref().map(|it| (manager_request::VERSION_HEADER, it)));
         if wait.as_secs() > 0 {
             headers.push(("prefer", &prefer));
         }
@@ -133,7 +133,7 @@ impl Client {
 
     /// Answers a request for logs.
     pub async fn logs(&self, request: &str, answer: &LogAnswer) -> Result<(), ClientError> {
-        if !asks::is_request_id(request) {
+        if !manager_request::is_request_id(request) {
             return Err(ClientError::Request(request.chars().take(64).collect()));
         }
         let path = format!("/colony/v1/logs/{request}");
@@ -197,7 +197,7 @@ fn segment(text: &str) -> String {
 }
 
 fn poll(answer: Answer) -> Result<Poll, ClientError> {
-    let asks = answer.headers.get(asks::HEADER);
+    let asks = answer.headers.get(manager_request::HEADER);
     let asks = asks.map(|it| ManagerRequests::from_header(it.as_bytes())).unwrap_or_default();
     if answer.status == StatusCode::NOT_MODIFIED {
         return Ok(Poll::Unchanged { asks });

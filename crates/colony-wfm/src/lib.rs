@@ -9,7 +9,6 @@
 //! The client side runs in the smallest node, so it has no axum, no connection
 //! pool but its own, and no session cache.
 
-pub mod asks;
 pub mod client;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
@@ -18,6 +17,7 @@ pub mod identity;
 pub mod join;
 pub mod link;
 pub mod login;
+pub mod manager_request;
 #[cfg(feature = "server")]
 pub mod server;
 pub mod tls;
@@ -27,7 +27,6 @@ pub mod file;
 /// The Margo documents that this interface carries.
 pub use colony_margo as margo;
 
-pub use asks::{LogAnswer, LogLine, LogRequest, ManagerRequests};
 pub use client::{Client, ClientError, Poll};
 pub use health::{NodeReport, PullView, Readiness};
 pub use identity::authority::{Authority, requested_key};
@@ -37,12 +36,15 @@ pub use identity::token::{Claims, TokenError, TokenKind, TokenSigner};
 pub use identity::{IdentityError, SpiffeError, SpiffeId, authority, credentials, key, token};
 pub use join::{JoinError, JoinRequest, Joined};
 pub use link::{Answer, Link, LinkError};
+pub use manager_request::{LogAnswer, LogLine, LogRequest, ManagerRequests};
 #[cfg(feature = "server")]
 pub use server::address::host_of;
 #[cfg(feature = "server")]
 pub use server::limit::open_files_raise;
 #[cfg(feature = "server")]
-pub use server::{Have, Held, Manager, Refusal, cap_age, finish, read_body, router, serve};
+pub use server::{
+    CurrentManifest, Have, Manager, Refusal, cap_age, finish, read_body, router, serve,
+};
 pub use tls::{ClientAuth, Trust};
 #[cfg(feature = "server")]
 pub use tls::{Peer, Reloader, TlsListener};

@@ -98,7 +98,7 @@ impl Git {
             .map(|(path, id)| self.read(site, path, id))
             .collect();
         let gone = before.keys().filter(own).filter(|it| !after.contains_key(*it));
-        files.extend(gone.map(|it| File::gone(it)));
+        files.extend(gone.map(|it| File::removed(it)));
         Some(Commit { revision: self.head.clone(), base: base.cloned(), rewritten, files })
     }
 

@@ -32,7 +32,7 @@ CHECKS = {
         "serve/gzip.rs", "serve/incoming.rs", "serve/line.rs", "serve/small.rs", "transport/limit.rs",
         "writer/hosted.rs", "writer/push.rs", "writer/apply.rs", "writer/batch.rs",
     ],
-    # Who somebody is, what a token permits, what a certificate proves, and what a body may hold.
+    # Who a peer is, what a token permits, what a certificate proves, and what a body may hold.
     "colony-wfm": [
         "file.rs", "identity/**", "join.rs", "login.rs", "tls/verify.rs", "server/body.rs", "server/caller.rs",
         "server/content.rs", "server/limit.rs", "server/poll.rs", "link/url.rs",

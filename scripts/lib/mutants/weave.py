@@ -23,7 +23,7 @@ static FILE: OnceLock<Option<String>> = OnceLock::new();
 
 pub(crate) fn at(function: u32) -> u32 {
     if let Some(file) = FILE.get_or_init(|| std::env::var("MUTANT_MET").ok()) {
-        if MET.lock().expect("nobody panics here").insert(function) {
+        if MET.lock().expect("no thread panics here").insert(function) {
             let mut file = OpenOptions::new().append(true).create(true).open(file).expect("a file to write");
             writeln!(file, "{function}").expect("a line is written");
         }

@@ -94,7 +94,7 @@ fn take_back(fleet: &mut Fleet, operator: &Operator, change: &Change, now: Times
 fn may(operator: &Operator, role: Role, change: &Change) -> Result<(), Fault> {
     for edit in &change.edits {
         match site(&edit.path) {
-            Some(site) => operator.must_be_at(role, &site)?,
+            Some(site) => operator.require_role(role, &site)?,
             None => operator.must_be_everywhere(role)?,
         }
     }

@@ -55,7 +55,7 @@ async fn order(
     order: NodeOrder,
 ) -> Result<OrderAnswer, Fault> {
     let site: SiteName = parse_name("site", &path.0)?;
-    operator.must_be_at(Role::Operator, &site)?;
+    operator.require_role(Role::Operator, &site)?;
     let node: NodeName = parse_name("node", &path.1)?;
     view::node_exists(app, operator, &site, &node).await?;
     let orders = Orders::one(&site, order.action(node.clone()));

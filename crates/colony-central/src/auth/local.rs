@@ -40,7 +40,7 @@ impl FromRequestParts<App> for Local {
             return Err(Fault::forbidden(format!("site {site} does not speak for `{named}`")));
         }
         let heard = local.check_current(app).await?;
-        app.heard(&local.site, heard, clock::wall()).await?;
+        app.record_contact(&local.site, heard, clock::wall()).await?;
         Ok(local)
     }
 }

@@ -111,7 +111,7 @@ impl Operator {
     }
 
     /// Requires this role at this site.
-    pub(crate) fn must_be_at(&self, role: Role, site: &SiteName) -> Result<(), Fault> {
+    pub(crate) fn require_role(&self, role: Role, site: &SiteName) -> Result<(), Fault> {
         self.must_be(role)?;
         if self.sees(site) {
             return Ok(());

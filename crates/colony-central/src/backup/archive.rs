@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn what_was_packed_is_unpacked() {
         assert_eq!(
-            told(&packed(&whole())),
+            unpacked_names(&packed(&whole())),
             "backup.json central.db ca/ca.key ca/ca.pem token.key admin.token"
         );
     }
@@ -162,12 +162,12 @@ mod tests {
     fn a_file_longer_than_its_kind_is_refused() {
         let mut files = whole();
         files[0].1 = "x".repeat(SMALL as usize);
-        assert!(!told(&packed(&files)).contains("at most"));
+        assert!(!unpacked_names(&packed(&files)).contains("at most"));
         files[0].1.push('x');
         check("`backup.json` has 65537 bytes; a file of its kind has 65536 at most", &files);
         let mut files = whole();
         files[1].1 = "x".repeat(SMALL as usize + 1);
-        assert!(told(&packed(&files)).starts_with("backup.json central.db"));
+        assert!(unpacked_names(&packed(&files)).starts_with("backup.json central.db"));
     }
 
     #[test]
@@ -175,7 +175,7 @@ mod tests {
         let whole = packed(&whole());
         let end = whole.len() - 1024;
         for cut in (0..end).step_by(128) {
-            let told = told(&whole[..cut]);
+            let told = unpacked_names(&whole[..cut]);
             assert!(told.contains("cut off"), "cut at {cut}: {told}");
         }
     }
@@ -186,8 +186,12 @@ mod tests {
         files.last_mut().expect("files").1 = "x".repeat(512);
         let bytes = packed(&files);
         let end = bytes.len() - 1024;
-        assert!(told(&bytes[..end]).ends_with("admin.token"), "{}", told(&bytes[..end]));
-        assert!(told(&bytes[..end - 1]).starts_with("it is cut off: of the 512 bytes"));
+        assert!(
+            unpacked_names(&bytes[..end]).ends_with("admin.token"),
+            "{}",
+            unpacked_names(&bytes[..end])
+        );
+        assert!(unpacked_names(&bytes[..end - 1]).starts_with("it is cut off: of the 512 bytes"));
     }
 
     #[test]
@@ -216,7 +220,7 @@ mod tests {
         header.set_size(1 << 40);
         header.set_cksum();
         bytes[second..second + 512].copy_from_slice(header.as_bytes());
-        let told = told(&bytes);
+        let told = unpacked_names(&bytes);
         assert!(
             told.starts_with("it is cut off: of the 1099511627776 bytes of `central.db`"),
             "{told}"
@@ -225,7 +229,7 @@ mod tests {
 
     #[track_caller]
     fn check(expected: &str, files: &[(&str, String)]) {
-        assert_eq!(told(&packed(files)), expected);
+        assert_eq!(unpacked_names(&packed(files)), expected);
     }
 
     fn whole() -> Vec<(&'static str, String)> {
@@ -247,7 +251,7 @@ mod tests {
     }
 
     /// The names in their order, or the reason of the refusal.
-    fn told(bytes: &[u8]) -> String {
+    fn unpacked_names(bytes: &[u8]) -> String {
         let mut names = Vec::new();
         let unpacked = unpack(bytes, bytes.len() as u64, |name, content| {
             std::io::copy(content, &mut std::io::sink())?;

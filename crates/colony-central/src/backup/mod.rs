@@ -50,7 +50,7 @@ pub async fn backup(config: &Config, file: &Path) -> anyhow::Result<About> {
     if file.exists() {
         bail!("{} exists: a backup replaces nothing", file.display());
     }
-    let parts = beside(file, "parts");
+    let parts = with_ending(file, "parts");
     // Left over from an interrupted backup.
     let _ = std::fs::remove_dir_all(&parts);
     let made = make(config, file, &parts).await;
@@ -80,7 +80,7 @@ async fn make(config: &Config, file: &Path, parts: &Path) -> anyhow::Result<Abou
     files.extend(repository.then(|| (BUNDLE, archive::Content::File(parts.join(BUNDLE)))));
     files.extend(KEYS.map(|it| (it, archive::Content::File(config.data.join(it)))));
     colony_process::fail::hit(colony_process::fail::Point::CentralBackupCopied);
-    let (to, aside) = (file.to_owned(), beside(file, "tmp"));
+    let (to, aside) = (file.to_owned(), with_ending(file, "tmp"));
     tokio::task::spawn_blocking(move || archive::write(&to, &aside, &files)).await??;
     Ok(about)
 }
@@ -104,7 +104,7 @@ pub(crate) fn unpacked(bytes: &[u8]) -> anyhow::Result<Unpacked> {
 }
 
 /// `<file>.<ending>`, in the same folder.
-fn beside(file: &Path, ending: &str) -> PathBuf {
+fn with_ending(file: &Path, ending: &str) -> PathBuf {
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{ending}"));
     file.with_file_name(name)

@@ -14,7 +14,7 @@ use colony_core::event::CentralEvent;
 use colony_core::fleet::Fleet;
 use colony_store::{CentralStore, Write};
 
-use super::{ABOUT, About, BUNDLE, DATABASE, FORMAT, archive, beside};
+use super::{ABOUT, About, BUNDLE, DATABASE, FORMAT, archive, with_ending};
 use crate::brain::{own_event, rows_of};
 use crate::clock;
 use crate::config::Config;
@@ -35,7 +35,7 @@ pub async fn restore(config: &Config, file: &Path) -> anyhow::Result<Restored> {
     if taken {
         bail!("{} is not empty: move it away first", config.data.display());
     }
-    let aside = beside(&config.data, "restoring");
+    let aside = with_ending(&config.data, "restoring");
     // Left over from an interrupted restore.
     let _ = std::fs::remove_dir_all(&aside);
     let made = make(config, file, &aside).await;

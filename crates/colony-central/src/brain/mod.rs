@@ -13,7 +13,7 @@
 //! reached the disk, so its sites are marked and read again before the next
 //! closure runs.
 
-mod heard;
+mod last_contact;
 mod record;
 mod site_notifier;
 mod stage;
@@ -36,7 +36,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use record::{BatchNames, batch_events, own_event};
 pub(crate) use site_notifier::SiteNotifier;
 
-use heard::LastHeard;
+use last_contact::LastHeard;
 use stage::Stage;
 
 /// The committed fleet at one moment; it never changes.

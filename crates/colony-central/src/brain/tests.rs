@@ -139,7 +139,7 @@ async fn sites_are_heard_without_the_writer_and_stored_together() {
     let commits = brain.shared.commits.load(Ordering::Relaxed);
 
     for name in ["a", "b", "c"] {
-        brain.heard(&site(name), Some(Timestamp(5)), Timestamp(7));
+        brain.record_contact(&site(name), Some(Timestamp(5)), Timestamp(7));
     }
     assert_eq!(last_heard(&brain.snapshot()), [None, None, None]);
     brain.heard_flush().await.expect("it is stored");
@@ -157,7 +157,7 @@ async fn only_commands_and_another_orchestrator_ring_the_bell_of_a_site() {
     add(brain, "home").await.expect("it is stored");
     let mut bell = brain.notifier().listen(&site("home"));
 
-    brain.heard(&site("home"), None, Timestamp(7));
+    brain.record_contact(&site("home"), None, Timestamp(7));
     brain.heard_flush().await.expect("it is stored");
     plan(brain, "home").await.expect("it is stored");
     assert!(!bell.has_changed().expect("the bell is there"));

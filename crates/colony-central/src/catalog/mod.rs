@@ -40,7 +40,7 @@ pub(crate) struct CatalogVersion {
 pub(crate) async fn list(
     store: &CentralStore,
 ) -> Result<BTreeMap<String, Vec<PackageHead>>, colony_store::Error> {
-    let withdrawn = withdrawn::kept(store).await?;
+    let withdrawn = withdrawn::kept_versions(store).await?;
     let mut applications: BTreeMap<String, Vec<PackageHead>> = BTreeMap::new();
     for head in store.package_list().await? {
         if withdrawn.contains(&(head.application.clone(), head.version.clone())) {
@@ -56,7 +56,7 @@ pub(crate) async fn list(
 
 /// The versions of an application, the newest first; an error if there is none.
 pub(crate) async fn versions(store: &CentralStore, id: &str) -> Result<Vec<String>, Fault> {
-    let withdrawn = withdrawn::kept(store).await?;
+    let withdrawn = withdrawn::kept_versions(store).await?;
     let mut versions = store.package_versions(id).await?;
     versions.retain(|it| !withdrawn.contains(&(id.to_owned(), it.clone())));
     if versions.is_empty() {

@@ -19,7 +19,9 @@ const WITHDRAWN: &str = "registry-withdrawn/";
 pub(super) type Key = (String, String);
 
 /// The versions that are kept only because they are deployed.
-pub(super) async fn kept(store: &CentralStore) -> Result<BTreeSet<Key>, colony_store::Error> {
+pub(super) async fn kept_versions(
+    store: &CentralStore,
+) -> Result<BTreeSet<Key>, colony_store::Error> {
     let notes = store.notes(WITHDRAWN).await?;
     let read = |it: serde_json::Value| serde_json::from_value::<Vec<Key>>(it).unwrap_or_default();
     Ok(notes.into_iter().flat_map(|it| read(it.1)).collect())

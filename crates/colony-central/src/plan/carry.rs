@@ -47,14 +47,14 @@ impl fmt::Display for DifferingParameter {
 /// The values that all sites of the deployment agree on.
 pub(super) async fn carried(app: &App, inputs: &PlanInputs) -> CarriedValues {
     let mut chosen = Vec::new();
-    for place in inputs.selected.iter().chain(&inputs.others) {
-        let Some(deployed) = &place.deployed else { continue };
+    for target in inputs.selected.iter().chain(&inputs.others) {
+        let Some(deployed) = &target.deployed else { continue };
         let facts = Facts::of(deployed);
         let version = Some(facts.version.as_str());
         let found = catalog::find(app.brain.store(), &facts.application, version).await.ok();
         let values = values(Some(deployed));
         let values = without_defaults(values, found.as_ref().map(|it| &*it.description));
-        chosen.push((place.site.to_string(), values));
+        chosen.push((target.site.to_string(), values));
     }
     agreed(&chosen)
 }

@@ -1,4 +1,4 @@
-//! The next file of one place: description, values and settings put together.
+//! The next file of one site: description, values and settings put together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,8 +19,8 @@ use crate::catalog::CatalogVersion;
 /// Remembers which profile was chosen, so that an update keeps it.
 const PROFILE_LABEL: &str = "colony-profile";
 
-/// The next file of a place.
-pub(super) struct Built {
+/// The next file of a site.
+pub(super) struct DraftedFile {
     pub text: String,
     pub profile: String,
     /// Which nodes the chosen profile does not fit.
@@ -30,10 +30,10 @@ pub(super) struct Built {
 }
 
 pub(super) struct Draft<'a> {
-    pub handle: &'a DeploymentName,
+    pub name: &'a DeploymentName,
     pub request: &'a DeployRequest,
-    pub place: &'a DeploymentAtSite,
-    pub found: &'a CatalogVersion,
+    pub target: &'a DeploymentAtSite,
+    pub version: &'a CatalogVersion,
     pub node: Option<&'a (SiteName, NodeName)>,
     /// Values that a new site takes over.
     pub carried: &'a BTreeMap<String, Json>,
@@ -47,14 +47,14 @@ impl Draft<'_> {
         &self,
         before: Option<&CatalogVersion>,
         known: &[(String, Capabilities)],
-    ) -> Result<Built, Errors> {
-        let description = &self.found.description;
-        let deployed = self.place.deployed.as_ref();
+    ) -> Result<DraftedFile, Errors> {
+        let description = &self.version.description;
+        let deployed = self.target.deployed.as_ref();
         let (profile, warning) = self.profile(known);
         let before = before.map(|it| &*it.description);
         let kept = match deployed {
-            Some(deployed) => values::kept(description, before, deployed),
-            None => values::known(description, self.carried),
+            Some(deployed) => values::kept_values(description, before, deployed),
+            None => values::known_values(description, self.carried),
         };
         let asked = &self.request.parameters;
         let carried = kept.keys().filter(|it| deployed.is_none() && !asked.contains_key(*it));
@@ -66,19 +66,19 @@ impl Draft<'_> {
         let text = match deployed {
             // A file that was formatted by hand stays as it is if its content
             // is the same.
-            Some(same) if *same == deployment && self.place.unusable_because.is_none() => {
-                self.place.file.as_ref().map(|it| it.1.clone()).unwrap_or_default()
+            Some(same) if *same == deployment && self.target.unusable_because.is_none() => {
+                self.target.file.as_ref().map(|it| it.1.clone()).unwrap_or_default()
             }
             _ => deployment.to_yaml(),
         };
-        check_document(&self.place.site, self.handle, &text)?;
-        Ok(Built { text, profile, warning, carried })
+        check_document(&self.target.site, self.name, &text)?;
+        Ok(DraftedFile { text, profile, warning, carried })
     }
 
     fn profile(&self, known: &[(String, Capabilities)]) -> (String, Option<String>) {
-        let description = &self.found.description;
+        let description = &self.version.description;
         let kept =
-            self.place.deployed.as_ref().and_then(|it| it.metadata.labels.get(PROFILE_LABEL));
+            self.target.deployed.as_ref().and_then(|it| it.metadata.labels.get(PROFILE_LABEL));
         if let Some(asked) = &self.request.profile {
             return (asked.clone(), None);
         }
@@ -90,14 +90,14 @@ impl Draft<'_> {
     }
 
     fn order(&self, profile: &str, values: BTreeMap<String, Json>) -> Result<Order, Errors> {
-        let deployed = self.place.deployed.as_ref();
+        let deployed = self.target.deployed.as_ref();
         let mut labels = deployed.map(|it| it.metadata.labels.clone()).unwrap_or_default();
-        labels.insert(VERSION_LABEL.to_owned(), self.found.version.clone());
+        labels.insert(VERSION_LABEL.to_owned(), self.version.version.clone());
         labels.insert(PROFILE_LABEL.to_owned(), profile.to_owned());
         let namespace = deployed.map(|it| it.metadata.namespace.clone());
         Ok(Order {
             id: self.id(),
-            name: self.handle.to_string(),
+            name: self.name.to_string(),
             namespace: namespace.unwrap_or_else(|| "default".to_owned()),
             device_id: self.device()?,
             labels,
@@ -110,13 +110,13 @@ impl Draft<'_> {
     /// The id is kept: another id would be another deployment, and the running
     /// one would be removed.
     fn id(&self) -> DeploymentId {
-        let written = self.place.deployed.as_ref().map(|it| it.id.clone());
-        written.or_else(|| self.place.reusable_id.clone()).unwrap_or_else(fresh_id)
+        let written = self.target.deployed.as_ref().map(|it| it.id.clone());
+        written.or_else(|| self.target.reusable_id.clone()).unwrap_or_else(fresh_id)
     }
 
     fn device(&self) -> Result<DeviceTarget, Errors> {
-        let site = &self.place.site;
-        let written = match (self.node, &self.place.deployed) {
+        let site = &self.target.site;
+        let written = match (self.node, &self.target.deployed) {
             (Some((_, node)), _) => format!("{site}/{node}"),
             (None, Some(it)) => it.metadata.device_id.to_string(),
             (None, None) => format!("{site}/*"),
@@ -125,10 +125,10 @@ impl Draft<'_> {
     }
 
     fn check_immutables(&self, next: &ApplicationDeployment) -> Result<(), Errors> {
-        let Some(deployed) = &self.place.deployed else { return Ok(()) };
+        let Some(deployed) = &self.target.deployed else { return Ok(()) };
         let before = plan::values(Some(deployed));
         let after = plan::values(Some(next));
-        let changed = self.found.description.changed_immutables(&before, &after);
+        let changed = self.version.description.changed_immutables(&before, &after);
         if changed.is_empty() {
             return Ok(());
         }
@@ -152,8 +152,8 @@ fn deploy_errors(errors: &[DeployError]) -> Errors {
 }
 
 /// Refuses a file that the site would not accept.
-fn check_document(site: &SiteName, handle: &DeploymentName, text: &str) -> Result<(), Errors> {
-    let findings = Document::parse(site, handle, &no_blob(), text.as_bytes()).err();
+fn check_document(site: &SiteName, name: &DeploymentName, text: &str) -> Result<(), Errors> {
+    let findings = Document::parse(site, name, &no_blob(), text.as_bytes()).err();
     let entry =
         |it: Finding| (it.path.clone(), format!("{}; expected {}", it.problem, it.expected));
     findings.map_or(Ok(()), |it| Err(it.into_iter().map(entry).collect()))

@@ -8,8 +8,8 @@ use colony_core::margo::{ApplicationDeployment, DeploymentId, Digest};
 use super::Plan;
 
 /// Identifies a plan by its inputs and its edits.
-pub(super) fn hash(plan: &Plan, handle: &DeploymentName) -> String {
-    let mut text = format!("{handle}\n");
+pub(super) fn hash(plan: &Plan, name: &DeploymentName) -> String {
+    let mut text = format!("{name}\n");
     let expected: BTreeMap<&SiteName, Option<&BlobId>> =
         plan.edits.iter().map(|(site, it)| (site, it.expected.as_ref())).collect();
     for next in &plan.next {

@@ -236,7 +236,7 @@ fn sites_named(
     let mut unknown = Vec::new();
     for text in wanted {
         let site: SiteName = parse_name("sites", text)?;
-        operator.must_be_at(Role::Viewer, &site)?;
+        operator.require_role(Role::Viewer, &site)?;
         match fleet.site(&site) {
             Some(_) => drop(sites.insert(site)),
             None => unknown.push(text.clone()),

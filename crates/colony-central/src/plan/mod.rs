@@ -42,8 +42,8 @@ pub(crate) use rollback::rollback;
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub view: PlanView,
-    /// The next file of each place, also where it does not change.
-    next: Vec<Next>,
+    /// The next file of each target, also where it does not change.
+    next: Vec<PlannedFile>,
     /// The edits, by site.
     pub edits: Vec<(SiteName, ChangeEdit)>,
     /// The marks of purges to write or to remove with them, by site.
@@ -58,16 +58,16 @@ pub(crate) struct Plan {
 
 /// The next file of a site.
 #[derive(Debug)]
-struct Next {
+struct PlannedFile {
     file: NextFile,
     /// Its id was just generated.
     fresh: bool,
 }
 
-impl Next {
-    fn new(site: &SiteName, text: Option<String>) -> Next {
+impl PlannedFile {
+    fn new(site: &SiteName, text: Option<String>) -> PlannedFile {
         let file = NextFile { site: site.clone(), text, carried: BTreeSet::new() };
-        Next { file, fresh: false }
+        PlannedFile { file, fresh: false }
     }
 }
 

@@ -10,7 +10,7 @@ use colony_core::plan::plan_rollback;
 use colony_core::site::Action;
 
 use super::inputs::{DefaultSites, DeploymentAtSite, PlanInputs, read_plan_inputs};
-use super::{Next, Plan, deploy, hash, not_at_sites, render, sites_text, view};
+use super::{Plan, PlannedFile, deploy, hash, not_at_sites, render, sites_text, view};
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::fault::Fault;
@@ -27,9 +27,9 @@ pub(crate) async fn rollback(
     request: &Rollback,
 ) -> Result<Plan, Fault> {
     let inputs = read_plan_inputs(app, operator, name, &request.sites, DefaultSites::File).await?;
-    let places = &inputs.selected;
-    places.iter().try_for_each(|it| operator.must_be_at(Role::Operator, &it.site))?;
-    if places.iter().all(|it| it.file.is_none()) {
+    let targets = &inputs.selected;
+    targets.iter().try_for_each(|it| operator.require_role(Role::Operator, &it.site))?;
+    if targets.iter().all(|it| it.file.is_none()) {
         return Err(not_at_sites(app, operator, name, &request.sites));
     }
     match &request.to {
@@ -49,15 +49,15 @@ async fn restore(
     let application = application(&inputs.selected);
     let mut plan = Plan::new(view(name, &application), String::new());
     let (mut without, mut versions) = (Vec::new(), BTreeSet::new());
-    for place in inputs.selected.iter().filter(|it| it.file.is_some()) {
-        let Some(text) = earlier(app, name, version, place).await? else {
-            without.push(place.clone());
+    for target in inputs.selected.iter().filter(|it| it.file.is_some()) {
+        let Some(text) = earlier(app, name, version, target).await? else {
+            without.push(target.clone());
             continue;
         };
         let read = ApplicationDeployment::parse(text.as_bytes());
         versions.extend(read.map(|it| Facts::of(&it.value).version));
-        plan.next.push(Next::new(&place.site, Some(text.clone())));
-        plan.edit(&place.site, place.path(name), place.file.as_ref(), Some(text));
+        plan.next.push(PlannedFile::new(&target.site, Some(text.clone())));
+        plan.edit(&target.site, target.path(name), target.file.as_ref(), Some(text));
     }
     if !without.is_empty() {
         let request = from_catalog(&application, name, version);
@@ -86,14 +86,14 @@ fn is_abbreviation(text: &str, commit: &str) -> bool {
     text.len() >= 7 && commit.starts_with(text)
 }
 
-/// The newest file of this version in the place's history, or that of a commit.
+/// The newest file of this version in the target's history, or that of a commit.
 async fn earlier(
     app: &App,
     name: &DeploymentName,
     version: &str,
-    place: &DeploymentAtSite,
+    target: &DeploymentAtSite,
 ) -> Result<Option<String>, Fault> {
-    let path = place.path(name);
+    let path = target.path(name);
     let history = app.repo.call("read the history", move |git| git.history(&path, HISTORY)).await?;
     let by_commit = history.iter().find(|it| is_abbreviation(version, it.revision.as_str()));
     let by_commit = by_commit.and_then(|it| it.blob.clone());
@@ -102,12 +102,12 @@ async fn earlier(
     let found = blobs.iter().find(|it| facts.get(*it).is_some_and(|it| it.version == version));
     let Some(found) = found.or(by_commit.as_ref()) else { return Ok(None) };
     let texts = app.repo.texts(BTreeSet::from([found.clone()])).await?;
-    Ok(texts.get(found).map(|it| with_own_id(it.clone(), place)))
+    Ok(texts.get(found).map(|it| with_own_id(it.clone(), target)))
 }
 
 /// A deployment keeps its id, also if it was deleted and recreated since.
-fn with_own_id(text: String, place: &DeploymentAtSite) -> String {
-    let Some(own) = &place.deployed else { return text };
+fn with_own_id(text: String, target: &DeploymentAtSite) -> String {
+    let Some(own) = &target.deployed else { return text };
     let Ok(mut earlier) = ApplicationDeployment::parse(text.as_bytes()) else { return text };
     if earlier.value.id == own.id {
         return text;
@@ -137,10 +137,10 @@ async fn order(app: &App, name: &DeploymentName, inputs: &PlanInputs) -> Result<
     let texts = app.repo.texts(blobs).await?;
     render::show(&mut plan.view, back.with_files(&texts, &inputs.snapshot));
     for (site, deployment, good) in back.orders {
-        let place = inputs.selected.iter().find(|it| it.site == site);
-        if let Some((place, good)) = place.zip(texts.get(&good.blob)) {
-            let before = place.file.as_ref().map(|it| it.1.as_str());
-            plan.show_diff(&place.path(name), before, Some(good));
+        let target = inputs.selected.iter().find(|it| it.site == site);
+        if let Some((target, good)) = target.zip(texts.get(&good.blob)) {
+            let before = target.file.as_ref().map(|it| it.1.as_str());
+            plan.show_diff(&target.path(name), before, Some(good));
         }
         let bad = inputs.view(&site).and_then(|it| it.deployments.get(&deployment));
         let bad = bad.and_then(|it| inputs.snapshot.versions.get(&it.accepted.blob));
@@ -165,7 +165,7 @@ fn to_version(plan: &Plan) -> Option<String> {
     if versions.len() == 1 { versions.first().map(|it| (*it).clone()) } else { None }
 }
 
-fn application(places: &[DeploymentAtSite]) -> String {
-    let deployed = places.iter().find_map(|it| it.deployed.as_ref());
+fn application(targets: &[DeploymentAtSite]) -> String {
+    let deployed = targets.iter().find_map(|it| it.deployed.as_ref());
     deployed.map(|it| Facts::of(it).application).unwrap_or_default()
 }

@@ -11,20 +11,20 @@ use colony_core::plan;
 ///
 /// A value that equals the default of the version before was not chosen
 /// explicitly, so the next version's default takes its place.
-pub(super) fn kept(
+pub(super) fn kept_values(
     description: &ApplicationDescription,
     before: Option<&ApplicationDescription>,
     deployed: &ApplicationDeployment,
 ) -> BTreeMap<String, Json> {
     let reference = before.unwrap_or(description);
     let default = |name: &str| reference.parameters.get(name).and_then(|it| it.value.as_ref());
-    let mut values = known(description, &plan::values(Some(deployed)));
+    let mut values = known_values(description, &plan::values(Some(deployed)));
     values.retain(|name, value| default(name) != Some(value));
     values
 }
 
 /// The values of parameters that the application has.
-pub(super) fn known(
+pub(super) fn known_values(
     description: &ApplicationDescription,
     values: &BTreeMap<String, Json>,
 ) -> BTreeMap<String, Json> {

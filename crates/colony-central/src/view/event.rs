@@ -85,7 +85,8 @@ fn sentence(stored: &StoredEvent, versions: &Versions) -> String {
     }
     // Another release may know kinds of events that this one does not.
     let event = of_site(stored);
-    event.map_or_else(|| spoken(&stored.kind), |it| it.sentence(&Called { stored, versions }))
+    event
+        .map_or_else(|| readable_kind(&stored.kind), |it| it.sentence(&Called { stored, versions }))
 }
 
 fn of_site(stored: &StoredEvent) -> Option<Event> {
@@ -116,9 +117,9 @@ fn own(stored: &StoredEvent) -> String {
         deployment: stored.deployment.as_deref(),
     };
     let event = CentralEvent::read(&stored.kind, &stored.body);
-    event.map_or_else(|| spoken(&stored.kind), |it| it.sentence(context))
+    event.map_or_else(|| readable_kind(&stored.kind), |it| it.sentence(context))
 }
 
-fn spoken(kind: &str) -> String {
+fn readable_kind(kind: &str) -> String {
     kind.replace('_', " ")
 }

@@ -30,7 +30,7 @@ impl ReadApi for App {
     type Error = Fault;
 
     fn may_view(&self, caller: &Operator, site: &SiteName) -> Result<(), Fault> {
-        caller.must_be_at(TokenRole::Viewer, site)
+        caller.require_role(TokenRole::Viewer, site)
     }
 
     async fn look<T: Send>(

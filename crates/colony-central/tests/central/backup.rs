@@ -35,7 +35,7 @@ async fn what_happened_since_the_backup_comes_back_from_the_sites() {
     let hub = Hub::with(elsewhere.path(), |it| it.listen = address).await;
     assert_ne!(hub.cursor(0).await, epoch, "positions have another name");
     assert_eq!(hub.show().await.sites[0].placements.len(), 1, "b is not known yet");
-    // The site sends what is new; it is told where to go on, and goes back.
+    // The site sends its latest events, gets the position to continue from, and goes back.
     lo.plant.pass(1);
     lo.push().await;
     lo.push().await;
@@ -43,7 +43,7 @@ async fn what_happened_since_the_backup_comes_back_from_the_sites() {
     assert_eq!(after.outcome, Outcome::Installed);
     assert_eq!(after.sites[0].placements, before.sites[0].placements);
     let now = (lo.plant.version("a"), lo.plant.version("b"));
-    assert_eq!(now, versions, "no node was told anything");
+    assert_eq!(now, versions, "no node received anything");
     hub.deploy("1.1").await;
     lo.follow().await;
     assert_eq!(hub.end().await.version.as_deref(), Some("1.1"));
@@ -88,7 +88,8 @@ async fn what_cannot_be_done_says_why() {
     check(&restore(&own, &file).await.expect_err("it is full"), "is not empty: move it away");
     let other = config(&dir.path().join("other"));
     std::fs::write(dir.path().join("x"), "no tar").expect("a file");
-    let broken = restore(&other, &dir.path().join("x")).await.expect_err("it is no backup");
+    let broken =
+        restore(&other, &dir.path().join("x")).await.expect_err("the file is not a backup");
     check(&broken, "no backup");
     assert!(!other.data.exists() && !dir.path().join("other.restoring").exists());
 }

@@ -161,7 +161,7 @@ impl Hub {
         self.client.deployment_show("hello").await.expect("the deployment")
     }
 
-    /// The deployment when nothing moves any more, as somebody sees it who watches.
+    /// The deployment when nothing moves, as an operator who watches sees it.
     pub(crate) async fn end(&self) -> DeploymentView {
         let start = Some(self.cursor(self.head().await).await);
         let stream = self.client.event_follow(Default::default(), start).await;
@@ -380,7 +380,7 @@ impl Lo {
         let _ = self.plant.step(Input::Status { node: id.node, status: Box::new(status) });
     }
 
-    /// Every node that is there does what it is told, until nothing moves.
+    /// Every node follows its manifest, until nothing moves.
     pub(crate) fn converge(&mut self) {
         loop {
             let site = &self.plant.site;

@@ -146,9 +146,9 @@ pub const COMPONENT_TIMEOUT: Duration = Duration::from_secs(300);
 const HEAD_START: Duration = Duration::from_secs(60);
 
 impl Document {
-    /// The shortest time limit of an attempt. The timeout of a component decides
+    /// The minimum time limit of an attempt. The timeout of a component decides
     /// whether the component is healthy, so no deadline may end before it.
-    pub fn shortest_time_limit(&self) -> Duration {
+    pub fn minimum_time_limit(&self) -> Duration {
         let components = &self.spec.spec.profile.components;
         let timeouts = components.iter().map(|it| it.properties.timeout);
         let timeouts = timeouts.map(|it| it.map_or(COMPONENT_TIMEOUT, |it| it.duration()));

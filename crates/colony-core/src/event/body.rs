@@ -211,8 +211,8 @@ pub struct Transition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removal: Option<Removal>,
     /// The attempt runs beside the active version, and takes nothing down.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub beside: bool,
+    #[serde(rename = "beside", default, skip_serializing_if = "std::ops::Not::not")]
+    pub staged: bool,
     /// Fields of later releases: kept, because the hash covers them.
     #[serde(flatten)]
     pub more: BTreeMap<String, Value>,

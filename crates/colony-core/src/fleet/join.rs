@@ -81,7 +81,7 @@ impl Fleet {
         writer.wait(|it| (it.removal, it.history) = (None, None));
         writer.forget_files();
         writer.forget_answers();
-        writer.heard(now);
+        writer.record_contact(now);
         Ok(incarnation)
     }
 
@@ -106,8 +106,8 @@ impl Fleet {
     }
 
     /// Records a request of the current orchestrator.
-    pub fn heard(&mut self, site: &SiteName, now: Timestamp) -> Result<(), UnknownSite> {
-        self.writer(site).map(|mut it| it.heard(now))
+    pub fn record_contact(&mut self, site: &SiteName, now: Timestamp) -> Result<(), UnknownSite> {
+        self.writer(site).map(|mut it| it.record_contact(now))
     }
 }
 

@@ -219,7 +219,7 @@ impl DeploymentEntry {
 
     /// Fails a document that cannot be read or that the device cannot run.
     /// Without known capabilities, the latter stays undecided.
-    pub(super) fn admit(&mut self, device: Option<&Capabilities>) {
+    pub(super) fn check_requirements(&mut self, device: Option<&Capabilities>) {
         if !matches!(self.record.phase, Phase::Applying { .. }) {
             return;
         }

@@ -58,7 +58,7 @@ pub use row::{
 pub use step::{Input, Step};
 
 use crate::time::Monotonic;
-use decision::{Busy, Unmanaged};
+use decision::{RunningAction, UnlistedDeployment};
 use deployment_entry::DeploymentEntry;
 
 /// The state of one execution node.
@@ -73,8 +73,8 @@ pub struct Node {
     /// The containers of the last observation; `None` before the first one.
     containers: Option<BTreeMap<DeploymentId, Vec<Container>>>,
     observed_at: Monotonic,
-    busy: BTreeMap<DeploymentId, Busy>,
-    strays: BTreeMap<DeploymentId, Unmanaged>,
+    running_actions: BTreeMap<DeploymentId, RunningAction>,
+    unlisted: BTreeMap<DeploymentId, UnlistedDeployment>,
 }
 
 impl Node {
@@ -100,8 +100,8 @@ impl Node {
             capabilities: None,
             containers: None,
             observed_at: Monotonic(0),
-            busy: BTreeMap::new(),
-            strays: BTreeMap::new(),
+            running_actions: BTreeMap::new(),
+            unlisted: BTreeMap::new(),
         }
     }
 
@@ -149,7 +149,9 @@ impl Node {
     /// before a manifest was accepted.
     pub fn needed(&self) -> BTreeSet<Digest> {
         let wanted = self.deployments.values().flat_map(DeploymentEntry::needed);
-        wanted.chain(self.busy.values().filter_map(|it| it.action.fingerprint())).collect()
+        wanted
+            .chain(self.running_actions.values().filter_map(|it| it.action.fingerprint()))
+            .collect()
     }
 
     /// The document and component of an action, for the shell to read the

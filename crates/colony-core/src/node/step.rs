@@ -71,11 +71,11 @@ impl Node {
             }
             Input::Done { action, result } => self.done(&action, result, now),
             Input::Acked { deployment, report } => self.acked(&deployment, report),
-            Input::ReportsRequested(deployments) => self.asked(deployments, now),
+            Input::ReportsRequested(deployments) => self.accept_report_requests(deployments, now),
             Input::Capabilities(capabilities) => self.capabilities = Some(*capabilities),
             Input::Tick => {}
         }
-        self.decide(now, &mut step);
+        self.decide_actions(now, &mut step);
         self.number_reports(meta.incarnation(), &records, now);
         self.note_changes(&meta, &records, now, &mut step);
         step
@@ -106,8 +106,8 @@ impl Node {
             update_healthy_since(&mut entry.memory.healthy_since, own, taken);
             entry.memory.stale &= taken < entry.memory.acted;
         }
-        self.strays.retain(|id, _| seen.contains_key(id));
-        self.strays.values_mut().for_each(|it| it.stale = false);
+        self.unlisted.retain(|id, _| seen.contains_key(id));
+        self.unlisted.values_mut().for_each(|it| it.stale = false);
         self.containers = Some(seen);
         self.observed_at = taken;
     }
@@ -115,9 +115,9 @@ impl Node {
     fn done(&mut self, action: &Action, result: Result<Prepared, Failure>, now: Now) {
         let id = action.deployment();
         // Without an action under way, the result belongs to a replaced one.
-        let Some(busy) = self.busy.remove(id) else { return };
-        if busy.action != *action {
-            self.busy.insert(id.clone(), busy);
+        let Some(running) = self.running_actions.remove(id) else { return };
+        if running.action != *action {
+            self.running_actions.insert(id.clone(), running);
             return;
         }
         let scene = DecisionInput {
@@ -126,12 +126,12 @@ impl Node {
             now,
             observed_at: self.observed_at,
         };
-        if let Some(stray) = self.strays.get_mut(id) {
-            stray.stale = true;
-            stray.retry.again(&scene);
+        if let Some(unlisted) = self.unlisted.get_mut(id) {
+            unlisted.stale = true;
+            unlisted.retry.again(&scene);
         }
         if let Some(entry) = self.deployments.get_mut(id) {
-            let current = busy.is_for(entry);
+            let current = running.is_for(entry);
             entry.done(action, result, current, &scene);
         }
     }

@@ -90,7 +90,11 @@ impl StepContext<'_> {
             Failure::new(Code::ProgressDeadline, "the node did not finish in time")
         };
         // Other states have no deadline; the table refuses them.
-        let _ = self.advance(id, Trigger::Deadline, Initiator::local().because(failure));
+        let _ = self.perform_transition(
+            id,
+            Trigger::Deadline,
+            Initiator::local().with_failure(failure),
+        );
     }
 
     fn retry_due(&mut self, id: &PlacementId) {
@@ -103,7 +107,7 @@ impl StepContext<'_> {
         if placement.report_due_at.is_some_and(|it| it <= self.now.mono) {
             // Refused while the node is offline; its return arms the timer
             // again.
-            let _ = self.advance(id, Trigger::Silent, Initiator::local());
+            let _ = self.perform_transition(id, Trigger::Silent, Initiator::local());
         }
     }
 
@@ -134,6 +138,6 @@ impl StepContext<'_> {
 impl Initiator {
     /// The local orchestrator, by its own rules.
     pub(super) fn local() -> Initiator {
-        Initiator { actor: Actor::Local, failure: None, forced: false }
+        Initiator { actor: Actor::Local, failure: None, skips_hold_and_backoff: false }
     }
 }

@@ -94,7 +94,7 @@ impl Placement {
     }
 
     pub(crate) fn is_lost_late(&self) -> bool {
-        self.health_lost_after_soak
+        self.health_lost_after_proving
     }
 
     /// The number of all failures of the target so far.

@@ -171,7 +171,7 @@ impl<'a> Case<'a> {
     }
 
     /// The placement of the same deployment on `node`.
-    pub(super) fn beside(&self, node: &NodeName) -> PlacementId {
+    pub(super) fn placement_on(&self, node: &NodeName) -> PlacementId {
         PlacementId { deployment: self.deployment.id.clone(), node: node.clone() }
     }
 }

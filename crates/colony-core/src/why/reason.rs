@@ -95,7 +95,7 @@ impl Case<'_> {
     }
 
     fn slot(&self, node: &NodeName) -> Option<Slot> {
-        let id = self.beside(node);
+        let id = self.placement_on(node);
         let placement = self.site.placement(&id)?;
         Some(Slot { node: id.node, state: placement.state(), since: placement.since })
     }

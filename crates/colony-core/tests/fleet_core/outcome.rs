@@ -5,7 +5,7 @@ use colony_core::site::{Action, File};
 use colony_core::time::Timestamp;
 use colony_testkit::{Plant, blob, commit_id, deployment_id};
 
-use crate::kit::story::{ROLLBACK, STOP, Step, app, release, story, told, two_nodes};
+use crate::kit::story::{ROLLBACK, STOP, Step, app, plant_after, release, story, two_nodes};
 use crate::kit::{Central, home, name};
 use crate::status::file;
 
@@ -30,7 +30,7 @@ fn device_that_refuses_ends_as_failed() {
         it.report("a", "hello", "failed:not-eligible");
         it.converge();
     };
-    let plant = told(&[two_nodes, refuses]);
+    let plant = plant_after(&[two_nodes, refuses]);
     let expected = "hello@a FAILED(update) 2.0.0, hello@b INSTALLED 2.0.0";
     assert_eq!(plant.states(), expected);
     check(&[two_nodes, refuses], Outcome::Failed);
@@ -50,7 +50,7 @@ fn refused_file_of_a_new_deployment_has_failed() {
 /// The file was refused for the commit the central orchestrator waits for.
 #[test]
 fn refused_commit_of_the_central_orchestrator_has_failed() {
-    let (mut central, mut plant) = (Central::new(), told(&[two_nodes]));
+    let (mut central, mut plant) = (Central::new(), plant_after(&[two_nodes]));
     central.sync(&plant);
     let next = commit_id(3);
     let committed = |central: &mut Central, git| {
@@ -101,7 +101,7 @@ fn outcomes_follow_the_story() {
 
 #[test]
 fn site_that_is_silent_or_a_file_under_way_defers_the_outcome() {
-    let (mut central, plant) = (Central::new(), told(&[two_nodes]));
+    let (mut central, plant) = (Central::new(), plant_after(&[two_nodes]));
     central.sync(&plant);
     let (now, hello) = (plant.now.wall, name("hello"));
     let late = now.after(std::time::Duration::from_secs(90));
@@ -118,7 +118,7 @@ fn site_that_is_silent_or_a_file_under_way_defers_the_outcome() {
 
 #[test]
 fn order_that_is_on_its_way_keeps_the_outcome_open() {
-    let (mut central, plant) = (Central::new(), told(&STOP[..3]));
+    let (mut central, plant) = (Central::new(), plant_after(&STOP[..3]));
     central.sync(&plant);
     assert_eq!(outcome(&central.fleet, plant.now.wall), Outcome::Failed);
     let retry = Action::Retry { deployment: deployment_id("hello"), node: None };
@@ -147,7 +147,7 @@ fn check(steps: &[Step], expected: Outcome) {
 /// How `hello` ends: the same at the central orchestrator and at the site.
 #[track_caller]
 fn ends(steps: &[Step]) -> Outcome {
-    let plant = told(steps);
+    let plant = plant_after(steps);
     let mut central = Central::new();
     central.sync(&plant);
     let at_central = outcome(&central.fleet, plant.now.wall);

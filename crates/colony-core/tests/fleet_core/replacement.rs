@@ -10,13 +10,13 @@ use colony_core::state::{Op, State};
 use colony_core::time::Timestamp;
 use colony_testkit::{App, Plant, blob, commit_id};
 
-use crate::kit::story::{STORIES, app, story, told};
+use crate::kit::story::{STORIES, app, plant_after, story};
 use crate::kit::{Central, home, text};
-use crate::log::told::BLUE_GREEN;
+use crate::log::projection_steps::BLUE_GREEN;
 
 #[test]
 fn what_is_installed_is_taken_over_without_an_attempt() {
-    let old = told(STORIES[0].1);
+    let old = plant_after(STORIES[0].1);
     let (mut central, mut new) = replace(&old, &[app("1.0.0")]);
 
     new.wake("a");
@@ -31,7 +31,7 @@ fn what_is_installed_is_taken_over_without_an_attempt() {
 
 #[test]
 fn what_was_under_way_is_unknown_until_the_node_speaks() {
-    let mut old = told(STORIES[0].1);
+    let mut old = plant_after(STORIES[0].1);
     old.deploy(&app("2.0.0"));
     let (mut central, mut new) = replace(&old, &[app("2.0.0")]);
     assert_eq!(new.states(), "hello@a UNKNOWN(update) 2.0.0, hello@b INSTALLED 1.0.0");
@@ -70,7 +70,7 @@ fn numbers_given_before_a_restore_are_not_given_again() {
 
 #[test]
 fn what_runs_on_beside_a_stage_is_told_anew_by_the_next_orchestrator() {
-    let mut old = told(STORIES[0].1);
+    let mut old = plant_after(STORIES[0].1);
     let next = app("2.0.0").with(BLUE_GREEN);
     old.deploy(&next);
     old.report("a", "hello", "installing+unhealthy");
@@ -87,7 +87,7 @@ fn what_runs_on_beside_a_stage_is_told_anew_by_the_next_orchestrator() {
 fn what_ran_beside_is_still_beside_for_the_next_orchestrator() {
     let one = "strategy: {type: blue-green, soak: 1m, maxUnavailable: 1}";
     let (first, next) = (app("1.0.0").with(one), app("2.0.0").with(one));
-    let mut old = told(STORIES[0].1);
+    let mut old = plant_after(STORIES[0].1);
     old.deploy(&first);
     old.deploy(&next);
     check_phases(&old, "stage stage");
@@ -138,7 +138,7 @@ fn what_fails_soon_after_a_takeover_goes_back_to_what_the_nodes_ran_before() {
 /// The first node comes back with what was condemned while it was away.
 #[test]
 fn what_fails_after_a_takeover_goes_back_to_nothing_that_was_condemned() {
-    let mut old = told(STORIES[0].1);
+    let mut old = plant_after(STORIES[0].1);
     old.deploy(&app("2.0.0"));
     old.report("a", "hello", "installed");
     old.silence("a");
@@ -164,7 +164,7 @@ fn what_fails_after_a_takeover_goes_back_to_nothing_that_was_condemned() {
 #[test]
 fn way_back_from_a_stage_is_one_for_the_next_orchestrator_too() {
     let next = app("2.0.0").with(BLUE_GREEN);
-    let mut old = told(STORIES[0].1);
+    let mut old = plant_after(STORIES[0].1);
     old.deploy(&next);
     check_phases(&old, "stage stage");
     old.report("a", "hello", "failed:exited");
@@ -172,7 +172,7 @@ fn way_back_from_a_stage_is_one_for_the_next_orchestrator_too() {
     check_phases(&replace(&old, slice::from_ref(&next)).1, "active active");
     let told = old.events.iter().filter_map(|it| {
         let Body::StateTransition(it) = &it.body else { return None };
-        Some((it.to, it.beside))
+        Some((it.to, it.staged))
     });
     let told: Vec<_> = told.filter(|it| it.0 != State::Failed(Op::Update)).collect();
     let back = (State::RollingBack, false);
@@ -181,7 +181,7 @@ fn way_back_from_a_stage_is_one_for_the_next_orchestrator_too() {
 
 #[test]
 fn files_and_histories_are_told_anew_by_the_next_orchestrator() {
-    let mut old = told(STORIES[0].1);
+    let mut old = plant_after(STORIES[0].1);
     let path = "deployments/home/broken.yaml";
     old.commit(vec![File::read(&home(), path, &blob("{"), b"{")]);
     let rewrite = Commit { revision: commit_id(50), base: None, rewritten: true, files: vec![] };
@@ -196,7 +196,7 @@ fn files_and_histories_are_told_anew_by_the_next_orchestrator() {
 
 #[test]
 fn a_quarantine_survives_the_orchestrator() {
-    let mut old = told(STORIES[0].1);
+    let mut old = plant_after(STORIES[0].1);
     old.deploy(&app("2.0.0"));
     old.report("a", "hello", "failed:exited");
     old.converge();
@@ -219,7 +219,7 @@ fn holds_and_cordons_and_done_commands_survive_the_orchestrator() {
 
 #[test]
 fn what_the_next_orchestrator_takes_or_drops_is_held_no_more() {
-    let old = told(&story("large removal")[..4]);
+    let old = plant_after(&story("large removal")[..4]);
     let apps = [("x", "2.0.0"), ("y", "2.0.0"), ("z", "1.0.0")];
     let (mut central, new) = replace(&old, &apps.map(|(name, version)| App::new(name, version)));
     central.sync(&new);
@@ -228,7 +228,7 @@ fn what_the_next_orchestrator_takes_or_drops_is_held_no_more() {
 
 #[test]
 fn what_came_back_before_the_next_orchestrator_read_git_is_held_no_more() {
-    let old = told(&story("large removal")[..4]);
+    let old = plant_after(&story("large removal")[..4]);
     let mut central = Central::new();
     central.sync(&old);
     assert!(central.view().holds.removal.is_some());
@@ -239,7 +239,7 @@ fn what_came_back_before_the_next_orchestrator_read_git_is_held_no_more() {
 
 #[test]
 fn a_deployment_whose_text_is_lost_is_left_out_and_named() {
-    let old = told(STORIES[0].1);
+    let old = plant_after(STORIES[0].1);
     let mut central = Central::new();
     central.sync(&old);
 
@@ -253,7 +253,7 @@ fn a_deployment_whose_text_is_lost_is_left_out_and_named() {
 
 #[test]
 fn a_join_forgets_who_was_heard_and_what_was_ready() {
-    let old = told(STORIES[0].1);
+    let old = plant_after(STORIES[0].1);
     let mut central = Central::new();
     central.sync(&old);
     central.fleet.join(&home(), old.now.wall, true).expect("replaced");
@@ -266,7 +266,7 @@ fn a_join_forgets_who_was_heard_and_what_was_ready() {
 
 /// Version 2 runs on a and b, and has run for long.
 fn updated() -> Plant {
-    let mut plant = told(STORIES[0].1);
+    let mut plant = plant_after(STORIES[0].1);
     plant.pass(3_600);
     plant.deploy(&app("2.0.0"));
     plant.converge();

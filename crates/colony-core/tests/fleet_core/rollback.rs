@@ -6,7 +6,7 @@ use colony_core::site::Action;
 use colony_core::time::Timestamp;
 use colony_testkit::{blob, commit_id, deployment_id};
 
-use crate::kit::story::{ROLLBACK, app, told};
+use crate::kit::story::{ROLLBACK, app, plant_after};
 use crate::kit::{Central, home};
 
 #[test]
@@ -38,7 +38,7 @@ fn a_first_install_leaves_its_file_in_quarantine() {
 #[test]
 fn a_rolled_back_site_asks_for_one_revert() {
     let mut central = Central::new();
-    central.sync(&told(ROLLBACK));
+    central.sync(&plant_after(ROLLBACK));
     let [Effect::Revert(revert)] = central.effects.as_slice() else {
         panic!("one revert is expected: {:?}", central.effects);
     };
@@ -49,7 +49,7 @@ fn a_rolled_back_site_asks_for_one_revert() {
 
 #[test]
 fn revert_that_an_operator_ordered_names_the_operator() {
-    let (mut central, mut plant) = (Central::new(), told(&ROLLBACK[..2]));
+    let (mut central, mut plant) = (Central::new(), plant_after(&ROLLBACK[..2]));
     plant.command(Action::Rollback { deployment: deployment_id("hello") }).expect("rolls back");
     plant.converge();
     central.sync(&plant);
@@ -62,7 +62,7 @@ fn revert_that_an_operator_ordered_names_the_operator() {
 #[test]
 fn a_revert_stays_open_until_it_is_committed() {
     let mut central = Central::new();
-    let mut plant = told(&ROLLBACK[..4]);
+    let mut plant = plant_after(&ROLLBACK[..4]);
     central.sync(&plant);
     let [Effect::Revert(asked)] = &central.effects.clone()[..] else {
         panic!("a revert is expected");
@@ -83,7 +83,7 @@ fn a_revert_stays_open_until_it_is_committed() {
 #[test]
 fn a_revert_that_git_refused_waits_until_the_file_changes() {
     let mut central = Central::new();
-    let plant = told(&ROLLBACK[..4]);
+    let plant = plant_after(&ROLLBACK[..4]);
     central.sync(&plant);
     let [asked] = &central.fleet.reverts_open()[..] else { panic!("a revert is expected") };
     let fleet = &mut central.fleet;

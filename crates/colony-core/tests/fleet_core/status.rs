@@ -7,7 +7,7 @@ use colony_core::site::{Action, File, Input};
 use colony_core::time::Timestamp;
 use colony_testkit::{Plant, blob, commit_id};
 
-use crate::kit::story::{STORIES, app, release, told};
+use crate::kit::story::{STORIES, app, plant_after, release};
 use crate::kit::{Central, home, name};
 
 #[test]
@@ -80,7 +80,7 @@ fn a_conflict_is_shown() {
 
 #[test]
 fn a_removal_is_pending_then_deleting_then_gone() {
-    let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
+    let (mut central, mut plant) = (Central::new(), plant_after(STORIES[0].1));
     central.sync(&plant);
     commit(&mut central, None);
     check(&central, "PENDING");
@@ -118,7 +118,7 @@ fn state_is_as_old_as_the_placement_that_makes_it() {
 
 #[test]
 fn only_what_leaves_with_the_deployment_is_counted_as_deleted() {
-    let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
+    let (mut central, mut plant) = (Central::new(), plant_after(STORIES[0].1));
     let one = "replicas: 1";
     plant.deploy(&app("1.0.0").with(one));
     plant.converge();
@@ -139,7 +139,7 @@ fn removal_of_a_file_that_the_site_never_could_use_comes_to_its_end() {
     central.sync(&plant);
     commit(&mut central, None);
     check(&central, "PENDING");
-    plant.commit(vec![File::gone(path)]);
+    plant.commit(vec![File::removed(path)]);
     central.sync(&plant);
     check(&central, "GONE");
     assert_eq!(central.fleet.deployment_names().count(), 0);
@@ -167,7 +167,7 @@ fn removal_of_a_bad_file_ends_with_the_last_placement_or_the_next_orchestrator()
     let standing = next.site(&home()).expect("home exists").rollup_status(&name("hello"));
     assert_eq!(standing.to_string(), "DELETING");
 
-    plant.commit(vec![File::gone(path)]);
+    plant.commit(vec![File::removed(path)]);
     central.sync(&plant);
     check(&central, "DELETING");
     plant.wake("a");
@@ -206,7 +206,7 @@ fn retired_node_leaves_the_counts_of_a_deployment_that_stays() {
 
 #[test]
 fn installed_with_another_revision_is_not_done() {
-    let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
+    let (mut central, mut plant) = (Central::new(), plant_after(STORIES[0].1));
     plant.command(Action::Hold { scope: HoldScope::Site, note: String::new() }).expect("held");
     plant.deploy(&app("2.0.0"));
     central.sync(&plant);
@@ -217,7 +217,7 @@ fn installed_with_another_revision_is_not_done() {
 #[test]
 fn removal_behind_a_hold_waits() {
     let story = |change: &dyn Fn(&mut Plant)| {
-        let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
+        let (mut central, mut plant) = (Central::new(), plant_after(STORIES[0].1));
         plant.command(Action::Hold { scope: HoldScope::Site, note: String::new() }).expect("held");
         change(&mut plant);
         central.sync(&plant);
@@ -251,7 +251,7 @@ fn file_that_the_site_cannot_use_is_refused_and_not_gone() {
 
 #[test]
 fn offline_nodes_are_deferred() {
-    let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
+    let (mut central, mut plant) = (Central::new(), plant_after(STORIES[0].1));
     plant.silence("a");
     plant.pass(20);
     plant.deploy(&app("2.0.0"));
@@ -273,7 +273,7 @@ fn offline_nodes_are_deferred() {
 
 #[test]
 fn device_that_cannot_stage_is_deferred() {
-    let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
+    let (mut central, mut plant) = (Central::new(), plant_after(STORIES[0].1));
     plant.join_foreign("z");
     plant.converge();
     let strategy = "strategy: {type: blue-green, soak: 0s}";
@@ -290,7 +290,7 @@ fn device_that_cannot_stage_is_deferred() {
 
 #[test]
 fn rolled_back_is_never_a_success() {
-    let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
+    let (mut central, mut plant) = (Central::new(), plant_after(STORIES[0].1));
     plant.deploy(&app("2.0.0"));
     plant.report("a", "hello", "failed:exited");
     central.sync(&plant);
@@ -312,7 +312,7 @@ fn rolled_back_is_never_a_success() {
 
 #[test]
 fn a_delete_of_what_is_unknown_needs_force() {
-    let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
+    let (mut central, mut plant) = (Central::new(), plant_after(STORIES[0].1));
     central.sync(&plant);
     assert_eq!(central.view().delete_check(&name("hello"), false), []);
     plant.deploy(&app("2.0.0"));
@@ -333,7 +333,7 @@ fn a_delete_of_what_is_unknown_needs_force() {
 
 #[test]
 fn commands_are_numbered_and_open_until_acknowledged() {
-    let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
+    let (mut central, mut plant) = (Central::new(), plant_after(STORIES[0].1));
     central.sync(&plant);
     for action in [Action::ReleaseRemoval, release()] {
         central.fleet.command(&home(), action, "ana", Timestamp(u64::MAX)).expect("home exists");

@@ -4,9 +4,9 @@ use colony_core::fleet::PlacementBucket;
 use colony_core::site::Action;
 use colony_testkit::Plant;
 
-use crate::kit::story::{Step, app, failed, story, told};
+use crate::kit::story::{Step, app, failed, plant_after, story};
 use crate::kit::{Central, name};
-use crate::log::told::{CANARY, check, command, pause, three_nodes};
+use crate::log::projection_steps::{CANARY, check, command, pause, three_nodes};
 use crate::replacement::succeed;
 
 const STOP: &str = "onFailure: stop";
@@ -77,7 +77,7 @@ fn stop_the_next_orchestrator_knows_nothing_of_ends_with_its_start() {
 fn what_went_back_is_no_success() {
     let stands = |story: &[Step], expected: (&str, usize, usize)| {
         let mut central = Central::new();
-        central.sync(&told(story));
+        central.sync(&plant_after(story));
         let shares =
             (central.count(PlacementBucket::Installed), central.count(PlacementBucket::RolledBack));
         let standing = central.view().rollup_status(&name("hello")).to_string();

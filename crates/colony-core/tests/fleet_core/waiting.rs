@@ -5,8 +5,8 @@ use colony_core::site::{Action, File};
 use colony_testkit::{Plant, blob};
 
 use crate::kit::home;
-use crate::kit::story::{STORIES, Step, app, failed, story, told, two_nodes};
-use crate::log::told::{BLUE_GREEN, CANARY, command, pause, three_nodes};
+use crate::kit::story::{STORIES, Step, app, failed, plant_after, story, two_nodes};
+use crate::log::projection_steps::{BLUE_GREEN, CANARY, command, pause, three_nodes};
 use crate::why::{names, synced};
 
 #[test]
@@ -40,7 +40,7 @@ fn failed_version_next_to_a_staged_one_is_named() {
     let update: Step = |it| it.deploy(&app("2.0.0").with(BLUE_GREEN));
     let lost: Step = |it| it.report("a", "hello", "installing+unhealthy");
     let also = |steps: &[Step]| {
-        let plant = told(steps);
+        let plant = plant_after(steps);
         let central = synced(&plant);
         let whys = central.fleet.why(&home(), &crate::kit::name("hello"), None, plant.now.wall);
         let whys = whys.expect("home exists");
@@ -92,7 +92,7 @@ fn hold_explains_what_it_stops_and_nothing_else() {
 
 #[test]
 fn held_removal_is_named_at_the_deployments_it_removes() {
-    let plant = told(&story("large removal")[..4]);
+    let plant = plant_after(&story("large removal")[..4]);
     let central = synced(&plant);
     assert_eq!(names(&central.fleet, "w", plant.now.wall), ["removal-held"]);
     assert_eq!(names(&central.fleet, "z", plant.now.wall), [""; 0]);
@@ -121,6 +121,6 @@ fn file_with_several_faults_says_how_many() {
 /// Tells a story and compares what `hello` waits for at its end.
 #[track_caller]
 fn check(steps: &[Step], expected: &[&str]) {
-    let plant = told(steps);
+    let plant = plant_after(steps);
     assert_eq!(names(&synced(&plant).fleet, "hello", plant.now.wall), expected);
 }

@@ -10,7 +10,7 @@ use colony_core::time::Timestamp;
 use colony_core::why::{self, AnswerKey, Why};
 use colony_testkit::{Plant, blob, commit_id};
 
-use crate::kit::story::{ROLLBACK, STORIES, app, told};
+use crate::kit::story::{ROLLBACK, STORIES, app, plant_after};
 use crate::kit::{Central, home, name};
 use crate::status::file;
 
@@ -23,7 +23,7 @@ fn nothing_is_unfinished_without_a_reason() {
             central.sync(&plant);
             for name in central.fleet.deployment_names() {
                 let standing = central.view().rollup_status(name);
-                let why = asked(&central.fleet, name.as_str(), plant.now.wall);
+                let why = whys(&central.fleet, name.as_str(), plant.now.wall);
                 assert!(standing.is_at_rest() || !why.is_empty(), "{story}: {standing}");
             }
         }
@@ -40,7 +40,7 @@ fn words_of_the_site_are_shown_as_they_are() {
             central.sync(&plant);
             let names = plant.site.deployments().map(|it| &it.name);
             for name in names.filter(|it| central.view().deployments_named(it).count() == 1) {
-                let shown = asked(&central.fleet, name.as_str(), plant.now.wall);
+                let shown = whys(&central.fleet, name.as_str(), plant.now.wall);
                 let own = why::deployment(&plant.site, name, plant.now);
                 let added = shown.len() - own.len();
                 assert_eq!(&shown[added..], own, "{story}");
@@ -60,7 +60,7 @@ fn words_of_the_site_are_shown_as_they_are() {
 
 #[test]
 fn what_is_installed_needs_no_reason() {
-    let plant = told(STORIES[0].1);
+    let plant = plant_after(STORIES[0].1);
     let fleet = synced(&plant).fleet;
     assert_eq!(texts(&fleet, plant.now.wall), [""; 0]);
     let later = names(&fleet, "hello", plant.now.wall.after(SITE_SILENT * 2));
@@ -146,7 +146,7 @@ fn file_on_its_way_is_told_by_path_and_commit() {
 
 #[test]
 fn removal_on_its_way_is_told_by_path_and_commit() {
-    let plant = told(STORIES[0].1);
+    let plant = plant_after(STORIES[0].1);
     let (mut central, now) = (synced(&plant), plant.now.wall);
     let (hello, git) = (name("hello"), commit_id(7));
     central.fleet.change_committed(&home(), &hello, git, None, now).expect("home exists");
@@ -172,12 +172,12 @@ fn rollback_waits_for_its_revert_and_stays_refused() {
     let awaits = "hello: the site rolled back; deployments/home/hello.yaml in Git still has to be \
                   reverted. Next: it is reverted with the next commit, unless the file changes \
                   before.";
-    let plant = told(&ROLLBACK[..4]);
+    let plant = plant_after(&ROLLBACK[..4]);
     let shown = texts(&synced(&plant).fleet, plant.now.wall);
     assert_eq!(shown.len(), 2, "{shown:?}");
     assert_eq!(shown[0], awaits);
     assert!(shown[1].starts_with("hello: 2.0.0 was quarantined at this site"), "{shown:?}");
-    let plant = told(&ROLLBACK[..5]);
+    let plant = plant_after(&ROLLBACK[..5]);
     let shown = texts(&synced(&plant).fleet, plant.now.wall);
     assert_eq!(shown.len(), 1, "Git holds what runs: {shown:?}");
     assert!(shown[0].starts_with("hello: 2.0.0 was quarantined at this site"), "{shown:?}");
@@ -185,7 +185,7 @@ fn rollback_waits_for_its_revert_and_stays_refused() {
 
 #[test]
 fn event_that_does_not_fit_is_told() {
-    let mut plant = told(STORIES[0].1);
+    let mut plant = plant_after(STORIES[0].1);
     plant.deploy(&app("2.0.0"));
     let mut events = plant.events.clone();
     for event in &mut events {
@@ -212,7 +212,7 @@ fn event_that_does_not_fit_is_told() {
 
 #[test]
 fn site_that_sends_no_reasons_is_said_to() {
-    let plant = told(&[STORIES[0].1[0], |it| it.deploy(&app("1.0.0"))]);
+    let plant = plant_after(&[STORIES[0].1[0], |it| it.deploy(&app("1.0.0"))]);
     let mut central = Central::new();
     let _ = central.apply(&plant.events, plant.now.wall).expect("the log continues");
     assert_eq!(
@@ -252,13 +252,13 @@ pub(crate) fn synced(plant: &Plant) -> Central {
 }
 
 fn texts(fleet: &Fleet, now: Timestamp) -> Vec<String> {
-    asked(fleet, "hello", now).iter().map(|it| it.text(now)).collect()
+    whys(fleet, "hello", now).iter().map(|it| it.text(now)).collect()
 }
 
 pub(crate) fn names(fleet: &Fleet, deployment: &str, now: Timestamp) -> Vec<&'static str> {
-    asked(fleet, deployment, now).iter().map(|it| it.cause.name()).collect()
+    whys(fleet, deployment, now).iter().map(|it| it.cause.name()).collect()
 }
 
-fn asked(fleet: &Fleet, deployment: &str, now: Timestamp) -> Vec<Why> {
+fn whys(fleet: &Fleet, deployment: &str, now: Timestamp) -> Vec<Why> {
     fleet.why(&home(), &name(deployment), None, now).expect("home exists")
 }

@@ -8,7 +8,7 @@ use colony_testkit::{App, Plant, deployment_id};
 fn attempt_that_works_is_over() {
     let mut plant = started();
     plant.report("a", "hello", "installed");
-    told(&plant, "PENDING, INSTALLING 1, INSTALLED 1 ok");
+    check_transitions(&plant, "PENDING, INSTALLING 1, INSTALLED 1 ok");
 }
 
 #[test]
@@ -16,14 +16,14 @@ fn attempt_that_fails_is_over_and_the_next_begins() {
     let mut plant = started();
     plant.report("a", "hello", "failed:registry-unavailable");
     plant.pass(8);
-    told(&plant, "PENDING, INSTALLING 1, FAILED(install) 1 failed, INSTALLING 2");
+    check_transitions(&plant, "PENDING, INSTALLING 1, FAILED(install) 1 failed, INSTALLING 2");
 }
 
 #[test]
 fn attempt_for_another_revision_is_superseded() {
     let mut plant = started();
     plant.deploy(&App::new("hello", "2.0.0"));
-    told(&plant, "PENDING, INSTALLING 1, INSTALLING 2 superseded");
+    check_transitions(&plant, "PENDING, INSTALLING 1, INSTALLING 2 superseded");
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn lost_attempt_goes_on_when_the_node_says_so() {
     plant.wake("a");
     plant.report("a", "hello", "installing");
     plant.deploy(&App::new("hello", "2.0.0"));
-    told(
+    check_transitions(
         &plant,
         "PENDING, INSTALLING 1, UNKNOWN(install) 1 abandoned, INSTALLING 1, INSTALLING 2 superseded",
     );
@@ -49,7 +49,7 @@ fn what_takes_over_is_the_attempt_that_staged_it() {
     plant.deploy(&App::new("hello", "2.0.0").with(settings));
     plant.report("a", "hello", "installed");
     plant.report("a", "hello", "installed");
-    told(&plant, "UPDATING 2, UPDATING 2, INSTALLED 2 ok");
+    check_transitions(&plant, "UPDATING 2, UPDATING 2, INSTALLED 2 ok");
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn removal_of_what_no_node_heard_of_needs_no_word() {
     plant.silence("a");
     plant.pass(16);
     plant.deploy(&App::new("hello", "1.0.0"));
-    told(&plant, "PENDING");
+    check_transitions(&plant, "PENDING");
     plant.command(Action::Retire { node: "a".parse().expect("a name") }).expect("retired");
     removed(&plant, "deleted with 0");
 }
@@ -94,7 +94,7 @@ fn started() -> Plant {
 
 /// Every state that was entered, with its attempt and how that ended.
 #[track_caller]
-fn told(plant: &Plant, expected: &str) {
+fn check_transitions(plant: &Plant, expected: &str) {
     let state = |body: &Body| {
         let Body::StateTransition(it) = body else { return None };
         let attempt = if it.attempt == 0 { String::new() } else { format!(" {}", it.attempt) };

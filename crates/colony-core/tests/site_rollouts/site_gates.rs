@@ -1,4 +1,4 @@
-//! Who waits behind whom, and what a site tells when a rollout has come to its end.
+//! Which node waits for which, and the events at the end of a rollout.
 
 use colony_core::event::Body;
 use colony_core::site::File;
@@ -33,9 +33,9 @@ fn a_rollout_of_one_node_converges_after_its_soak() {
     plant.deploy(&App::new("hello", "1.0.0").with(CANARY));
     plant.report("a", "hello", "installed");
     plant.pass(299);
-    told(&plant, "");
+    check_ends(&plant, "");
     plant.pass(2);
-    told(&plant, "converged");
+    check_ends(&plant, "converged");
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn it_converges_once() {
     plant.report("b", "hello", "installed");
     plant.join("c");
     plant.converge();
-    told(&plant, "converged");
+    check_ends(&plant, "converged");
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn what_runs_nowhere_has_not_converged() {
     let mut plant = plant("");
     plant.deploy(&App::new("hello", "1.0.0"));
     plant.pass(60);
-    told(&plant, "");
+    check_ends(&plant, "");
 }
 
 #[test]
@@ -67,12 +67,12 @@ fn a_first_install_is_rolled_back_when_it_is_gone() {
     plant.deploy(&App::new("hello", "1.0.0"));
     for _ in 0..3 {
         plant.report("a", "hello", "failed:exited");
-        told(&plant, "");
+        check_ends(&plant, "");
         plant.pass(30);
     }
     check(&plant, "a DELETING 1");
     plant.converge();
-    told(&plant, "rolled-back");
+    check_ends(&plant, "rolled-back");
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn what_leaves_git_on_its_way_back_is_only_removed() {
     plant.undeploy("hello");
     plant.converge();
     check(&plant, "");
-    told(&plant, "converged");
+    check_ends(&plant, "converged");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn who_is_still_leaving_holds_up_no_convergence() {
     plant.deploy(&App::new("hello", "2.0.0").on("b"));
     plant.report("b", "hello", "installed");
     check(&plant, "a DELETING 1, b INSTALLED 2");
-    told(&plant, "converged, converged");
+    check_ends(&plant, "converged, converged");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn who_refuses_to_stage_holds_up_no_convergence() {
     plant.report("b", "hello", "installed");
     plant.report("b", "hello", "installed");
     check(&plant, "a FAILED(update) 2, b INSTALLED 2");
-    told(&plant, "converged, converged");
+    check_ends(&plant, "converged, converged");
 }
 
 fn plant(nodes: &str) -> Plant {
@@ -140,9 +140,9 @@ fn plant(nodes: &str) -> Plant {
     plant
 }
 
-/// The ends of rollouts that were told of.
+/// Compares the events that end a rollout.
 #[track_caller]
-fn told(plant: &Plant, expected: &str) {
+fn check_ends(plant: &Plant, expected: &str) {
     let end = |body: &Body| {
         let converged = matches!(body, Body::DeploymentConverged { .. }).then_some("converged");
         converged.or(matches!(body, Body::RolledBack { .. }).then_some("rolled-back"))

@@ -1,4 +1,4 @@
-//! What a device will not run: nobody is condemned, nobody waits for it.
+//! Revisions that a device refuses: no quarantine, and no node waits for it.
 
 use colony_core::event::HoldScope;
 use colony_core::site::Action;

@@ -20,9 +20,13 @@ fn nothing_wakes_a_site_that_waits_for_nothing() {
 fn the_clock_is_kept_while_something_is_awaited_and_not_otherwise() {
     let mut plant = started("");
     plant.report("a", "hello", "installed");
-    assert_eq!(kept(&mut plant, 40, true), 4, "the node's silence would be noticed");
-    kept(&mut plant, 16, false);
-    assert_eq!(kept(&mut plant, 40, false), 0, "the node is offline, and nothing else is due");
+    assert_eq!(count_writes(&mut plant, 40, true), 4, "the node's silence would be noticed");
+    count_writes(&mut plant, 16, false);
+    assert_eq!(
+        count_writes(&mut plant, 40, false),
+        0,
+        "the node is offline, and nothing else is due"
+    );
 }
 
 #[test]
@@ -100,7 +104,7 @@ fn started(settings: &str) -> Plant {
 }
 
 /// How often the record of the site was written in so many seconds.
-fn kept(plant: &mut Plant, seconds: u64, heard: bool) -> usize {
+fn count_writes(plant: &mut Plant, seconds: u64, heard: bool) -> usize {
     let mut writes = 0;
     for _ in 0..seconds {
         plant.now.mono = plant.now.mono.after(Duration::from_secs(1));

@@ -25,8 +25,8 @@ fn broken_file_is_a_finding_and_holds_up_nothing_else() {
 #[test]
 fn broken_file_of_nobody_can_be_removed() {
     let mut plant = plant();
-    plant.commit(vec![broken("nobody", "{")]);
-    plant.undeploy("nobody");
+    plant.commit(vec![broken("unknown", "{")]);
+    plant.undeploy("unknown");
     assert!(plant.site.refused_files().is_empty());
 }
 
@@ -73,7 +73,7 @@ fn renamed_file_restarts_nothing() {
     plant.deploy(&App::new("hello", "1.0.0"));
     plant.converge();
     let text = App::new("hello", "1.0.0").text(plant.site.name());
-    let old = File::gone("deployments/home/hello.yaml");
+    let old = File::removed("deployments/home/hello.yaml");
     plant.commit(vec![old, broken("greeting", &text)]);
     check(&plant, "greeting@a INSTALLED 1.0.0");
 }
@@ -84,7 +84,7 @@ fn name_that_was_left_is_free_for_another() {
     plant.deploy(&App::new("hello", "1.0.0"));
     plant.converge();
     let (first, other) = (text(&plant, "hello"), text(&plant, "other"));
-    plant.commit(vec![File::gone("deployments/home/hello.yaml"), broken("greeting", &first)]);
+    plant.commit(vec![File::removed("deployments/home/hello.yaml"), broken("greeting", &first)]);
     plant.commit(vec![broken("hello", &other)]);
     plant.converge();
     check(&plant, "greeting@a INSTALLED 1.0.0, hello@a INSTALLED 1.0.0");
@@ -125,7 +125,8 @@ fn removing_most_deployments_at_once_waits_for_a_person() {
         plant.deploy(&App::new(name, "1.0.0").with("strategy: {type: all-at-once}"));
     }
     plant.converge();
-    let gone = ["one", "two", "three"].map(|it| File::gone(&format!("deployments/home/{it}.yaml")));
+    let gone =
+        ["one", "two", "three"].map(|it| File::removed(&format!("deployments/home/{it}.yaml")));
     plant.commit(gone.to_vec());
     assert_eq!(plant.site.held_removal().map_or(0, |it| it.deployments.len()), 3);
     assert!(!plant.states().contains("DELETING"), "{}", plant.states());

@@ -51,9 +51,9 @@ fn a_node_is_asked_for_what_is_not_known_of_it() {
 fn node_that_holds_an_offer_and_never_reported_it_is_asked() {
     let mut plant = started();
     let asked = |plant: &Plant| plant.site.report_requests(&name()).deployments;
-    plant.heard("a", 1);
+    plant.poll_with("a", 1);
     assert_eq!(asked(&plant), [], "the node does not hold the offer yet");
-    plant.heard("a", 2);
+    plant.poll_with("a", 2);
     assert_eq!(asked(&plant), [deployment_id("hello")]);
     plant.report("a", "hello", "installing");
     assert_eq!(asked(&plant), [], "the node has reported");
@@ -69,7 +69,7 @@ fn node_that_joins_again_with_its_old_state_is_asked_for_what_it_runs() {
     plant.join("a");
     check(&plant, "a INSTALLING 1");
     assert_eq!(manifest(&plant), before, "the node holds it already and has no news");
-    plant.heard("a", plant.version("a"));
+    plant.poll_with("a", plant.version("a"));
     assert_eq!(plant.site.report_requests(&name()).deployments, [deployment_id("hello")]);
     plant.report("a", "hello", "installed");
     check(&plant, "a INSTALLED 1");
@@ -158,7 +158,7 @@ fn holds(version: u64, content: Option<&str>, expected: u64, states: &str) {
     assert_eq!(is_raised, expected > 2);
 }
 
-/// The reports that came too late, as they were told of.
+/// The stale reports, as recorded in events.
 #[track_caller]
 fn stale(plant: &Plant, expected: &str) {
     let report = |body: &Body| {

@@ -103,7 +103,7 @@ fn a_node_that_runs_what_nobody_offered_it_has_not_installed_it() {
     let since = Timestamp(7);
     known.deployments[0].quarantine =
         vec![Quarantine { revision, node: None, by: None, failure, since }];
-    // Its text is lost: it can be wanted, and offered to nobody.
+    // Its text is lost: it can be wanted, but not offered to a node.
     known.deployments[0].last_converged =
         Some(seed(&hello(), "INSTALLED").deployments[0].accepted.clone());
     let mut plant = taken_over(known);

@@ -234,7 +234,7 @@ fn installed(nodes: &str) -> Plant {
     plant
 }
 
-/// The update to version 2 has failed, and waits for somebody.
+/// The update to version 2 has failed, and waits for an operator.
 fn stopped() -> Plant {
     let mut plant = installed("a");
     plant.deploy(&hello("2.0.0").with(STOP));

@@ -64,7 +64,7 @@ fn purge_ends_when_its_mark_is_removed() {
     plant.purge("hello");
     let path = mark_path(plant.site.name(), &deployment_id("hello"));
     let version = plant.version("node");
-    plant.commit(vec![File::gone(&path)]);
+    plant.commit(vec![File::removed(&path)]);
     purges(&plant, "node", "");
     assert!(plant.version("node") > version);
 }
@@ -129,7 +129,7 @@ fn deployment_goes_on_when_the_purge_it_waits_for_is_taken_back() {
     plant.purge("hello");
     plant.deploy(&hello().with_id(deployment_id("hello again")));
     let path = mark_path(plant.site.name(), &deployment_id("hello"));
-    plant.commit(vec![File::gone(&path)]);
+    plant.commit(vec![File::removed(&path)]);
     states(&plant, "hello@node DELETING 1.0.0, hello@node INSTALLING 1.0.0");
 }
 

@@ -21,25 +21,25 @@ fn what_is_leaving_already_is_not_there() {
     let mut plant = plant(8);
     plant.silence("node");
     plant.pass(16);
-    plant.commit(gone(&NAMES[..3]));
+    plant.commit(removed_files(&NAMES[..3]));
     assert_eq!(held_count(&plant), 0);
-    plant.commit(gone(&NAMES[3..6]));
+    plant.commit(removed_files(&NAMES[3..6]));
     assert_eq!(held_count(&plant), 3, "three of five");
 }
 
 #[test]
 fn removal_is_told_as_released_only_if_it_was_held() {
     let mut plant = plant(4);
-    plant.commit(gone(&NAMES[..1]));
-    told(&plant, "");
-    plant.commit(gone(&NAMES[1..4]));
-    told(&plant, "held 3");
-    plant.commit(gone(&[]));
-    told(&plant, "held 3");
+    plant.commit(removed_files(&NAMES[..1]));
+    check_removals(&plant, "");
+    plant.commit(removed_files(&NAMES[1..4]));
+    check_removals(&plant, "held 3");
+    plant.commit(removed_files(&[]));
+    check_removals(&plant, "held 3");
     plant.deploy(&app("a2"));
-    told(&plant, "held 3, released");
+    check_removals(&plant, "held 3, released");
     plant.deploy(&App::new("other", "1.0.0"));
-    told(&plant, "held 3, released");
+    check_removals(&plant, "held 3, released");
 }
 
 #[test]
@@ -48,9 +48,9 @@ fn windows_are_lifted_by_the_removal_of_their_own_file_alone() {
     let text = "maintenanceWindows:\n  - {from: '22:00', to: '04:00'}\n";
     plant.commit(vec![read("sites/home.yaml", text)]);
     plant.deploy(&App { version: "2.0.0".to_owned(), ..app("a1") });
-    plant.commit(gone(&["a2"]));
+    plant.commit(removed_files(&["a2"]));
     check(&plant, "a1@node INSTALLED 1.0.0, a2@node DELETING 1.0.0");
-    plant.commit(vec![File::gone("sites/home.yaml")]);
+    plant.commit(vec![File::removed("sites/home.yaml")]);
     check(&plant, "a1@node UPDATING 2.0.0, a2@node DELETING 1.0.0");
 }
 
@@ -58,7 +58,7 @@ fn windows_are_lifted_by_the_removal_of_their_own_file_alone() {
 #[track_caller]
 fn held(all: usize, removed: usize, expected: bool) {
     let mut plant = plant(all);
-    plant.commit(gone(&NAMES[..removed]));
+    plant.commit(removed_files(&NAMES[..removed]));
     let leaving = plant.states().matches("DELETING").count();
     let result = (held_count(&plant), leaving);
     assert_eq!(result, if expected { (removed, 0) } else { (0, removed) }, "{removed} of {all}");
@@ -81,8 +81,8 @@ fn app(name: &str) -> App {
     App::new(name, "1.0.0")
 }
 
-fn gone(names: &[&str]) -> Vec<File> {
-    names.iter().map(|it| File::gone(&format!("deployments/home/{it}.yaml"))).collect()
+fn removed_files(names: &[&str]) -> Vec<File> {
+    names.iter().map(|it| File::removed(&format!("deployments/home/{it}.yaml"))).collect()
 }
 
 fn read(path: &str, text: &str) -> File {
@@ -91,7 +91,7 @@ fn read(path: &str, text: &str) -> File {
 
 /// What was said of removals that are too large.
 #[track_caller]
-fn told(plant: &Plant, expected: &str) {
+fn check_removals(plant: &Plant, expected: &str) {
     let said = |body: &Body| {
         if let Body::RemovalHeld { deployments, .. } = body {
             return Some(format!("held {}", deployments.len()));

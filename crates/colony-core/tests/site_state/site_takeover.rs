@@ -58,7 +58,7 @@ fn fenced_orchestrator_freezes() {
 fn restored_backup_goes_above_what_nodes_have_seen() {
     let mut plant = plant();
     plant.deploy(&App::new("hello", "1.0.0"));
-    plant.heard("a", 40);
+    plant.poll_with("a", 40);
     assert_eq!(plant.version("a"), 41);
     check(&plant, "hello@a UNKNOWN(install) 1.0.0");
     plant.report_at("a", "hello", "installed", 40);

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use colony_core::event::{Body, StepStanding};
-use colony_testkit::{App, Plant};
+use colony_core::site::Action;
+use colony_core::why;
+use colony_testkit::{App, Plant, deployment_id};
 
-use super::{CANARY, MANUAL, because, check, installed, plant, promote, steps, updating};
+use super::{CANARY, MANUAL, because, check, installed, plant, promote, steer, steps, updating};
 
 #[test]
 fn canary_goes_first_soaks_and_the_rest_follows() {
@@ -90,6 +92,44 @@ fn who_failed_before_and_is_not_meant_holds_no_canary_up() {
     plant.pass(11);
     plant.converge();
     check(&plant, "a INSTALLED 2, c INSTALLED 2");
+}
+
+#[test]
+fn refusal_of_a_retry_names_only_nodes_in_flight() {
+    let mut plant = updating("strategy: {type: all-at-once}");
+    plant.report("b", "hello", "failed:registry-unavailable");
+    plant.report("c", "hello", "failed:registry-unavailable");
+    let one = "strategy: {type: rolling, maxUnavailable: 1}";
+    plant.deploy(&App::new("hello", "2.0.0").with(one));
+    check(&plant, "a UPDATING 2, b FAILED(update) 2, c FAILED(update) 2");
+
+    let node = Some("b".parse().expect("a name"));
+    let retry = Action::Retry { deployment: deployment_id("hello"), node };
+    let refusal = steer(&mut plant, retry);
+    assert!(refusal.contains("1 of 1 rollout slots taken by a"), "{refusal}");
+    assert!(!refusal.contains("taken by a,"), "{refusal}");
+}
+
+#[test]
+fn full_slots_name_no_failed_node_outside_the_step() {
+    let mut plant = plant("a");
+    plant.join_with("c", "amd64", r#""line":"test""#);
+    plant.join_with("d", "amd64", r#""line":"test""#);
+    plant.deploy(&App::new("hello", "1.0.0").with("strategy: {type: all-at-once}"));
+    plant.report("c", "hello", "installed");
+    plant.report("d", "hello", "installed");
+    plant.report("a", "hello", "failed:registry-unavailable");
+    plant.deploy(
+        &App::new("hello", "2.0.0")
+            .with("strategy: {type: canary, canary: {line: test}, soak: 10s, maxUnavailable: 1}"),
+    );
+    plant.report("c", "hello", "failed:registry-unavailable");
+    check(&plant, "a FAILED(install) 1, c FAILED(update) 2, d INSTALLED 1");
+
+    let id = plant.placement("d", "hello");
+    let why = why::placement(&plant.site, &id, plant.now).expect("an answer");
+    let text = why.text(plant.now.wall);
+    assert!(text.contains("1 of 1 rollout slot is taken by c"), "{text}");
 }
 
 #[test]

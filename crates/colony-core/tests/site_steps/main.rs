@@ -1,11 +1,11 @@
 //! Rollouts in steps, told in states.
 
-mod beside;
 mod blue_green;
 mod canary;
 mod progress;
+mod staged;
 mod steering;
-mod told;
+mod step_events;
 
 use colony_core::event::Body;
 use colony_core::site::Action;
@@ -72,7 +72,7 @@ fn phases(plant: &Plant) -> String {
     nodes.filter_map(phase).collect::<Vec<_>>().join(" ")
 }
 
-/// The steps that were told of.
+/// The events of rollout steps.
 fn steps(plant: &Plant) -> String {
     let step = |body: &Body| {
         let Body::RolloutStep { step, of, standing, .. } = body else { return None };

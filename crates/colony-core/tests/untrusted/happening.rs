@@ -84,7 +84,7 @@ pub(crate) enum Base {
     Everything,
 }
 
-/// A manifest somebody says it holds.
+/// A manifest that a node claims to hold.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Claim {
     pub(crate) version: Number,
@@ -337,7 +337,7 @@ fn seed_deployment() -> impl Strategy<Value = SeedDeployment> {
     )
 }
 
-/// Its id is put in by whoever makes the seed.
+/// The maker of the seed sets its id.
 fn seed_placement() -> impl Strategy<Value = SeedPlacement> {
     let states: Vec<State> = State::all().collect();
     let attempt = prop_oneof![5 => 0..4u32, 1 => Just(u32::MAX)];
@@ -348,7 +348,7 @@ fn seed_placement() -> impl Strategy<Value = SeedPlacement> {
         })
     };
     (select(states), attempt, revision(), revision(), any::<bool>(), any::<bool>()).prop_map(
-        |(state, attempt, target, last_good, failed, beside)| SeedPlacement {
+        |(state, attempt, target, last_good, failed, staged)| SeedPlacement {
             id: PlacementId {
                 deployment: deployment_id("hello"),
                 node: "a".parse().expect("a name"),
@@ -357,7 +357,7 @@ fn seed_placement() -> impl Strategy<Value = SeedPlacement> {
             attempt,
             revisions: Revisions { target, last_good },
             failure: failed.then(|| Failure::new(Code::EngineError, "")),
-            beside,
+            staged,
             since: None,
         },
     )

@@ -1,4 +1,4 @@
-//! The site core over input nobody vouches for: files, reports, clocks.
+//! The site core with untrusted input: files, reports, clocks.
 
 mod happening;
 mod parse;

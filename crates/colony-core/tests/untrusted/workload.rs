@@ -55,7 +55,7 @@ fn every_other_value_is_part_of_it() {
         for other in others(base.pointer(&place).expect("a place of it")) {
             let mut changed = base.clone();
             *changed.pointer_mut(&place).expect("a place of it") = other.clone();
-            // What is no valid document has no digest.
+            // An invalid document has no digest.
             let Some(after) = digest(&changed) else { continue };
             assert_ne!(after, before, "{place} as {other}");
             tried += 1;

@@ -104,7 +104,7 @@ impl World {
                 (path(name), text.replace(&own, deployment_id(id).as_ref()))
             }
             Written::Broken { name } => (path(name), "id: 7\n".to_owned()),
-            Written::Gone { name } => return File::gone(&path(name)),
+            Written::Gone { name } => return File::removed(&path(name)),
             Written::Site(text) => (format!("sites/{site}.yaml"), (*text).to_owned()),
         };
         File::read(site, &path, &blob(&text), text.as_bytes())
@@ -149,7 +149,7 @@ impl World {
         assert_eq!(verify(log, &step.events).as_ref(), Ok(self.site.log()));
         self.check_events(&step.events);
         if is_seed {
-            // What nobody knows the deployment or the node of is left out.
+            // Placements of an unknown deployment or node are left out.
             self.states.retain(|it, _| self.site.placement(it).is_some());
         }
         let states = self.site.placements().map(|it| (it.id.clone(), it.state())).collect();

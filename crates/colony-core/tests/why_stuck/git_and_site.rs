@@ -34,7 +34,8 @@ fn mass_removal_is_held() {
         plant.deploy(&App::new(app, "1.0.0"));
     }
     plant.converge();
-    let gone = ["one", "two", "three"].map(|it| File::gone(&format!("deployments/home/{it}.yaml")));
+    let gone =
+        ["one", "two", "three"].map(|it| File::removed(&format!("deployments/home/{it}.yaml")));
     plant.commit(gone.to_vec());
     assert_snapshot!(site(&plant), @"site home: the removal of 3 deployments at once (one, three and two), more than half, is held. Next: they keep running until the removal is released. To do (operator): release the removal, or put the files back.");
     assert_snapshot!(whole(&plant, "two"), @"two: the removal of 3 deployments at once (one, three and two), more than half, is held. Next: they keep running until the removal is released. To do (operator): release the removal, or put the files back.");

@@ -45,7 +45,7 @@ fn failing(code: &str, settings: &str) -> Plant {
     plant
 }
 
-/// A new orchestrator that was told of hello 1.0.0 on node a in `state`.
+/// A new orchestrator, seeded with hello 1.0.0 on node a in `state`.
 fn taken_over(state: &str) -> Plant {
     Plant::taken_over(&hello("1.0.0"), state)
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::line::{self, Line};
-use super::second;
+use super::protocol_v2;
 use crate::error::Error;
 use crate::repo;
 
@@ -12,10 +12,10 @@ pub type Packet<'a> = (char, &'a [u8]);
 
 /// The lines of a body; `None` if it does not consist of lines.
 pub fn lines(body: &[u8]) -> Option<Vec<Packet<'_>>> {
-    line::read(body).map(|it| it.into_iter().map(told).collect())
+    line::read(body).map(|it| it.into_iter().map(packet).collect())
 }
 
-fn told(line: Line<'_>) -> Packet<'_> {
+fn packet(line: Line<'_>) -> Packet<'_> {
     match line {
         Line::Text(text) => ('t', text),
         Line::Delimiter => ('-', b""),
@@ -25,11 +25,11 @@ fn told(line: Line<'_>) -> Packet<'_> {
 
 /// A request's command and its arguments; `None` if it is left to git.
 pub fn request(body: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
-    second::parsed(body).map(|it| (it.command, it.arguments))
+    protocol_v2::parsed(body).map(|it| (it.command, it.arguments))
 }
 
 /// The answer of the repository in `dir`; `None` if it is left to git.
 pub fn answer(dir: &Path, body: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-    let Some(request) = second::parsed(body) else { return Ok(None) };
-    second::answer(&repo::local(&repo::open(dir)?), &request)
+    let Some(request) = protocol_v2::parsed(body) else { return Ok(None) };
+    protocol_v2::answer(&repo::local(&repo::open(dir)?), &request)
 }

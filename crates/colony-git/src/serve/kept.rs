@@ -14,7 +14,7 @@ use gix::ThreadSafeRepository;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
-use super::second::{self, Request};
+use super::protocol_v2::{self, Request};
 use crate::error::Error;
 use crate::repo;
 
@@ -46,7 +46,7 @@ impl KeptAnswers {
     /// The answer, if no child process is needed for it. After an error here
     /// the request is left to git.
     pub(super) async fn answer(self: &Arc<KeptAnswers>, body: &Bytes) -> Option<Bytes> {
-        let request = second::parsed(body)?;
+        let request = protocol_v2::parsed(body)?;
         let is_fetch = request.is_fetch();
         if is_fetch && let Some(answer) = self.known(body) {
             return Some(answer);
@@ -69,7 +69,7 @@ impl KeptAnswers {
     }
 
     fn make(&self, body: &[u8]) -> Option<Bytes> {
-        let request = second::parsed(body)?;
+        let request = protocol_v2::parsed(body)?;
         match self.work_out(&request) {
             Ok(made) => made.map(Bytes::from),
             Err(error) => {
@@ -81,7 +81,7 @@ impl KeptAnswers {
     }
 
     fn work_out(&self, request: &Request<'_>) -> Result<Option<Vec<u8>>, Error> {
-        second::answer(&repo::local(&self.open()?), request)
+        protocol_v2::answer(&repo::local(&self.open()?), request)
     }
 
     fn open(&self) -> Result<ThreadSafeRepository, Error> {

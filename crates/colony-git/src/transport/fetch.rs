@@ -57,7 +57,7 @@ pub(crate) fn fetch(
     limits: FetchLimits,
 ) -> Result<Option<ObjectId>, Error> {
     let address = remote.address()?;
-    let wanted = Wanted { repo, source, tracking, meter: Meter::new(limits) };
+    let wanted = FetchRef { repo, source, tracking, meter: Meter::new(limits) };
     let fetched = match &address.kind {
         Kind::Http => over_http(&wanted, remote, lines, &address),
         Kind::Path(path) => over_process(&wanted, process::local(path), &address),
@@ -73,7 +73,7 @@ pub(crate) fn fetch(
 }
 
 fn over_process(
-    wanted: &Wanted<'_>,
+    wanted: &FetchRef<'_>,
     command: Command,
     address: &Address,
 ) -> Result<Option<ObjectId>, Error> {
@@ -87,7 +87,7 @@ fn over_process(
 /// A kept connection may have ended since its last use: then the fetch is tried
 /// once more on another one.
 fn over_http(
-    wanted: &Wanted<'_>,
+    wanted: &FetchRef<'_>,
     remote: &Remote,
     lines: &Lines,
     address: &Address,
@@ -111,7 +111,7 @@ fn over_http(
 }
 
 /// Every ssh appends to the log file, so each fetch begins with an empty one.
-fn over_ssh(wanted: &Wanted<'_>, address: &Address) -> Result<Option<ObjectId>, Error> {
+fn over_ssh(wanted: &FetchRef<'_>, address: &Address) -> Result<Option<ObjectId>, Error> {
     let log = repo::ssh_log(wanted.repo.git_dir());
     std::fs::write(&log, "").map_err(io("empty", &log))?;
     over_process(wanted, process::ssh(&address.url, &log)?, address).map_err(|error| {
@@ -138,14 +138,14 @@ fn remote_error(address: &Address, (problem, refused): (String, bool)) -> Error 
 }
 
 /// The reference to fetch, and its local name.
-struct Wanted<'a> {
+struct FetchRef<'a> {
     repo: &'a Repository,
     source: &'a str,
     tracking: &'a str,
     meter: Arc<Meter>,
 }
 
-impl Wanted<'_> {
+impl FetchRef<'_> {
     fn remote(&self, address: &Address) -> gix::Result<gix::Remote<'_>> {
         let spec = format!("+{}:{}", self.source, self.tracking);
         let remote = self.repo.remote_at(address.url.as_str())?.with_fetch_tags(Tags::None);

@@ -49,12 +49,15 @@ fn as_child() {
     let dir = Path::new(&dir);
     let watch = Watch::open(&dir.join("watch"), remote.clone(), "main").expect("opens");
     // The harness begins a line of its own.
-    println!("\nfetch: {}", told(watch.fetch().map(|_| ())));
+    println!("\nfetch: {}", result_text(watch.fetch().map(|_| ())));
     let repo = Deployments::remote(&dir.join("repo"), remote, "main").expect("opens");
-    println!("write: {}", told(repo.write(&batch(vec![edit("x", None, Some("y\n"))])).map(|_| ())));
+    println!(
+        "write: {}",
+        result_text(repo.write(&batch(vec![edit("x", None, Some("y\n"))])).map(|_| ()))
+    );
 }
 
-fn told(result: Result<(), Error>) -> String {
+fn result_text(result: Result<(), Error>) -> String {
     match result {
         Ok(()) => "ok".to_owned(),
         Err(error @ Error::Refused { .. }) => format!("refused: {error}"),

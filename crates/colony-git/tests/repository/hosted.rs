@@ -6,7 +6,7 @@ use colony_core::id::BlobId;
 use colony_git::{Deployments, Edit};
 use tempfile::TempDir;
 
-use crate::kit::{Person, batch, edit, git, git_try, put, told};
+use crate::kit::{Person, batch, edit, git, git_try, put, written_text};
 
 const HELLO: &str = "deployments/home/hello.yaml";
 
@@ -27,7 +27,7 @@ fn a_batch_is_one_commit_that_a_person_can_read() {
     let edits =
         vec![edit(HELLO, None, Some("a: 1\n")), edit("sites/home.yaml", None, Some("b: 2\n"))];
     let written = repo.write(&batch(edits)).expect("written");
-    assert_eq!(told(&written), format!("commit done[{HELLO} sites/home.yaml] conflicts[]"));
+    assert_eq!(written_text(&written), format!("commit done[{HELLO} sites/home.yaml] conflicts[]"));
     let dir = path(&keep);
     let log = git(&dir, &["log", "--format=%an <%ae>|%cn|%at|%s|%(trailers:unfold)", "-1", "main"]);
     assert_eq!(log, "alice <alice@colony>|colony|1800000000|deploy hello|Colony-Actor: alice");
@@ -47,7 +47,7 @@ fn a_different_blob_is_never_overwritten() {
     let edits =
         vec![edit(HELLO, mine.as_ref(), Some("a: 1\nb: 3\n")), edit(other, None, Some("x\n"))];
     let written = repo.write(&batch(edits)).expect("written");
-    assert_eq!(told(&written), format!("commit done[{other}] conflicts[{HELLO}]"));
+    assert_eq!(written_text(&written), format!("commit done[{other}] conflicts[{HELLO}]"));
     let conflict = &written.conflicts[0];
     assert_eq!(conflict.expected, mine);
     assert_eq!(conflict.found, repo.blob_at(HELLO).expect("readable"));
@@ -68,10 +68,10 @@ fn edit_that_belongs_to_one_in_conflict_is_left_out() {
         batch(vec![mark, edit(HELLO, expected, None)])
     };
     let written = repo.write(&with(None)).expect("answered");
-    assert_eq!(told(&written), format!("nothing done[] conflicts[{HELLO}]"));
+    assert_eq!(written_text(&written), format!("nothing done[] conflicts[{HELLO}]"));
     assert_eq!(repo.blob_at(mark).expect("readable"), None);
     let written = repo.write(&with(mine.as_ref())).expect("answered");
-    assert_eq!(told(&written), format!("commit done[{HELLO} {mark}] conflicts[]"));
+    assert_eq!(written_text(&written), format!("commit done[{HELLO} {mark}] conflicts[]"));
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn all_in_conflict_makes_no_commit() {
     put(&repo, HELLO, "a: 1\n");
     let head = repo.head().expect("readable");
     let written = repo.write(&batch(vec![edit(HELLO, None, Some("a: 2\n"))])).expect("answered");
-    assert_eq!(told(&written), format!("nothing done[] conflicts[{HELLO}]"));
+    assert_eq!(written_text(&written), format!("nothing done[] conflicts[{HELLO}]"));
     assert_eq!((repo.head().expect("readable"), &written.head), (head.clone(), &head));
 }
 
@@ -94,7 +94,7 @@ fn what_is_there_already_counts_as_done() {
     ]);
     let written = repo.write(&again).expect("answered");
     assert_eq!(
-        told(&written),
+        written_text(&written),
         format!("nothing done[{HELLO} deployments/home/gone.yaml] conflicts[]")
     );
     assert_eq!(written.head, first.revision);
@@ -181,7 +181,7 @@ fn a_file_where_a_folder_is_asked_for_is_a_conflict_and_the_other_way_round() {
     put(&repo, "sites/a/b.yaml", "a folder\n");
     let edits = vec![edit(HELLO, None, Some("x\n")), edit("sites/a", None, Some("y\n"))];
     let written = repo.write(&batch(edits)).expect("answered");
-    assert_eq!(told(&written), format!("nothing done[] conflicts[{HELLO} sites/a]"));
+    assert_eq!(written_text(&written), format!("nothing done[] conflicts[{HELLO} sites/a]"));
     assert!(written.conflicts[0].diff.contains("-a file"), "{}", written.conflicts[0].diff);
     assert!(written.conflicts[1].diff.contains("a folder"), "{}", written.conflicts[1].diff);
 }
@@ -283,7 +283,10 @@ fn a_repository_that_was_packed_up_goes_on() {
     assert!(!dir.join("refs/heads/main").exists(), "packed");
     put(&repo, "sites/home.yaml", "b: 1\n");
     let written = repo.write(&batch(vec![edit(HELLO, blob.as_ref(), Some("a: 2\n"))]));
-    assert_eq!(told(&written.expect("written")), format!("commit done[{HELLO}] conflicts[]"));
+    assert_eq!(
+        written_text(&written.expect("written")),
+        format!("commit done[{HELLO}] conflicts[]")
+    );
     assert_eq!(git(&dir, &["rev-list", "--count", "main"]), "4");
 }
 

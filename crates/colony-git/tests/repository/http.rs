@@ -5,7 +5,7 @@ use tempfile::TempDir;
 
 use crate::kit::server::Server;
 use crate::kit::tls::Fleet;
-use crate::kit::{Person, git, git_try, put, site, told};
+use crate::kit::{Person, git, git_try, put, site, written_text};
 
 const HELLO: &str = "deployments/home/hello.yaml";
 /// `x-access-token:t0k`
@@ -72,7 +72,7 @@ fn a_kept_connection_that_ended_is_opened_anew() {
     let watch = Watch::open(&keep.path().join("watch"), remote, "main").expect("opens");
     watch.fetch().expect("reachable");
     drop(server);
-    let error = watch.fetch().expect_err("nobody there");
+    let error = watch.fetch().expect_err("no server there");
     assert!(matches!(error, Error::Remote { .. }), "{error:?}");
     let server = Server::start_at(addr, &dir(&keep), None, None);
     put(&repo, HELLO, "a: 1\n");
@@ -129,7 +129,10 @@ fn a_token_lets_colony_write_and_nobody_else() {
     let remote = |auth| Remote { url: server.url("http"), auth };
     let token = remote(Auth::Token(Secret::new("t0k")));
     let repo = Deployments::remote(&keep.path().join("a"), token.clone(), "main").expect("opens");
-    assert_eq!(told(&put(&repo, HELLO, "a: 1\n")), format!("commit done[{HELLO}] conflicts[]"));
+    assert_eq!(
+        written_text(&put(&repo, HELLO, "a: 1\n")),
+        format!("commit done[{HELLO}] conflicts[]")
+    );
     let watch = Watch::open(&keep.path().join("b"), token, "main").expect("opens");
     assert_eq!(watch.fetch().expect("let in"), repo.head().expect("readable"));
 
@@ -154,7 +157,7 @@ fn a_push_whose_answer_was_lost_is_found_again() {
     repo.refresh().expect("reachable");
     server.lose_answer();
     let written = put(&repo, HELLO, "a: 1\n");
-    assert_eq!(told(&written), format!("commit done[{HELLO}] conflicts[]"));
+    assert_eq!(written_text(&written), format!("commit done[{HELLO}] conflicts[]"));
     assert_eq!(written.revision, hosted.head().expect("readable"));
     assert_eq!(git(&dir(&keep), &["rev-list", "--count", "main"]), "2");
 }
@@ -168,7 +171,7 @@ fn a_server_that_is_not_there_is_worth_another_try() {
     drop(listener);
     let remote = Remote { url, auth: Auth::None };
     let watch = Watch::open(&keep.path().join("a"), remote, "main").expect("opens");
-    let error = watch.fetch().expect_err("nobody there");
+    let error = watch.fetch().expect_err("no server there");
     assert!(matches!(error, Error::Remote { .. }) && error.is_transient(), "{error:?}");
 }
 

@@ -14,7 +14,7 @@ const LOGIN: &str = "Basic eC1hY2Nlc3MtdG9rZW46dDBr";
 #[test]
 fn a_token_lets_in_over_tls() {
     let world = World::new();
-    assert_eq!(world.told("t0k", Some(&world.fleet)), "fetch: ok\nwrite: ok");
+    assert_eq!(world.output_with("t0k", Some(&world.fleet)), "fetch: ok\nwrite: ok");
     let upstream = world.keep.path().join("deployments.git");
     assert_eq!(git(&upstream, &["show", "main:x"]), "y");
 }
@@ -22,7 +22,7 @@ fn a_token_lets_in_over_tls() {
 #[test]
 fn a_wrong_token_is_refused_and_says_what_to_set() {
     let world = World::new();
-    let told = world.told("wr0ng", Some(&world.fleet));
+    let told = world.output_with("wr0ng", Some(&world.fleet));
     assert_eq!(told.matches(": refused: ").count(), 2, "{told}");
     assert_eq!(told.matches("`git.token-file`").count(), 2, "{told}");
     assert!(!told.contains("wr0ng"), "{told}");
@@ -33,7 +33,7 @@ fn a_server_of_an_unknown_authority_says_what_to_set() {
     let world = World::new();
     let other = Fleet::new();
     for trusted in [None, Some(&other)] {
-        let told = world.told("t0k", trusted);
+        let told = world.output_with("t0k", trusted);
         assert_eq!(told.matches(": failed: ").count(), 2, "{told}");
         assert_eq!(told.matches("SSL_CERT_FILE").count(), 2, "{told}");
     }
@@ -55,7 +55,7 @@ impl World {
         World { keep, fleet, server }
     }
 
-    fn told(&self, token: &str, trusted: Option<&Fleet>) -> String {
+    fn output_with(&self, token: &str, trusted: Option<&Fleet>) -> String {
         let own = TempDir::new().expect("a folder");
         let file = own.path().join("authorities.pem");
         let variables = trusted.map(|it| {

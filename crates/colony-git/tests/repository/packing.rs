@@ -65,7 +65,7 @@ fn packing_up_needs_nobody() {
     let watch = world.open();
     let base = (0..=PACKS).fold(None, |base, it| Some(world.fetch(&watch, it, base.as_ref())));
     std::fs::rename(world.upstream(), world.path("away.git")).expect("moved");
-    watch.fetch().expect_err("nobody there");
+    watch.fetch().expect_err("no server there");
     watch.maintain(base.as_ref()).expect("packed up");
     assert_eq!(watch.footprint().expect("readable").0, 1);
     assert_eq!(watch.head().expect("readable"), base);

@@ -15,11 +15,14 @@ fn every_package_of_a_repository_is_found() {
     person.put("large/margo.yaml", vec![b'x'; 1024 * 1024 + 1]).put("no/margo.yml", "d");
     person.commit("packages").push();
     let first = read(&world, None);
-    assert_eq!(told(&first), "deep/er=b hello=a =c skipped: large/margo.yaml");
+    assert_eq!(packages_text(&first), "deep/er=b hello=a =c skipped: large/margo.yaml");
     assert_eq!(first.revision, person.head());
 
     person.put("hello/margo.yaml", "a2").commit("an update").push();
-    assert_eq!(told(&read(&world, None)), "deep/er=b hello=a2 =c skipped: large/margo.yaml");
+    assert_eq!(
+        packages_text(&read(&world, None)),
+        "deep/er=b hello=a2 =c skipped: large/margo.yaml"
+    );
 }
 
 #[test]
@@ -29,9 +32,9 @@ fn a_branch_can_be_asked_for() {
     person.put("margo.yaml", "main").commit("main").push();
     person.put("margo.yaml", "next").commit("next");
     git(&person.dir, &["push", "-q", "origin", "HEAD:next"]);
-    assert_eq!(told(&read(&world, Some("next"))), "=next");
-    assert_eq!(told(&read(&world, None)), "=main");
-    assert_eq!(told(&read(&world, Some("gone"))), "");
+    assert_eq!(packages_text(&read(&world, Some("next"))), "=next");
+    assert_eq!(packages_text(&read(&world, None)), "=main");
+    assert_eq!(packages_text(&read(&world, Some("gone"))), "");
 }
 
 #[test]
@@ -41,7 +44,7 @@ fn a_clone_with_a_worktree_is_read_at_its_head() {
     person.put("margo.yaml", "committed").commit("x").put("margo.yaml", "edited");
     let read = packages(&world.dir("cache"), &at(&person.dir), None, FetchLimits::default())
         .expect("readable");
-    assert_eq!(told(&read), "=committed");
+    assert_eq!(packages_text(&read), "=committed");
 }
 
 #[test]
@@ -57,7 +60,7 @@ fn a_plain_folder_is_read_as_it_is() {
     std::os::unix::fs::symlink(&root, root.join("loop")).expect("a link");
     let first = packages(&keep.path().join("cache"), &at(&root), None, FetchLimits::default())
         .expect("readable");
-    assert_eq!(told(&first), "deep/er=b hello=a skipped: link/margo.yaml");
+    assert_eq!(packages_text(&first), "deep/er=b hello=a skipped: link/margo.yaml");
     std::fs::write(root.join("hello/margo.yaml"), "a2").expect("a file");
     let second = packages(&keep.path().join("cache"), &at(&root), None, FetchLimits::default())
         .expect("readable");
@@ -79,7 +82,7 @@ fn read(world: &World, branch: Option<&str>) -> Packages {
         .expect("readable")
 }
 
-fn told(read: &Packages) -> String {
+fn packages_text(read: &Packages) -> String {
     let package = |it: &colony_git::registry::PackageFile| {
         format!("{}={}", it.path, String::from_utf8_lossy(&it.text))
     };

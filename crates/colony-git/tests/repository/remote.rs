@@ -1,4 +1,4 @@
-//! Somebody's repository: pushed to, raced for, lost, refused, rewritten.
+//! A repository of another owner: pushed to, raced for, lost, refused, rewritten.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use colony_git::{Deployments, Error, Remote};
 use tempfile::TempDir;
 
-use crate::kit::{Person, at, bare, batch, edit, git, put, told};
+use crate::kit::{Person, at, bare, batch, edit, git, put, written_text};
 
 const HELLO: &str = "deployments/home/hello.yaml";
 
@@ -15,7 +15,10 @@ fn an_empty_repository_gets_its_first_commit_by_the_first_write() {
     let world = World::empty();
     let repo = world.open("a");
     assert_eq!(repo.refresh().expect("reachable"), None);
-    assert_eq!(told(&put(&repo, HELLO, "a: 1\n")), format!("commit done[{HELLO}] conflicts[]"));
+    assert_eq!(
+        written_text(&put(&repo, HELLO, "a: 1\n")),
+        format!("commit done[{HELLO}] conflicts[]")
+    );
     assert_eq!(world.count(), "1");
     assert_eq!(world.text(HELLO), "a: 1");
 }
@@ -35,7 +38,10 @@ fn what_others_pushed_stays() {
     let repo = world.open("a");
     repo.refresh().expect("reachable");
     world.person().put("deployments/home/other.yaml", "x\n").commit("by hand").push();
-    assert_eq!(told(&put(&repo, HELLO, "a: 2\n")), format!("commit done[{HELLO}] conflicts[]"));
+    assert_eq!(
+        written_text(&put(&repo, HELLO, "a: 2\n")),
+        format!("commit done[{HELLO}] conflicts[]")
+    );
     assert_eq!(world.count(), "3");
     assert_eq!(
         (world.text(HELLO), world.text("deployments/home/other.yaml")),
@@ -52,7 +58,7 @@ fn a_file_others_changed_is_a_conflict_with_its_diff() {
     world.person().put(HELLO, "a: 9\n").commit("by hand").push();
     let written = repo.write(&batch(vec![edit(HELLO, seen.as_ref(), Some("a: 2\n"))]));
     let written = written.expect("answered");
-    assert_eq!(told(&written), format!("nothing done[] conflicts[{HELLO}]"));
+    assert_eq!(written_text(&written), format!("nothing done[] conflicts[{HELLO}]"));
     assert!(written.conflicts[0].diff.ends_with("-a: 9\n+a: 2\n"), "{written:?}");
     assert_eq!(world.text(HELLO), "a: 9");
 }
@@ -69,7 +75,10 @@ fn a_conflict_that_others_have_resolved_is_none() {
     let moved = second.blob_at(HELLO).expect("readable");
     // The copy of `repo` still holds `a: 1`; only a look at the remote can tell.
     let written = repo.write(&batch(vec![edit(HELLO, moved.as_ref(), Some("a: 3\n"))]));
-    assert_eq!(told(&written.expect("answered")), format!("commit done[{HELLO}] conflicts[]"));
+    assert_eq!(
+        written_text(&written.expect("answered")),
+        format!("commit done[{HELLO}] conflicts[]")
+    );
 }
 
 #[test]
@@ -97,7 +106,7 @@ fn a_writer_that_died_after_its_push_finds_its_work_done() {
     drop(repo);
     for copy in ["a", "fresh"] {
         let again = world.open(copy).write(&change).expect("answered");
-        assert_eq!(told(&again), format!("nothing done[{HELLO}] conflicts[]"));
+        assert_eq!(written_text(&again), format!("nothing done[{HELLO}] conflicts[]"));
         assert_eq!((&again.head, &again.done), (&first.revision, &first.done));
     }
     assert_eq!(world.count(), "2");
@@ -112,12 +121,12 @@ fn a_commit_that_could_not_be_pushed_is_pushed_later() {
     std::fs::rename(&world.upstream, &away).expect("moved");
     let change =
         batch(vec![edit(HELLO, repo.blob_at(HELLO).expect("readable").as_ref(), Some("a: 2\n"))]);
-    let error = repo.write(&change).expect_err("nobody there");
+    let error = repo.write(&change).expect_err("no server there");
     assert!(matches!(error, Error::Remote { .. }) && error.is_transient(), "{error:?}");
     drop(repo);
     std::fs::rename(&away, &world.upstream).expect("moved");
     let written = world.open("a").write(&change).expect("written");
-    assert_eq!(told(&written), format!("commit done[{HELLO}] conflicts[]"));
+    assert_eq!(written_text(&written), format!("commit done[{HELLO}] conflicts[]"));
     assert_eq!(world.count(), "2");
 }
 
@@ -146,7 +155,7 @@ fn a_rewritten_branch_is_followed_and_still_not_overwritten() {
     git(&person.dir, &["push", "-q", "--force", "origin", "main"]);
     let edits = vec![edit(HELLO, seen.as_ref(), Some("a: 2\n")), edit("x", None, Some("y\n"))];
     let written = repo.write(&batch(edits)).expect("answered");
-    assert_eq!(told(&written), format!("commit done[x] conflicts[{HELLO}]"));
+    assert_eq!(written_text(&written), format!("commit done[x] conflicts[{HELLO}]"));
     assert_eq!((world.count(), world.text(HELLO)), ("2".into(), "a: 7".into()));
 }
 

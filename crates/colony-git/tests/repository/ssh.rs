@@ -19,13 +19,13 @@ const SSHD: &str = "/usr/sbin/sshd";
 #[test]
 fn a_known_key_reads_and_writes() {
     let world = World::new();
-    assert_eq!(world.told(Known::Host, "own"), "fetch: ok\nwrite: ok");
+    assert_eq!(world.output_with(KnownHosts::Host, "own"), "fetch: ok\nwrite: ok");
     assert_eq!(git(&world.upstream(), &["show", "main:x"]), "y");
 }
 
 #[test]
 fn a_key_nobody_knows_is_refused_and_says_what_to_do() {
-    let told = World::new().told(Known::Host, "other");
+    let told = World::new().output_with(KnownHosts::Host, "other");
     assert_eq!(told.matches(": refused: ").count(), 2, "{told}");
     assert_eq!(told.matches("Permission denied (publickey").count(), 2, "{told}");
     assert_eq!(told.matches("IdentityFile").count(), 2, "{told}");
@@ -34,8 +34,8 @@ fn a_key_nobody_knows_is_refused_and_says_what_to_do() {
 #[test]
 fn an_unknown_host_is_refused_and_says_what_to_do() {
     let world = World::new();
-    for known in [Known::Nothing, Known::Other] {
-        let told = world.told(known, "own");
+    for known in [KnownHosts::Nothing, KnownHosts::Other] {
+        let told = world.output_with(known, "own");
         assert_eq!(told.matches(": refused: ").count(), 2, "{told}");
         assert_eq!(told.matches("Host key verification failed").count(), 2, "{told}");
         assert_eq!(told.matches("known_hosts of the user").count(), 2, "{told}");
@@ -47,13 +47,13 @@ fn an_unknown_host_is_refused_and_says_what_to_do() {
 fn a_repository_that_is_not_there_says_so() {
     let world = World::new();
     std::fs::rename(world.upstream(), world.path("away.git")).expect("moved");
-    let told = world.told(Known::Host, "own");
+    let told = world.output_with(KnownHosts::Host, "own");
     assert_eq!(told.matches(": failed: ").count(), 2, "{told}");
 }
 
 /// What stands in `known_hosts`.
 #[derive(Debug, Clone, Copy)]
-enum Known {
+enum KnownHosts {
     Host,
     Other,
     Nothing,
@@ -91,15 +91,15 @@ impl World {
         self.path("upstream.git")
     }
 
-    /// What a process is told whose `ssh` finds this key and these hosts.
-    fn told(&self, known: Known, key: &str) -> String {
+    /// The output of a process whose `ssh` finds this key and these hosts.
+    fn output_with(&self, known: KnownHosts, key: &str) -> String {
         let own = TempDir::new().expect("a folder");
         let public = |name: &str| std::fs::read_to_string(self.path(name)).expect("a key");
         let port = self.server.addr.port();
         let hosts = match known {
-            Known::Host => format!("[127.0.0.1]:{port} {}", public("host.pub")),
-            Known::Other => format!("[127.0.0.1]:{port} {}", public("other.pub")),
-            Known::Nothing => String::new(),
+            KnownHosts::Host => format!("[127.0.0.1]:{port} {}", public("host.pub")),
+            KnownHosts::Other => format!("[127.0.0.1]:{port} {}", public("other.pub")),
+            KnownHosts::Nothing => String::new(),
         };
         std::fs::write(own.path().join("known_hosts"), hosts).expect("a file");
         self.program(own.path(), key);

@@ -30,8 +30,8 @@ fn times_of_a_fetch() {
         }));
         nothing.push(timed(|| drop(watch.fetch().expect("fetched"))));
     }
-    println!("a commit:    {}", told(news));
-    println!("nothing new: {}", told(nothing));
+    println!("a commit:    {}", percentiles(news));
+    println!("nothing new: {}", percentiles(nothing));
     println!("connections: {}", server.connections());
 }
 
@@ -42,7 +42,7 @@ fn timed(act: impl FnOnce()) -> Duration {
     began.elapsed()
 }
 
-fn told(mut all: Vec<Duration>) -> String {
+fn percentiles(mut all: Vec<Duration>) -> String {
     all.sort();
     let at = |percent: usize| all[(all.len() - 1) * percent / 100].as_secs_f64() * 1000.0;
     format!("p10 {:.1} ms, p50 {:.1} ms, p90 {:.1} ms", at(10), at(50), at(90))

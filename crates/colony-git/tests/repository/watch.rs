@@ -28,7 +28,7 @@ fn the_first_look_lists_everything_and_the_next_what_changed() {
     person.put("sites/home.yaml", "labels: {}\n").put("README.md", "hi\n").commit("first").push();
     let first = look(&watch, None);
     assert_eq!(
-        told(&first),
+        commit_text(&first),
         "sites/home.yaml settings, deployments/home/hello.yaml deployed, deployments/home/other.yaml deployed"
     );
     assert!(first.base.is_none() && !first.rewritten);
@@ -37,7 +37,7 @@ fn the_first_look_lists_everything_and_the_next_what_changed() {
     person.remove("deployments/home/other.yaml").remove("sites/home.yaml").commit("second").push();
     let second = look(&watch, Some(&first.revision));
     assert_eq!(
-        told(&second),
+        commit_text(&second),
         "sites/home.yaml gone, deployments/home/hello.yaml deployed, deployments/home/other.yaml gone"
     );
     assert_eq!((second.base.as_ref(), second.rewritten), (Some(&first.revision), false));
@@ -58,10 +58,13 @@ fn mark_of_a_purge_is_read_with_the_deployment_that_goes() {
     person.commit("hello goes with its volumes").push();
     let second = look(&watch, Some(&first.revision));
     let a = "deployments/home/a.purge gone";
-    assert_eq!(told(&second), format!("{mark} purge, {a}, deployments/home/hello.yaml gone"));
-    assert!(told(&look(&watch, None)).contains(&format!("{mark} purge")));
+    assert_eq!(
+        commit_text(&second),
+        format!("{mark} purge, {a}, deployments/home/hello.yaml gone")
+    );
+    assert!(commit_text(&look(&watch, None)).contains(&format!("{mark} purge")));
     person.remove(&mark).commit("nothing more to do").push();
-    assert_eq!(told(&look(&watch, Some(&second.revision))), format!("{mark} gone"));
+    assert_eq!(commit_text(&look(&watch, Some(&second.revision))), format!("{mark} gone"));
 }
 
 #[test]
@@ -156,7 +159,10 @@ fn several_commits_are_one_difference() {
     person.commit("second").remove("deployments/home/brief.yaml").commit("third");
     app(&person, "home", "hello", "1.2.0");
     person.commit("fourth").push();
-    assert_eq!(told(&look(&watch, Some(&first.revision))), "deployments/home/hello.yaml deployed");
+    assert_eq!(
+        commit_text(&look(&watch, Some(&first.revision))),
+        "deployments/home/hello.yaml deployed"
+    );
 }
 
 #[test]
@@ -175,13 +181,13 @@ fn cost_follows_the_change() {
     app(&person, "s8", "d8", "1.1.0");
     person.commit("one each").push();
     let second = look_at(&watch, "s7", Some(&first.revision));
-    assert_eq!(told(&second), "deployments/s7/d7.yaml deployed");
+    assert_eq!(commit_text(&second), "deployments/s7/d7.yaml deployed");
     assert_eq!((watch.stats().blobs, watch.stats().trees), (101, 3));
 
     app(&person, "s8", "d8", "1.2.0");
     person.commit("elsewhere").push();
     let third = look_at(&watch, "s7", Some(&second.revision));
-    assert_eq!(told(&third), "");
+    assert_eq!(commit_text(&third), "");
     assert_eq!((watch.stats().blobs, watch.stats().trees), (101, 3));
 }
 
@@ -196,7 +202,7 @@ fn a_rewritten_history_is_flagged() {
     git(&person.dir, &["commit", "-q", "-a", "--amend", "-m", "other"]);
     git(&person.dir, &["push", "-q", "--force", "origin", "main"]);
     let second = look(&watch, Some(&first.revision));
-    assert_eq!(told(&second), "deployments/home/hello.yaml deployed");
+    assert_eq!(commit_text(&second), "deployments/home/hello.yaml deployed");
     assert!(second.rewritten && second.base == Some(first.revision));
 }
 
@@ -208,7 +214,7 @@ fn a_base_that_nobody_knows_lists_everything_as_rewritten() {
     person.commit("first").push();
     let unknown = "1234567890123456789012345678901234567890".parse().expect("hex");
     let commit = look(&watch, Some(&unknown));
-    assert_eq!(told(&commit), "deployments/home/hello.yaml deployed");
+    assert_eq!(commit_text(&commit), "deployments/home/hello.yaml deployed");
     assert!(commit.rewritten && commit.base.is_none());
 }
 
@@ -240,7 +246,7 @@ fn bad_files_are_findings_and_hold_up_nothing() {
         let found = refused.iter().any(|it| it.starts_with(&format!("{folder}/{expected}")));
         assert!(found, "{expected} {refused:?}");
     }
-    assert_eq!(told(&commit).matches("deployed").count(), 1);
+    assert_eq!(commit_text(&commit).matches("deployed").count(), 1);
 }
 
 #[test]
@@ -275,8 +281,8 @@ fn link_or_folder_in_place_of_a_file_is_a_finding_and_removes_nothing() {
         let second = look(&watch, base);
         let refused: Vec<String> = second.files.iter().filter_map(problem).collect();
         assert_eq!(refused, expected, "since {base:?}");
-        assert!(told(&second).contains("hello.yaml deployed"), "{}", told(&second));
-        assert!(!told(&second).contains("gone"), "{}", told(&second));
+        assert!(commit_text(&second).contains("hello.yaml deployed"), "{}", commit_text(&second));
+        assert!(!commit_text(&second).contains("gone"), "{}", commit_text(&second));
     }
     let second = look(&watch, Some(&first.revision));
 
@@ -286,7 +292,7 @@ fn link_or_folder_in_place_of_a_file_is_a_finding_and_removes_nothing() {
     person.remove("deployments/home/empty.yaml/.gitkeep").commit("third").push();
     let third = look(&watch, Some(&second.revision));
     let expected = "deployments/home/empty.yaml gone, deployments/home/folder.yaml deployed";
-    assert_eq!(told(&third), expected);
+    assert_eq!(commit_text(&third), expected);
 }
 
 #[test]
@@ -305,8 +311,8 @@ fn link_or_file_in_place_of_the_folder_is_a_finding_and_removes_nothing() {
     let second = look(&watch, Some(&first.revision));
     let expected = "deployments/home: this is a link, not a folder; deployments stay as they are";
     assert_eq!(second.files.iter().filter_map(problem).collect::<Vec<_>>(), [expected]);
-    assert!(told(&second).contains("sites/home.yaml settings"), "{}", told(&second));
-    assert!(!told(&second).contains("gone"), "{}", told(&second));
+    assert!(commit_text(&second).contains("sites/home.yaml settings"), "{}", commit_text(&second));
+    assert!(!commit_text(&second).contains("gone"), "{}", commit_text(&second));
     assert_eq!(second.base.as_ref(), Some(&first.revision));
 
     // What changed while there was no folder is not known: everything is listed.
@@ -316,7 +322,7 @@ fn link_or_file_in_place_of_the_folder_is_a_finding_and_removes_nothing() {
     let third = look(&watch, Some(&second.revision));
     assert_eq!((third.base.as_ref(), third.rewritten), (None, false));
     let expected = "sites/home.yaml settings, deployments/home/hello.yaml deployed";
-    assert_eq!(told(&third), expected);
+    assert_eq!(commit_text(&third), expected);
 
     // The folder of all sites is one of its parents.
     person.remove("deployments/home/hello.yaml").remove("deployments/away/hello.yaml");
@@ -353,7 +359,7 @@ fn a_damaged_copy_is_fetched_anew() {
     app(&person, "home", "hello", "1.1.0");
     person.commit("second").push();
     let second = look(&watch, Some(&first.revision));
-    assert_eq!(told(&second), "deployments/home/hello.yaml deployed");
+    assert_eq!(commit_text(&second), "deployments/home/hello.yaml deployed");
     assert_eq!((second.base, second.rewritten), (Some(first.revision), false));
 }
 
@@ -366,7 +372,7 @@ fn a_remote_can_be_changed() {
     app(&person, "home", "hello", "1.0.0");
     person.commit("first").push();
     watch.set_remote(new.remote());
-    assert_eq!(told(&look(&watch, None)), "deployments/home/hello.yaml deployed");
+    assert_eq!(commit_text(&look(&watch, None)), "deployments/home/hello.yaml deployed");
 }
 
 fn open(world: &World) -> Watch {
@@ -391,7 +397,7 @@ fn look_at(watch: &Watch, at: &str, base: Option<&GitRevision>) -> Commit {
     commit
 }
 
-fn told(commit: &Commit) -> String {
+fn commit_text(commit: &Commit) -> String {
     let kind = |it: &File| match &it.content {
         Content::Deployment(_) => "deployed",
         Content::Site(_) => "settings",

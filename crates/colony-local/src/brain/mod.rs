@@ -58,12 +58,12 @@ struct Shared {
 #[derive(Debug)]
 struct QueuedInput {
     input: Input,
-    reply: oneshot::Sender<Result<(), Denied>>,
+    reply: oneshot::Sender<Result<(), BrainError>>,
 }
 
-/// Why an input had no effect.
+/// Why the brain did not do what was asked of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Denied {
+pub(crate) enum BrainError {
     #[error("{0}")]
     Refused(Refused),
     #[error("the site's database does not answer")]
@@ -89,17 +89,20 @@ impl Brain {
     }
 
     /// Applies one input and returns when its effects are on disk.
-    pub(crate) async fn step(&self, input: Input) -> Result<(), Denied> {
+    pub(crate) async fn step(&self, input: Input) -> Result<(), BrainError> {
         let (reply, receiver) = oneshot::channel();
         let queued = QueuedInput { input, reply };
-        self.0.inbox.send(queued).await.map_err(|_| Denied::Stopping)?;
-        receiver.await.unwrap_or(Err(Denied::Stopping))
+        self.0.inbox.send(queued).await.map_err(|_| BrainError::Stopping)?;
+        receiver.await.unwrap_or(Err(BrainError::Stopping))
     }
 
     /// Reads the site as it is on disk.
-    pub(crate) async fn read<T>(&self, read: impl FnOnce(&Site, Now) -> T) -> Result<T, Denied> {
+    pub(crate) async fn read<T>(
+        &self,
+        read: impl FnOnce(&Site, Now) -> T,
+    ) -> Result<T, BrainError> {
         let site = self.0.site.lock().await;
-        let site = site.as_ref().ok_or(Denied::Unavailable)?;
+        let site = site.as_ref().ok_or(BrainError::Unavailable)?;
         Ok(read(site, self.0.clock.now()))
     }
 

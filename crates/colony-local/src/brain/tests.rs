@@ -73,11 +73,11 @@ async fn what_the_disk_refuses_never_happened() {
 
     let joined = brain.step(Input::Joined("b".parse().expect("a name"))).await;
 
-    assert_eq!(joined, Err(Denied::Unavailable));
+    assert_eq!(joined, Err(BrainError::Unavailable));
     let read = brain.read(|site, _| site.site_nodes().count()).await;
-    assert_eq!(read, Err(Denied::Unavailable), "no caller sees what is not stored");
+    assert_eq!(read, Err(BrainError::Unavailable), "no caller sees what is not stored");
     let again = brain.step(Input::Joined("b".parse().expect("a name"))).await;
-    assert_eq!(again, Err(Denied::Unavailable), "requests meanwhile are refused");
+    assert_eq!(again, Err(BrainError::Unavailable), "requests meanwhile are refused");
     writer.stop().await;
     let (brain, writer) = open(&dir).await;
     assert_eq!(records(&brain).await, before);
@@ -96,7 +96,7 @@ async fn site_goes_on_from_the_disk_after_a_failed_commit() {
 
     let joined = brain.step(Input::Joined("b".parse().expect("a name"))).await;
 
-    assert_eq!(joined, Err(Denied::Unavailable));
+    assert_eq!(joined, Err(BrainError::Unavailable));
     assert_eq!(records(&brain).await, before);
     writer.stop().await;
 }

@@ -18,7 +18,7 @@ use colony_core::site::{Changed, Input, Site};
 use colony_core::time::Monotonic;
 use colony_store::LocalStore;
 
-use crate::brain::{Brain, Denied, QueuedInput, SiteConfig, load};
+use crate::brain::{Brain, BrainError, QueuedInput, SiteConfig, load};
 
 /// The maximum number of inputs in one batch.
 const BATCH_LIMIT: usize = 64;
@@ -39,7 +39,7 @@ pub(crate) struct Writer {
     next_timer: Option<Monotonic>,
 }
 
-type Reply = Result<(), Denied>;
+type Reply = Result<(), BrainError>;
 
 /// The combined outcome of the inputs of one transaction.
 #[derive(Default)]
@@ -87,13 +87,13 @@ impl Writer {
     async fn process_batch(&mut self, first: QueuedInput) {
         let brain = self.brain.clone();
         let mut guard = brain.0.site.lock().await;
-        // `None` stays behind if this task ends in between: then the next batch
-        // reloads the site.
+        // While the site is taken out, the lock holds `None`. It stays `None` if
+        // a reload fails or this task ends; then the next batch reloads the site.
         let mut site = match guard.take() {
             Some(site) => site,
             None => match self.reload().await {
                 Some(site) => site,
-                None => return self.reject_all_unavailable(first),
+                None => return self.reject_queued(first),
             },
         };
         let batch = self.apply_inputs(&mut site, first);
@@ -124,7 +124,9 @@ impl Writer {
             let step = site.step(input, self.brain.now());
             batch.changed.add(&step.changed);
             batch.events.extend(step.events);
-            batch.replies.push((reply, step.refused.map_or(Ok(()), |it| Err(Denied::Refused(it)))));
+            batch
+                .replies
+                .push((reply, step.refused.map_or(Ok(()), |it| Err(BrainError::Refused(it)))));
             self.next_timer = step.wake;
             let room = batch.replies.len() < BATCH_LIMIT;
             next = room.then(|| self.inbox.try_recv().ok()).flatten();
@@ -160,11 +162,11 @@ impl Writer {
         }
     }
 
-    fn reject_all_unavailable(&mut self, first: QueuedInput) {
+    fn reject_queued(&mut self, first: QueuedInput) {
         let mut next = Some(first);
         while let Some(queued) = next {
             // The caller may have stopped waiting.
-            let _ = queued.reply.send(Err(Denied::Unavailable));
+            let _ = queued.reply.send(Err(BrainError::Unavailable));
             next = self.inbox.try_recv().ok();
         }
     }
@@ -180,7 +182,7 @@ impl Batch {
 
     fn reply_unavailable(self) {
         for (sender, _) in self.replies {
-            let _ = sender.send(Err(Denied::Unavailable));
+            let _ = sender.send(Err(BrainError::Unavailable));
         }
     }
 }

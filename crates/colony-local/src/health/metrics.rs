@@ -30,7 +30,7 @@ struct Numbers {
 }
 
 pub(crate) async fn text(brain: &Brain, health: &Health) -> Result<String, Problem> {
-    let numbers = brain.read(|site, _| count(site)).await.map_err(problem::denied)?;
+    let numbers = brain.read(|site, _| count(site)).await.map_err(problem::of_brain)?;
     let unsent = numbers.events - i64::try_from(health.next_unsent()).unwrap_or(0);
     let mut registry = Registry::with_prefix("colony_local");
     single(&mut registry, "ready", "1 if the site serves manifests", i64::from(numbers.ready));

@@ -160,7 +160,7 @@ impl Enrollment {
     async fn admit(&self, node: NodeName, csr: &str) -> Result<Joined, Problem> {
         let past = Past { before: None, former: former(self.known(&node).await?) };
         let joined = self.issue(&node, csr, past).await?;
-        self.brain.step(Input::Joined(node.clone())).await.map_err(problem::denied)?;
+        self.brain.step(Input::Joined(node.clone())).await.map_err(problem::of_brain)?;
         colony_process::fail::hit(colony_process::fail::Point::LocalNodeAdmitted);
         info!(node = %node, "a node joined");
         Ok(joined)

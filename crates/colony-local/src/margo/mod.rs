@@ -24,9 +24,11 @@ use colony_core::margo::{
 };
 use colony_core::site::{self, Input, NodeManifest, Site};
 use colony_core::time::Now;
-use colony_wfm::{Have, Held, Joined, LogAnswer, Manager, ManagerRequests, NodeReport, SpiffeId};
+use colony_wfm::{
+    CurrentManifest, Have, Joined, LogAnswer, Manager, ManagerRequests, NodeReport, SpiffeId,
+};
 
-use crate::brain::{Brain, Denied};
+use crate::brain::{Brain, BrainError};
 use crate::health::vitals::Vitals;
 use crate::logs::Logs;
 use crate::problem;
@@ -71,13 +73,13 @@ impl NodeApi {
             return Ok(());
         }
         match self.brain.step(Input::Heard { node: node.clone(), have }).await {
-            Ok(()) | Err(Denied::Refused(site::Refused::Fenced { .. })) => Ok(()),
-            Err(denied) => Err(problem::denied(denied)),
+            Ok(()) | Err(BrainError::Refused(site::Refused::Fenced { .. })) => Ok(()),
+            Err(error) => Err(problem::of_brain(error)),
         }
     }
 
     async fn read<T>(&self, read: impl FnOnce(&Site, Now) -> T) -> Result<T, Problem> {
-        self.brain.read(read).await.map_err(problem::denied)
+        self.brain.read(read).await.map_err(problem::of_brain)
     }
 
     /// The manifest of the node; without its bytes if the node has it.
@@ -86,12 +88,16 @@ impl NodeApi {
         site: &Site,
         node: &NodeName,
         have: &Have,
-    ) -> Result<Held, site::Refused> {
+    ) -> Result<CurrentManifest, site::Refused> {
         let version = site.site_node(node).map_or(0, site::SiteNode::version);
         let has = |etag: Digest| have.etag.as_deref() == Some(etag.to_string().as_str());
         if let Some(etag) = self.served.etag(node, version).filter(|it| has(*it)) {
             self.served.clear(node, version, etag);
-            return Ok(Held { bytes: Vec::new(), etag, asks: ManagerRequests::default() });
+            return Ok(CurrentManifest {
+                bytes: Vec::new(),
+                etag,
+                asks: ManagerRequests::default(),
+            });
         }
         let manifest = site.manifest(node)?;
         let (bytes, etag) = (manifest.bytes.clone(), manifest.etag);
@@ -101,7 +107,7 @@ impl NodeApi {
             self.served.show(node, manifest);
             colony_process::fail::hit(colony_process::fail::Point::LocalPollAnswered);
         }
-        Ok(Held { bytes, etag, asks: ManagerRequests::default() })
+        Ok(CurrentManifest { bytes, etag, asks: ManagerRequests::default() })
     }
 
     /// The requests to send with the next response.
@@ -147,9 +153,9 @@ impl Manager for NodeApi {
         Ok(node.into())
     }
 
-    async fn manifest(&self, client: &str, have: Have) -> Result<Held, Problem> {
+    async fn manifest(&self, client: &str, have: Have) -> Result<CurrentManifest, Problem> {
         if self.stop.is_cancelled() {
-            return Err(problem::denied(Denied::Stopping));
+            return Err(problem::of_brain(BrainError::Stopping));
         }
         let node = node_name(client)?;
         let etag = have.etag.as_deref().and_then(|it| it.parse().ok());
@@ -157,7 +163,7 @@ impl Manager for NodeApi {
         self.record_contact(&node, reported).await?;
         let respond = |site: &Site, now: Now| {
             let held = self.manifest_or_unchanged(site, &node, &have)?;
-            Ok(Held { asks: self.asks(site, &node, now), ..held })
+            Ok(CurrentManifest { asks: self.asks(site, &node, now), ..held })
         };
         self.read(respond).await?.map_err(|it: site::Refused| problem::refused(&it))
     }
@@ -211,7 +217,7 @@ impl Manager for NodeApi {
             |site: &Site, _| site.site_node(&node).is_some_and(|it| it.capabilities().is_some());
         let created = !self.read(known).await?;
         let input = Input::Capabilities(node, Box::new(body));
-        self.brain.step(input).await.map_err(problem::denied)?;
+        self.brain.step(input).await.map_err(problem::of_brain)?;
         Ok(created)
     }
 
@@ -229,7 +235,7 @@ impl Manager for NodeApi {
             return Err(Problem::new(ProblemType::DeviceNotFound));
         }
         let input = Input::Status { node, status: Box::new(status) };
-        self.brain.step(input).await.map_err(problem::denied)?;
+        self.brain.step(input).await.map_err(problem::of_brain)?;
         colony_process::fail::hit(colony_process::fail::Point::LocalReportStored);
         Ok(())
     }

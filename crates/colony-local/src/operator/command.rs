@@ -49,7 +49,7 @@ pub(super) async fn site_release(
         ReleaseWhat::History => {
             let held = desk.brain.read(|site, _| site.held_history().cloned()).await;
             let nothing = || Kind::Refused.problem("no rewritten history is held");
-            let commit = held.map_err(problem::denied)?.ok_or_else(nothing)?.commit;
+            let commit = held.map_err(problem::of_brain)?.ok_or_else(nothing)?.commit;
             let sentence = format!("the history at {} is taken", commit.short());
             (Action::AcceptHistory { commit }, sentence)
         }
@@ -151,7 +151,7 @@ impl ApiState {
     async fn order(&self, caller: &Caller, action: Action, sentence: String) -> Answer {
         let before = *self.brain.notifiers().head().borrow();
         let command = Command { number: None, by: caller.actor(), expires: None, action };
-        self.orders.execute(command).await.map_err(problem::denied)?;
+        self.orders.execute(command).await.map_err(problem::of_brain)?;
         let event = Some(event::id(self.site_node.incarnation, before.saturating_sub(1)));
         Ok(Json(Accepted { sentence, event }))
     }
@@ -178,7 +178,7 @@ impl ApiState {
         };
         let Ok(name) = text.parse() else { return Err(unknown) };
         let refusal = self.brain.read(|site, _| order_rules::refused_file(&name, site)).await;
-        let refusal = refusal.map_err(problem::denied)?;
+        let refusal = refusal.map_err(problem::of_brain)?;
         Err(refusal.map_or(unknown, |it| Kind::Refused.problem(it.to_string())))
     }
 
@@ -195,7 +195,7 @@ impl ApiState {
             let found = named.or_else(|| site.deployments().find(|it| it.name == parsed));
             found.map(|it| it.id.clone())
         });
-        found.await.map_err(problem::denied)?.ok_or_else(unknown)
+        found.await.map_err(problem::of_brain)?.ok_or_else(unknown)
     }
 
     /// `node` or `<site>/<node>`.

@@ -140,14 +140,14 @@ impl ApiState {
             }
             (views, missing)
         };
-        self.brain.read(all).await.map_err(problem::denied)
+        self.brain.read(all).await.map_err(problem::of_brain)
     }
 
     /// Reads the log for the names of removed deployments, if the events refer
     /// to any.
     async fn find_names(&self, events: &[Event]) -> Result<(), Problem> {
         let known = |site: &Site, _| self.names.suffice(site, events);
-        if self.brain.read(known).await.map_err(problem::denied)? {
+        if self.brain.read(known).await.map_err(problem::of_brain)? {
             return Ok(());
         }
         loop {

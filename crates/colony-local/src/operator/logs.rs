@@ -14,7 +14,7 @@ use colony_wfm::server::QueryParameters;
 use colony_wfm::{LogRequest, Refusal};
 
 use super::ApiState;
-use crate::brain::Denied;
+use crate::brain::BrainError;
 use crate::problem;
 
 const LINES: u32 = 200;
@@ -41,7 +41,7 @@ pub(super) async fn deployment_logs(
     };
     let asked = desk.logs.ask(&desk.brain, node.clone(), wish);
     let answer = desk.stop.run_until_cancelled(asked).await;
-    let answer = answer.ok_or_else(|| problem::denied(Denied::Stopping))?;
+    let answer = answer.ok_or_else(|| problem::of_brain(BrainError::Stopping))?;
     let line = |colony_wfm::LogLine { service, time, text }| {
         let time = time.map(Timestamp);
         LogLine { service, time, text }
@@ -64,7 +64,7 @@ impl ApiState {
             let own = site.placements().filter(|it| it.id.deployment == *id);
             own.map(|it| it.id.node.clone()).collect()
         };
-        let nodes = self.brain.read(placed).await.map_err(problem::denied)?;
+        let nodes = self.brain.read(placed).await.map_err(problem::of_brain)?;
         match nodes.as_slice() {
             [node] => Ok(node.clone()),
             [] => Err(Kind::Refused.problem(format!("`{name}` is on no node here"))),

@@ -42,9 +42,9 @@ impl ReadApi for ApiState {
         render: impl FnOnce(&Fleet, &Context<'_>) -> T + Send,
     ) -> Result<T, Refusal> {
         let report = nodes_report(&self.brain, &self.health, &self.vitals, &self.about).await;
-        let report = Arc::new(report.map_err(problem::denied)?);
+        let report = Arc::new(report.map_err(problem::of_brain)?);
         let taken = self.brain.read(|site, now| self.snapshot(site, now)).await;
-        let mut taken = taken.map_err(problem::denied)?;
+        let mut taken = taken.map_err(problem::of_brain)?;
         self.add_former_versions(&mut taken).await;
         let report = |_: &SiteName| -> Option<SiteReport> { Some((taken.now, report.clone())) };
         let context = Context {

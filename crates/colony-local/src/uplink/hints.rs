@@ -14,7 +14,7 @@ use colony_core::site::{Command, Refused};
 use colony_process::Reconcile;
 use colony_wfm::LogRequest;
 
-use crate::brain::{Brain, Denied};
+use crate::brain::{Brain, BrainError};
 use crate::health::Health;
 use crate::logs::Logs;
 use crate::orders::Orders;
@@ -93,12 +93,12 @@ impl Listen {
             let number = command.number;
             match self.orders.execute(command).await {
                 Ok(()) => {}
-                Err(Denied::Refused(Refused::NotReady(_) | Refused::Fenced { .. })) => {
+                Err(BrainError::Refused(Refused::NotReady(_) | Refused::Fenced { .. })) => {
                     return Ok(false);
                 }
                 // An event acknowledges the command, with the reason of the
                 // refusal.
-                Err(Denied::Refused(refused)) => warn!(number, "refused an order: {refused}"),
+                Err(BrainError::Refused(refused)) => warn!(number, "refused an order: {refused}"),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -117,7 +117,7 @@ impl Listen {
 async fn answer(brain: Brain, logs: Logs, central: Central, request: SiteLogRequest) {
     let SiteLogRequest { id, node, deployment, previous, lines, since_seconds, service, after } =
         request;
-    if !colony_wfm::asks::is_request_id(&id) {
+    if !colony_wfm::manager_request::is_request_id(&id) {
         return warn!("the id of a log request cannot be used");
     }
     let Ok(deployment) = deployment.parse() else {

@@ -12,7 +12,7 @@ use colony_core::site::{Site, SiteNode};
 use colony_core::time::Now;
 use colony_process::{Paced, Reconcile};
 
-use crate::brain::{Brain, Denied};
+use crate::brain::{Brain, BrainError};
 use crate::health::Health;
 use crate::health::vitals::Vitals;
 use crate::uplink::central::Central;
@@ -53,7 +53,7 @@ pub(crate) async fn nodes_report(
     health: &Health,
     vitals: &Vitals,
     about: &About,
-) -> Result<NodesReport, Denied> {
+) -> Result<NodesReport, BrainError> {
     let readiness = health.readiness(brain).await;
     let nodes = brain.read(|site, now| nodes(site, vitals, now)).await?;
     let About { urls, ca, ca_pem, domain } = about.clone();

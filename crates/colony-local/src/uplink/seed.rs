@@ -8,7 +8,7 @@ use anyhow::bail;
 use colony_core::site::{Input, Refused, Seed};
 use colony_process::Reconcile;
 
-use crate::brain::{Brain, Denied};
+use crate::brain::{Brain, BrainError};
 use crate::health::Health;
 use crate::uplink::central::Central;
 use crate::uplink::record_result;
@@ -33,7 +33,7 @@ impl Reconcile for Seeding {
         let seed = record_result(&self.brain, &self.health, seed).await?;
         colony_process::fail::hit(colony_process::fail::Point::LocalSeedFetched);
         match self.brain.step(Input::Seed(Box::new(seed))).await {
-            Ok(()) | Err(Denied::Refused(Refused::AlreadySeeded)) => {}
+            Ok(()) | Err(BrainError::Refused(Refused::AlreadySeeded)) => {}
             Err(error) => bail!(error),
         }
         self.brain.notifiers().git.wake();

@@ -1,6 +1,6 @@
 //! A small central orchestrator: join, seed, events, hints, over real TLS.
 //!
-//! It keeps what it was told and checks the chain of the log; `away` makes it
+//! It keeps what it received and checks the chain of the log; `away` makes it
 //! answer nothing but 503.
 
 use std::collections::BTreeSet;
@@ -39,7 +39,7 @@ pub(crate) struct Central(Arc<Inner>);
 
 struct Inner {
     authority: Authority,
-    /// Who signs after a renewal: nothing from before is trusted any more.
+    /// Who signs after a renewal: nothing from before is trusted.
     next: Authority,
     reloader: Reloader,
     /// How many seconds ago the certificates of joining sites began.

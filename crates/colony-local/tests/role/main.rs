@@ -260,7 +260,7 @@ async fn how_a_node_is_comes_to_the_central_one_and_is_asked_for_after_a_restart
 
     role.stop().await;
     let role = plant.start(None).await;
-    soon("the question", asked(&node, &etag, |it| it.health)).await;
+    soon("the question", poll_until_requested(&node, &etag, |it| it.health)).await;
     node.client.health(&sick).await.expect("it is taken");
     let operator = Operator::unix(&role.socket).expect("a socket");
     let view = operator.node_show("plant", "a").await.expect("it is shown");
@@ -316,7 +316,7 @@ async fn logs_come_from_the_node_to_whoever_asked() {
     };
 
     plant.central.hint(|it| it.logs.push(request));
-    let asks = asked(&node, &etag, |it| !it.logs.is_empty()).await;
+    let asks = poll_until_requested(&node, &etag, |it| !it.logs.is_empty()).await;
     let log = &asks.logs[0];
     assert_eq!((log.since_seconds, log.service.as_deref()), (Some(60), Some("web")));
     assert_eq!(log.after.as_deref(), Some("web=7+1"));
@@ -326,7 +326,7 @@ async fn logs_come_from_the_node_to_whoever_asked() {
     let operator = Operator::unix(&role.socket).expect("a socket");
     let query = LogsQuery { after: Some("web=8+1".to_owned()), ..LogsQuery::default() };
     let asking = tokio::spawn(async move { operator.deployment_logs("hello", &query).await });
-    let asks = asked(&node, &etag, |it| !it.logs.is_empty()).await;
+    let asks = poll_until_requested(&node, &etag, |it| !it.logs.is_empty()).await;
     assert_eq!(asks.logs[0].after.as_deref(), Some("web=8+1"));
     node.client.logs(&asks.logs[0].id, &answer).await.expect("it is taken");
     let view = asking.await.expect("it ends").expect("lines");
@@ -385,7 +385,11 @@ async fn check_start(plant: &Plant, token: Option<String>, expected: &str) {
 }
 
 /// Polls until the node is asked for something.
-async fn asked(node: &Node, etag: &str, is: impl Fn(&ManagerRequests) -> bool) -> ManagerRequests {
+async fn poll_until_requested(
+    node: &Node,
+    etag: &str,
+    is: impl Fn(&ManagerRequests) -> bool,
+) -> ManagerRequests {
     loop {
         match node.client.manifest(Some(etag), None, Duration::from_secs(10)).await {
             Ok(Poll::Unchanged { asks } | Poll::Manifest { asks, .. }) if is(&asks) => return asks,

@@ -126,7 +126,7 @@ async fn order_about_a_refused_file_is_a_conflict_and_one_about_the_unknown_is_n
     let held = operator.deployment_hold("broken", &Hold::default()).await.expect_err("refused");
     assert!(held.to_string().contains(&said), "{held}");
     assert_eq!(answer("nowhere", None).await.0, 404);
-    assert_eq!(answer("hello", Some("plant/nobody")).await.0, 404);
+    assert_eq!(answer("hello", Some("plant/ghost")).await.0, 404);
     role.stop().await;
 }
 

@@ -16,7 +16,7 @@ pub(crate) enum Kind {
     Operate,
     Fetch,
     /// A process that died starts again.
-    Begin(Who),
+    Begin(RoleProcess),
     /// A fresh orchestrator requests its seed from the central orchestrator.
     Seed,
     Poll(usize),
@@ -54,7 +54,7 @@ pub(crate) enum Kind {
 
 /// A process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Who {
+pub(crate) enum RoleProcess {
     Local,
     Former,
     Node(usize),
@@ -135,7 +135,7 @@ impl World {
 
     fn site_choices(&self, add: &mut impl FnMut(Kind)) {
         if !self.local().process.up {
-            return add(Kind::Begin(Who::Local));
+            return add(Kind::Begin(RoleProcess::Local));
         }
         if self.lacks_seed() {
             add(Kind::Seed);
@@ -161,7 +161,7 @@ impl World {
             add(Kind::Kill(node));
         }
         if !self.roles.nodes[node].process.up {
-            return add(Kind::Begin(Who::Node(node)));
+            return add(Kind::Begin(RoleProcess::Node(node)));
         }
         add(Kind::Poll(node));
         add(Kind::Report(node));

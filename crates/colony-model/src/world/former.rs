@@ -8,7 +8,7 @@ use colony_core::site::NodeManifest;
 use colony_world::{JoinShell, Local, LocalShell, Shared, ToLocal};
 
 use crate::check::Rule;
-use crate::world::act::{Kind, Who};
+use crate::world::act::{Kind, RoleProcess};
 use crate::world::time::timing;
 use crate::world::words;
 use crate::world::{FORMER, LOCAL, World};
@@ -43,7 +43,7 @@ impl World {
             return;
         };
         if !former.process.up {
-            return add(Kind::Begin(Who::Former));
+            return add(Kind::Begin(RoleProcess::Former));
         }
         if former.core.git() != Some(self.roles.git.head()) {
             add(Kind::FormerFetch);

@@ -3,7 +3,7 @@
 use colony_core::{node, site};
 use colony_world::{JoinShell, LocalShell, NodeShell, UplinkShell};
 
-use crate::world::act::{Act, How, Kind, Way, Who};
+use crate::world::act::{Act, How, Kind, RoleProcess, Way};
 use crate::world::fate::Trail;
 use crate::world::time::UNIT;
 use crate::world::{LOCAL, World};
@@ -56,16 +56,21 @@ impl World {
 
     /// Starts every process that is down.
     pub(crate) fn begin_all(&mut self) {
-        let nodes = (0..self.roles.nodes.len()).map(Who::Node);
-        [Who::Local, Who::Former].into_iter().chain(nodes).for_each(|it| self.begin(it));
+        let nodes = (0..self.roles.nodes.len()).map(RoleProcess::Node);
+        [RoleProcess::Local, RoleProcess::Former]
+            .into_iter()
+            .chain(nodes)
+            .for_each(|it| self.begin(it));
     }
 
-    fn begin(&mut self, who: Who) {
+    fn begin(&mut self, who: RoleProcess) {
         match who {
-            Who::Local if !self.local().process.up => self.local_begin(LOCAL),
-            Who::Former => self.former_begin(),
-            Who::Node(node) if !self.roles.nodes[node].process.up => self.node_comes_back(node),
-            Who::Local | Who::Node(_) => {}
+            RoleProcess::Local if !self.local().process.up => self.local_begin(LOCAL),
+            RoleProcess::Former => self.former_begin(),
+            RoleProcess::Node(node) if !self.roles.nodes[node].process.up => {
+                self.node_comes_back(node)
+            }
+            RoleProcess::Local | RoleProcess::Node(_) => {}
         }
     }
 

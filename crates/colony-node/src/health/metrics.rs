@@ -21,7 +21,11 @@ pub(crate) fn render(brain: &Brain, manager: &Manager, engine: bool) -> String {
     let version = brain.accepted_version_and_etag().0.unwrap_or(0);
     let version = i64::try_from(version).unwrap_or(i64::MAX);
     set("manifest_version", "Version of the accepted manifest", version);
-    set("manager_heard", "Whether the manager answered last", i64::from(manager.is_reachable()));
+    set(
+        "site_up",
+        "Whether the site's orchestrator answered last",
+        i64::from(manager.is_reachable()),
+    );
     set("engine_up", "Whether the container engine answers", i64::from(engine));
     let mut text = String::new();
     // Writing to a text cannot fail.

@@ -129,8 +129,8 @@ impl ContainerApi for ContainerdClient {
         output::read(&self.folder.pod(&uid), range, take).await.map_err(disk)
     }
 
-    async fn events(&self, _labels: &[String], hear: &(dyn Fn(Event) + Sync)) -> Answer<()> {
-        self.listen(hear).await
+    async fn events(&self, _labels: &[String], on_event: &(dyn Fn(Event) + Sync)) -> Answer<()> {
+        self.listen(on_event).await
     }
 
     async fn image(&self, name: &str) -> Answer<Option<Image>> {

@@ -26,7 +26,7 @@ const NOTED: Duration = Duration::from_secs(2);
 const NOTED_LOOK: Duration = Duration::from_millis(5);
 
 impl ContainerdClient {
-    pub(super) async fn listen(&self, hear: &(dyn Fn(Event) + Sync)) -> Answer<()> {
+    pub(super) async fn listen(&self, on_event: &(dyn Fn(Event) + Sync)) -> Answer<()> {
         let topics = ["/tasks/start", EXIT, "/tasks/oom", "/containers/delete"];
         let filters = topics.map(|it| format!("namespace==\"k8s.io\",topic==\"{it}\"")).to_vec();
         let body = framed([&SubscribeRequest { filters }]);
@@ -38,7 +38,7 @@ impl ContainerdClient {
                     if event.action == EXIT {
                         self.await_end(&event.id).await;
                     }
-                    hear(event);
+                    on_event(event);
                 }
             }
             Ok(())

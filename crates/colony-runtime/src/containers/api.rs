@@ -79,10 +79,10 @@ pub(crate) trait ContainerApi: fmt::Debug + Send + Sync {
     /// a text, in parts of any length, until `take` has enough.
     async fn output(&self, id: &str, range: OutputRange, take: Take<'_>) -> Answer<()>;
 
-    /// Passes events about containers with all these labels to `hear` until the
+    /// Passes events about containers with all these labels to `on_event` until the
     /// engine ends the stream. An engine that cannot select may pass events of
     /// other containers too, then without labels.
-    async fn events(&self, labels: &[String], hear: &(dyn Fn(Event) + Sync)) -> Answer<()>;
+    async fn events(&self, labels: &[String], on_event: &(dyn Fn(Event) + Sync)) -> Answer<()>;
 
     async fn image(&self, name: &str) -> Answer<Option<Image>>;
 

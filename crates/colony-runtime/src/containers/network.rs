@@ -17,7 +17,7 @@ use crate::containers::component::work::{Names, Work};
 use crate::containers::engine::ContainerEngine;
 use crate::containers::engine_error::EngineError;
 use crate::containers::label;
-use crate::containers::scope::Whose;
+use crate::containers::scope::Ownership;
 use crate::job::Job;
 
 impl ContainerEngine {
@@ -116,8 +116,9 @@ impl ContainerEngine {
         let mut labels = self.scope.filter(Some(deployment));
         labels.extend(staged.then(|| format!("{}=true", label::STAGED)));
         let found = self.api.networks(&labels).await?;
-        let ours =
-            |it: &ListedNetwork| self.scope.whose(it.labels.get(label::IDENTITY)) != Whose::Others;
+        let ours = |it: &ListedNetwork| {
+            self.scope.ownership(it.labels.get(label::IDENTITY)) != Ownership::Foreign
+        };
         Ok(found.into_iter().filter(ours).collect())
     }
 

@@ -33,11 +33,11 @@ pub(crate) struct Scope {
 
 /// The owner of an object, by the identity it carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Whose {
-    Ours,
-    /// It carries none.
-    Unsaid,
-    Others,
+pub(crate) enum Ownership {
+    Own,
+    /// It carries no identity.
+    Unlabeled,
+    Foreign,
 }
 
 impl Scope {
@@ -79,20 +79,20 @@ impl Scope {
         noted.clone_from(known);
     }
 
-    pub(crate) fn whose(&self, identity: Option<&String>) -> Whose {
+    pub(crate) fn ownership(&self, identity: Option<&String>) -> Ownership {
         match identity {
-            None => Whose::Unsaid,
-            Some(identity) if self.identities.contains(identity) => Whose::Ours,
-            Some(_) => Whose::Others,
+            None => Ownership::Unlabeled,
+            Some(identity) if self.identities.contains(identity) => Ownership::Own,
+            Some(_) => Ownership::Foreign,
         }
     }
 
     /// Whether an object with this identity and deployment is ours.
     pub(crate) fn owns(&self, identity: Option<&String>, deployment: Option<&String>) -> bool {
-        match self.whose(identity) {
-            Whose::Ours => true,
-            Whose::Unsaid => deployment.is_some_and(|it| self.knows(it)),
-            Whose::Others => false,
+        match self.ownership(identity) {
+            Ownership::Own => true,
+            Ownership::Unlabeled => deployment.is_some_and(|it| self.knows(it)),
+            Ownership::Foreign => false,
         }
     }
 
@@ -219,7 +219,7 @@ mod tests {
             for it in all.split(' ') {
                 let found = match it {
                     "-" => scope.is_older(),
-                    said => scope.whose(Some(&said.to_owned())) == Whose::Ours,
+                    said => scope.ownership(Some(&said.to_owned())) == Ownership::Own,
                 };
                 assert_eq!(found, expected, "{it} as {identity}");
             }

@@ -21,7 +21,7 @@ use crate::containers::component::work::Names;
 use crate::containers::engine::ContainerEngine;
 use crate::containers::engine_error::EngineError;
 use crate::containers::label;
-use crate::containers::scope::Whose;
+use crate::containers::scope::Ownership;
 use crate::file;
 use crate::job::Job;
 use crate::oci::archive::disk;
@@ -73,13 +73,13 @@ impl ContainerEngine {
     /// or if this node is older than identities: then no other node had the
     /// name.
     fn is_our_volume(&self, job: &Job, labels: &Labels) -> bool {
-        match self.scope.whose(labels.get(label::IDENTITY)) {
-            Whose::Ours => true,
-            Whose::Unsaid => {
+        match self.scope.ownership(labels.get(label::IDENTITY)) {
+            Ownership::Own => true,
+            Ownership::Unlabeled => {
                 let made_for = labels.get(label::DEPLOYMENT).map(String::as_str);
                 self.scope.is_older() || made_for == Some(job.deployment.as_str())
             }
-            Whose::Others => false,
+            Ownership::Foreign => false,
         }
     }
 

@@ -172,8 +172,8 @@ impl ContainerApi for DockerClient {
         Ok(())
     }
 
-    async fn events(&self, labels: &[String], hear: &(dyn Fn(Event) + Sync)) -> Answer<()> {
-        self.listen(labels, hear).await
+    async fn events(&self, labels: &[String], on_event: &(dyn Fn(Event) + Sync)) -> Answer<()> {
+        self.listen(labels, on_event).await
     }
 
     async fn image(&self, name: &str) -> Answer<Option<Image>> {

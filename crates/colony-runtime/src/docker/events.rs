@@ -13,7 +13,7 @@ impl DockerClient {
     pub(super) async fn listen(
         &self,
         labels: &[String],
-        hear: &(dyn Fn(Event) + Sync),
+        on_event: &(dyn Fn(Event) + Sync),
     ) -> Answer<()> {
         let filters = HashMap::from([
             ("type".to_owned(), vec!["container".to_owned()]),
@@ -22,7 +22,7 @@ impl DockerClient {
         let options = EventsOptions { filters: Some(filters), ..EventsOptions::default() };
         let mut events = Box::pin(self.docker.events(Some(options)));
         while let Some(event) = events.next().await {
-            hear(read(event?));
+            on_event(read(event?));
         }
         Ok(())
     }

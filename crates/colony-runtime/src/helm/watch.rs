@@ -62,6 +62,6 @@ async fn follow(api: &KubeApi, news: &News, path: &str) -> Result<(), KubeError>
             Err(_) => return Err(KubeError::Timeout),
         };
         changes.consume_unpin(length);
-        news.tell();
+        news.notify();
     }
 }

@@ -19,7 +19,7 @@ pub(crate) async fn nodes_of_one_name_share_an_engine(world: &World) {
     let other = Node::start(&world.engine, &world.registry, "b/n1", tempfile::tempdir().unwrap());
     let other = other.await;
     let own = world.app("twins", DATA);
-    // Somebody may have copied the file, id and all.
+    // An author may have copied the file with its id.
     let copied = own.clone();
     let theirs = App { id: DeploymentId::from_bytes([9; 16]), ..own.clone() };
     for app in [&theirs, &copied] {
@@ -81,7 +81,7 @@ pub(crate) async fn what_is_older_than_identities_is_adopted(world: &mut World) 
     assert!(!networks.contains("colony-n1-older"), "{networks}");
 }
 
-/// Makes `web`, its network and its volume anew as they were made before there
+/// Makes `web`, its network and its volume again, as they were made before there
 /// were identities, takes `side` away, and has the node's folder forget.
 async fn make_older(world: &World, app: &App) {
     let identity = world.node.identity.as_str();

@@ -23,7 +23,7 @@ services:
     healthcheck: { test: ['CMD', '/bin/wget', '-q', '-O', '/dev/null', 'http://web:8080/'], interval: 1s, timeout: 5s }
   side: { image: IMAGE, stop_grace_period: 0s }
 ";
-/// Bears what it writes, and somebody depends on it.
+/// Tolerates what it writes, and a user depends on it.
 const DATA: &str = "
 services:
   db: { image: IMAGE, stop_grace_period: 0s, command: ['/bin/sh', '-c', 'echo VERSION >> /data/log; sleep 3600'], volumes: ['data:/data'] }
@@ -94,7 +94,7 @@ pub(crate) async fn a_swap(world: &World) {
     assert_eq!((ahead(world), networks(world)), (0, 1));
     assert_eq!(ask(port).await.as_deref(), Some("two"));
     let kind = world.engine.kind;
-    println!("{kind}: nobody answered for {plain:?}; for {swap:?} with the next one staged");
+    println!("{kind}: no answer for {plain:?}; for {swap:?} with the next one staged");
 
     // And back in the same way, though the names are in use in another way.
     world.node.stage(&old).await.unwrap();
@@ -105,7 +105,7 @@ pub(crate) async fn a_swap(world: &World) {
     world.node.remove(&old).await;
 }
 
-/// A version that does not become healthy is told, with what it printed.
+/// A version that does not become healthy is reported with its output.
 pub(crate) async fn a_version_that_is_sick(world: &World) {
     let sick = WEB.replace("'/bin/wget', '-q'", "'/bin/false', '-q'").replace("1s", "100ms");
     let port = free_port();

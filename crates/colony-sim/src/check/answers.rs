@@ -43,7 +43,7 @@ impl World {
         let since = self.roles.sites[site].process.now(self.now, self.rng.next()).wall;
         let outage = &mut self.roles.sites[site].answers.outside.git;
         let known = outage.take().filter(|_| !answers);
-        *outage = known.or((!answers).then(|| gone(since, "connection timed out")));
+        *outage = known.or((!answers).then(|| outage_since(since, "connection timed out")));
     }
 
     /// The update to send, with all answers as they are at this moment.
@@ -53,7 +53,7 @@ impl World {
             self.roles.central.process.up && self.now >= self.roles.sites[site].wan_until;
         let outage = &mut self.roles.sites[site].answers.outside.central;
         let known = outage.take().filter(|_| !reachable);
-        *outage = known.or((!reachable).then(|| gone(now.wall, "connection refused")));
+        *outage = known.or((!reachable).then(|| outage_since(now.wall, "connection refused")));
         self.local_answers(site, &Changed::default(), now);
         let life = self.roles.central.process.life;
         let local = &mut *self.roles.sites[site];
@@ -134,6 +134,6 @@ impl World {
     }
 }
 
-fn gone(since: colony_core::time::Timestamp, problem: &str) -> Outage {
+fn outage_since(since: colony_core::time::Timestamp, problem: &str) -> Outage {
     Outage { since, problem: problem.to_owned() }
 }

@@ -39,7 +39,7 @@ impl Checker {
         if !is_legal(it.from, it.trigger, it.to) {
             return Err(format!("{}: {:?} to {} is not in the table", key.1, it.from, it.to));
         }
-        self.note_beside(&key, it);
+        self.note_staged(&key, it);
         if it.to == State::Deleted {
             self.states.remove(&key);
         } else {
@@ -50,12 +50,12 @@ impl Checker {
 
     /// If another revision replaces a staged one, it takes the active version
     /// down, unless it is that version.
-    fn note_beside(&mut self, key: &(usize, PlacementId), it: &Transition) {
+    fn note_staged(&mut self, key: &(usize, PlacementId), it: &Transition) {
         let was =
-            if it.beside { !self.beside.insert(key.clone()) } else { self.beside.remove(key) };
+            if it.staged { !self.staged.insert(key.clone()) } else { self.staged.remove(key) };
         let workload = |it: &Option<Revision>| it.as_ref().map(|it| it.workload);
         let back = workload(&it.revisions.target) == workload(&it.revisions.last_good);
-        if was && !it.beside && !back && it.trigger == Trigger::Superseded {
+        if was && !it.staged && !back && it.trigger == Trigger::Superseded {
             self.replaced.push(it.deployment.clone());
         }
     }

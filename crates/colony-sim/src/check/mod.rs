@@ -44,7 +44,7 @@ pub(crate) use plan::ExpectedPlan;
 pub(crate) struct Checker {
     states: BTreeMap<(usize, PlacementId), State>,
     /// Placements whose attempt runs beside the active version.
-    beside: BTreeSet<(usize, PlacementId)>,
+    staged: BTreeSet<(usize, PlacementId)>,
     /// The deployments of a step in which a staged revision was replaced.
     replaced: Vec<DeploymentId>,
     logs: BTreeMap<usize, Log>,
@@ -65,7 +65,7 @@ impl Checker {
     pub(crate) fn begin(&mut self, site: usize, log: Log, states: BTreeMap<PlacementId, State>) {
         self.served.retain(|key, _| key.0 != site);
         self.states.retain(|key, _| key.0 != site);
-        self.beside.retain(|key| key.0 != site);
+        self.staged.retain(|key| key.0 != site);
         self.states.extend(states.into_iter().map(|(id, state)| ((site, id), state)));
         self.logs.insert(site, log);
     }

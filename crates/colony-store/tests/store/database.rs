@@ -54,7 +54,7 @@ impl Database {
         self.url.starts_with("sqlite:")
     }
 
-    /// What somebody else does to the tables.
+    /// What another user does to the tables.
     pub(crate) async fn sql(&self, text: &str) {
         let text = AssertSqlSafe(text.to_owned());
         if self.is_sqlite() {

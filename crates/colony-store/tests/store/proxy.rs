@@ -16,7 +16,7 @@ pub(crate) struct Proxy {
 
 struct Shared {
     socket: PathBuf,
-    /// The word of a client after which it hears nothing any more.
+    /// The word of a client after which it no longer hears anything.
     word: Mutex<Option<&'static str>>,
     silent: Notify,
 }

@@ -33,7 +33,7 @@ pub(crate) fn plant() -> Plant {
 pub(crate) fn fleet(plant: &Plant) -> (Fleet, Vec<Write>) {
     let mut fleet = Fleet::new();
     fleet.site_add(&home());
-    fleet.join(&home(), Timestamp(0), false).expect("nobody was there");
+    fleet.join(&home(), Timestamp(0), false).expect("no orchestrator joined before");
     let changed = fleet.take_changed();
     let mut writes = vec![Write { rows: rows(&fleet, &changed), ..Write::default() }];
     for batch in plant.events.chunks(7) {

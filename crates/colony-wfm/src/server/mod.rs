@@ -27,10 +27,10 @@ use axum::Router;
 use axum::routing::{get, post, put};
 use colony_margo::{Capabilities, DeploymentStatus, DeviceId, Digest, Problem};
 
-use crate::asks::{LogAnswer, ManagerRequests};
 use crate::health::NodeReport;
 use crate::identity::SpiffeId;
 use crate::join::Joined;
+use crate::manager_request::{LogAnswer, ManagerRequests};
 pub use body::{json, read as read_body};
 pub use caller::cap_age;
 pub use extract::{JsonBody, QueryParameters, WholeBody, read_object};
@@ -49,7 +49,7 @@ pub trait Manager: Send + Sync + 'static {
     fn accepts(&self, id: &SpiffeId, key: Option<Digest>) -> Result<String, Problem>;
 
     /// The manifest of a client as it is at this moment.
-    async fn manifest(&self, client: &str, have: Have) -> Result<Held, Problem>;
+    async fn manifest(&self, client: &str, have: Have) -> Result<CurrentManifest, Problem>;
 
     /// Resolves when the answer of `manifest` may have changed, or has requests
     /// to the client, since this was first polled. It may resolve without a
@@ -99,7 +99,7 @@ pub struct Have {
 
 /// The manifest of a client, with the requests to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct CurrentManifest {
     pub bytes: Vec<u8>,
     /// The digest of `bytes`.
     pub etag: Digest,

@@ -20,8 +20,8 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::caller::Caller;
 use super::content::{matches_etag, quoted};
-use super::{Have, Held, Manager, Refusal};
-use crate::asks;
+use super::{CurrentManifest, Have, Manager, Refusal};
+use crate::manager_request;
 
 const MAX_WAIT: Duration = Duration::from_secs(60);
 /// Before the manifest is read again, in case `changed` resolves without a
@@ -47,7 +47,7 @@ async fn hold(
     client: &str,
     headers: &HeaderMap,
     until: Instant,
-) -> Result<Held, Problem> {
+) -> Result<CurrentManifest, Problem> {
     loop {
         let mut changed = manager.changed(client);
         let already = poll_once(&mut changed).await;
@@ -70,7 +70,7 @@ async fn poll_once(future: &mut Pin<Box<dyn Future<Output = ()> + Send + '_>>) -
     poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx).is_ready())).await
 }
 
-fn answer(held: Held, headers: &HeaderMap) -> Response {
+fn answer(held: CurrentManifest, headers: &HeaderMap) -> Response {
     let mut response = if matches_etag(headers, &held.etag) {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
@@ -83,7 +83,7 @@ fn answer(held: Held, headers: &HeaderMap) -> Response {
     if !held.asks.is_empty()
         && let Ok(value) = HeaderValue::from_str(&held.asks.to_header())
     {
-        answered.insert(asks::HEADER, value);
+        answered.insert(manager_request::HEADER, value);
     }
     if wait(headers) > Duration::ZERO {
         answered.insert("preference-applied", HeaderValue::from_static("wait"));
@@ -95,7 +95,8 @@ pub(crate) fn have(headers: &HeaderMap) -> Have {
     let etag = text(headers, header::IF_NONE_MATCH.as_str());
     let etag = etag.and_then(|it| it.split(',').next());
     let etag = etag.map(|it| it.trim().trim_start_matches("W/").trim_matches('"').to_owned());
-    let version = text(headers, asks::VERSION_HEADER).and_then(|it| it.trim().parse().ok());
+    let version =
+        text(headers, manager_request::VERSION_HEADER).and_then(|it| it.trim().parse().ok());
     Have { etag, version }
 }
 
@@ -165,7 +166,7 @@ mod tests {
     #[test]
     fn what_a_client_has_is_read_without_quotes() {
         let mut headers = headers("if-none-match", "W/\"sha256:ab\", \"x\"");
-        headers.insert(asks::VERSION_HEADER, HeaderValue::from_static("7"));
+        headers.insert(manager_request::VERSION_HEADER, HeaderValue::from_static("7"));
         let expected = Have { etag: Some("sha256:ab".into()), version: Some(7) };
         assert_eq!(have(&headers), expected);
         assert_eq!(have(&HeaderMap::new()), Have::default());
@@ -181,7 +182,8 @@ mod tests {
     #[track_caller]
     fn check_applied(value: &'static str, expected: bool) {
         let etag = colony_margo::Digest::of(b"x");
-        let held = Held { bytes: Vec::new(), etag, asks: crate::ManagerRequests::default() };
+        let held =
+            CurrentManifest { bytes: Vec::new(), etag, asks: crate::ManagerRequests::default() };
         let answer = answer(held, &headers("prefer", value));
         assert_eq!(answer.headers().contains_key("preference-applied"), expected, "{value}");
     }

@@ -12,9 +12,9 @@ use http::StatusCode;
 use super::caller::Caller;
 use super::refusal::At;
 use super::{Manager, Refusal, body};
-use crate::asks::{LogAnswer, is_request_id};
 use crate::health::NodeReport;
 use crate::join::{Joined, RenewRequest};
+use crate::manager_request::{LogAnswer, is_request_id};
 
 const MAX_CAPABILITIES: usize = 256 * 1024;
 const MAX_STATUS: usize = 512 * 1024;

@@ -32,7 +32,7 @@ pub(super) enum Anchor {
 
 /// Why a peer with a valid chain is refused.
 #[derive(Debug, thiserror::Error)]
-enum Refused {
+enum PeerRefusal {
     #[error("server is `{found}`, not `{expected}`")]
     OtherServer { expected: SpiffeId, found: SpiffeId },
     #[error("client belongs to trust domain `{found}`, not `{expected}`")]
@@ -43,8 +43,8 @@ enum Refused {
     Svid(#[from] crate::identity::IdentityError),
 }
 
-impl From<Refused> for Error {
-    fn from(refused: Refused) -> Error {
+impl From<PeerRefusal> for Error {
+    fn from(refused: PeerRefusal) -> Error {
         Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(refused))))
     }
 }
@@ -129,17 +129,17 @@ impl ServerCertVerifier for ServerVerifier {
     }
 }
 
-fn check_server(leaf: &CertificateDer<'_>, expect: Option<&SpiffeId>) -> Result<(), Refused> {
+fn check_server(leaf: &CertificateDer<'_>, expect: Option<&SpiffeId>) -> Result<(), PeerRefusal> {
     let Some(expected) = expect else { return Ok(()) };
     let found = svid::id(leaf)?;
     if found != *expected {
-        return Err(Refused::OtherServer { expected: expected.clone(), found });
+        return Err(PeerRefusal::OtherServer { expected: expected.clone(), found });
     }
     Ok(())
 }
 
 fn pinned(sent: &[CertificateDer<'_>], pin: &Digest) -> Result<RootCertStore, Error> {
-    let root = sent.iter().find(|it| Digest::of(it) == *pin).ok_or(Refused::NoPin(*pin))?;
+    let root = sent.iter().find(|it| Digest::of(it) == *pin).ok_or(PeerRefusal::NoPin(*pin))?;
     let mut roots = RootCertStore::empty();
     roots.add(root.clone().into_owned())?;
     Ok(roots)
@@ -157,10 +157,10 @@ impl ClientVerifier {
         ClientVerifier { chain, domain: domain.to_owned() }
     }
 
-    fn check_domain(&self, leaf: &CertificateDer<'_>) -> Result<(), Refused> {
+    fn check_domain(&self, leaf: &CertificateDer<'_>) -> Result<(), PeerRefusal> {
         let found = svid::id(leaf)?.trust_domain().to_owned();
         if found != self.domain {
-            return Err(Refused::OtherDomain { expected: self.domain.clone(), found });
+            return Err(PeerRefusal::OtherDomain { expected: self.domain.clone(), found });
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use colony_wfm::{Authority, Credentials, PrivateKey, SpiffeId, tls};
 
-use crate::support::{DAY, Site, now, told};
+use crate::support::{DAY, Site, error_text, now};
 
 const DOMAIN: &str = "site-a.00ff";
 
@@ -86,7 +86,7 @@ fn authority_is_kept_and_its_key_is_secret() {
     let other = PrivateKey::generate().unwrap().to_pem();
     std::fs::write(home.join("ca.key"), other).unwrap();
     let error = Authority::load(&home).unwrap_err();
-    assert_eq!(told(&error), "private key does not belong to the certificate");
+    assert_eq!(error_text(&error), "private key does not belong to the certificate");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn credentials_that_do_not_fit_are_not_kept() {
         std::fs::write(dir.path().join(key), site.node("n1").key_pem).unwrap();
     }
     let error = Credentials::load(dir.path()).unwrap_err();
-    assert_eq!(told(&error), "private key does not belong to the certificate");
+    assert_eq!(error_text(&error), "private key does not belong to the certificate");
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn check(csr: &str, expected: &str) {
     let signed = authority.sign(csr, &id, &[], now(), Duration::from_secs(60));
     let result = match signed {
         Ok(_) => "signed".to_owned(),
-        Err(error) => told(&error).replace("certificate request is ", ""),
+        Err(error) => error_text(&error).replace("certificate request is ", ""),
     };
     assert!(result.starts_with(expected), "{result}");
 }

@@ -107,7 +107,7 @@ struct World {
 }
 
 #[derive(Clone)]
-struct Door {
+struct JoinState {
     authority: Authority,
     public: String,
     used: Arc<Mutex<Vec<String>>>,
@@ -118,7 +118,7 @@ impl World {
         let site = Site::new(DOMAIN);
         let signer = TokenSigner::generate().unwrap();
         let (authority, public) = (site.authority.clone(), signer.public());
-        let door = Door { authority, public, used: Arc::default() };
+        let door = JoinState { authority, public, used: Arc::default() };
         let app = Router::new().route(colony_wfm::join::PATH, post(admit)).with_state(door);
         let server = Server::start(app, &site.server(), ClientAuth::Optional).await;
         World { site, signer, server }
@@ -144,7 +144,7 @@ impl World {
 }
 
 async fn admit(
-    State(door): State<Door>,
+    State(door): State<JoinState>,
     Json(request): Json<JoinRequest>,
 ) -> Result<Json<Joined>, Refusal> {
     let verified = token::verify(&request.token, &door.public, now());

@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use crate::support::{self, Server, Site, told};
+use crate::support::{self, Server, Site, error_text};
 
 const DOMAIN: &str = "site-a.00ff";
 
@@ -89,7 +89,7 @@ async fn nobody_there_is_said() {
     let addr = socket.local_addr().unwrap();
     drop(socket);
     let error = support::get(&link_to(&site, &format!("https://{addr}")), "/").await.unwrap_err();
-    assert!(told(&error).starts_with(&format!("could not connect to {addr}: ")), "{error}");
+    assert!(error_text(&error).starts_with(&format!("could not connect to {addr}: ")), "{error}");
 }
 
 #[tokio::test]

@@ -41,7 +41,7 @@ async fn node_gets_its_deployment_and_reports() {
     assert_eq!(document, "desired");
     assert_eq!(files.len(), 1);
     assert!(matches!(poll, Poll::Unchanged { .. }));
-    let heard = world.manager.heard();
+    let heard = world.manager.received();
     let fetched = format!("n1 fetches {ID}");
     let reported = format!("n1: {ID} installed");
     let expected = ["n1 is n1 by colony", "n1 has None", &fetched, &reported, "n1 has Some(1)"];
@@ -55,7 +55,7 @@ async fn caller_is_the_certificate_and_nothing_else() {
     let mut report = status(ID, State::Failed);
     report.device_id = Some("n2".parse().unwrap());
     world.client("n1").status(&report).await.unwrap();
-    assert_eq!(world.manager.heard(), [format!("n1: {ID} failed")]);
+    assert_eq!(world.manager.received(), [format!("n1: {ID} failed")]);
 }
 
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn strangers_are_told_that_they_are_not_authorized() {
             assert!(answer.body.starts_with(b"{\"type\":\"https://docs.margo.org/"), "{answer:?}");
         }
     }
-    assert!(world.manager.heard().is_empty());
+    assert!(world.manager.received().is_empty());
 }
 
 #[tokio::test]
@@ -115,7 +115,7 @@ async fn status_of_an_unknown_deployment_is_taken() {
     let world = World::start("x").await;
     let client = world.client("n1");
     client.status(&status("not a/uuid ä", State::Removed)).await.unwrap();
-    assert_eq!(world.manager.heard(), ["n1: not a/uuid ä removed"]);
+    assert_eq!(world.manager.received(), ["n1: not a/uuid ä removed"]);
     let text = serde_json::to_string(&status("one", State::Pending)).unwrap();
     let path = "/api/v1/deployments/one/status";
     check(&world, "POST", path, &text, "200").await;
@@ -200,7 +200,7 @@ async fn how_a_node_is_reaches_its_manager_within_limits() {
     let reasons = vec!["the engine does not answer".to_owned(); 40];
     let report = NodeReport { ready: false, reasons, progress: vec![pull(1), pull(2)] };
     world.client("n1").health(&report).await.unwrap();
-    let heard = world.manager.heard();
+    let heard = world.manager.received();
     assert!(heard[0].starts_with("n1 ready false [\"the engine"), "{heard:?}");
     assert!(heard[0].ends_with("pulls 1") && heard[0].matches("engine").count() == 16);
     let path = "/colony/v1/health";
@@ -219,7 +219,7 @@ async fn logs_are_delivered() {
         |it: usize| LogLine { service: it.to_string(), time: None, text: "\u{1}".repeat(100_000) };
     let answer = LogAnswer { lines: (0..5).map(line).collect(), ..LogAnswer::default() };
     client.logs("r-1", &answer).await.unwrap();
-    assert_eq!(world.manager.heard(), ["n1 logs r-1: 2 lines"]);
+    assert_eq!(world.manager.received(), ["n1 logs r-1: 2 lines"]);
     assert!(matches!(client.logs("../x", &answer).await, Err(ClientError::Request(_))));
     check(&world, "POST", "/colony/v1/logs/a%2Fb", "{}", "404 blank").await;
     check(&world, "POST", "/colony/v1/logs/a", "[", "400 invalid-request").await;

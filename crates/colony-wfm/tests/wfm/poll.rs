@@ -76,7 +76,7 @@ async fn wishes_end_the_wait_and_come_along() {
 async fn adopted_version_is_told() {
     let world = World::start().await;
     world.client.manifest(None, Some(7), NO_WAIT).await.unwrap();
-    assert_eq!(world.manager.heard(), ["n1 has Some(7)"]);
+    assert_eq!(world.manager.received(), ["n1 has Some(7)"]);
 }
 
 #[tokio::test]

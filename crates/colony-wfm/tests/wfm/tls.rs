@@ -9,7 +9,7 @@ use colony_wfm::{
 use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, SanType};
 use tokio::net::TcpStream;
 
-use crate::support::{self, DAY, Server, Site, now, told};
+use crate::support::{self, DAY, Server, Site, error_text, now};
 
 const DOMAIN: &str = "site-a.00ff";
 
@@ -44,7 +44,7 @@ async fn member_is_known_by_the_key_it_asked_for() {
 #[tokio::test]
 async fn nobody_is_let_in_only_where_that_is_meant() {
     let site = Site::new(DOMAIN);
-    check(&site, ClientAuth::Optional, None, "nobody").await;
+    check(&site, ClientAuth::Optional, None, "anonymous").await;
     check(&site, ClientAuth::Required, None, "CertificateRequired").await;
 }
 
@@ -91,7 +91,7 @@ async fn server_must_be_who_is_expected() {
     let (site, twin) = (Site::new(DOMAIN), Site::new(DOMAIN));
     let root = site.authority.root_pem();
     let roots = |expect: SpiffeId| Trust::Roots { pem: root, expect };
-    check_server(&site.server(), roots(site.wfm()), "nobody").await;
+    check_server(&site.server(), roots(site.wfm()), "anonymous").await;
     let other = SpiffeId::wfm(DOMAIN, "b").unwrap();
     let expected =
         "server is `spiffe://site-a.00ff/margo/wfm/a`, not `spiffe://site-a.00ff/margo/wfm/b`";
@@ -100,7 +100,7 @@ async fn server_must_be_who_is_expected() {
     let expired = site.member(&site.wfm(), now() - 2 * 86_400);
     check_server(&expired, roots(site.wfm()), "invalid peer certificate: certificate expired")
         .await;
-    check_server(&site.server(), Trust::RootsAnyHost { pem: root }, "nobody").await;
+    check_server(&site.server(), Trust::RootsAnyHost { pem: root }, "anonymous").await;
     check_server(&twin.server(), Trust::RootsAnyHost { pem: root }, "invalid peer certificate")
         .await;
 }
@@ -110,7 +110,7 @@ async fn pin_finds_the_right_authority_only() {
     let (site, twin) = (Site::new(DOMAIN), Site::new(DOMAIN));
     let fingerprint = site.authority.fingerprint();
     let pin = || Trust::Pin { fingerprint: &fingerprint };
-    check_server(&site.server(), pin(), "nobody").await;
+    check_server(&site.server(), pin(), "anonymous").await;
     check_server(&twin.server(), pin(), "server does not present the pinned authority").await;
     // The right authority is sent along, but did not sign.
     let mut liar = twin.server();
@@ -179,7 +179,7 @@ async fn check(site: &Site, clients: ClientAuth, own: Option<&Credentials>, expe
     check_connection(&server, own, trust, expected).await;
 }
 
-/// Connects as nobody to a server with these credentials.
+/// Connects without a certificate to a server with these credentials.
 async fn check_server(server: &Credentials, trust: Trust<'_>, expected: &str) {
     let server = Server::start(who(), server, ClientAuth::Optional).await;
     check_connection(&server, None, trust, expected).await;
@@ -194,14 +194,14 @@ async fn check_connection(
     let link = Link::new(&server.url, tls::client_config(own, trust).unwrap()).unwrap();
     let seen = match support::get(&link, "/").await {
         Ok(answer) => String::from_utf8(answer.body.to_vec()).unwrap(),
-        Err(error) => told(&error),
+        Err(error) => error_text(&error),
     };
     assert!(seen.contains(expected), "expected `{expected}`, got `{seen}`");
 }
 
 fn who() -> Router {
     let answer = |ConnectInfo(peer): ConnectInfo<Peer>| async move {
-        peer.id.map_or("nobody".to_owned(), |it| it.to_string())
+        peer.id.map_or("anonymous".to_owned(), |it| it.to_string())
     };
     Router::new().route("/", get(answer))
 }

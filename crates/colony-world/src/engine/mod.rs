@@ -97,7 +97,7 @@ impl Engine {
         if let Some(services) = self.images.get(&fingerprint) {
             return Ok(Prepared { services: services.clone(), ..Prepared::default() });
         }
-        let Some(version) = version else { return Err(gone()) };
+        let Some(version) = version else { return Err(superseded_failure()) };
         match registry {
             Registry::Open => {}
             Registry::Denies => {
@@ -121,7 +121,7 @@ impl Engine {
     }
 
     fn start(&mut self, slot: Slot, fingerprint: Digest, version: Option<&str>, now: u64) -> Done {
-        let Some(version) = version else { return Err(gone()) };
+        let Some(version) = version else { return Err(superseded_failure()) };
         let runs = |it: &Workload| it.fingerprint == fingerprint && !it.has_ended(now, self.pace);
         if self.workloads.get(&slot).is_some_and(runs) {
             return Ok(Prepared::default());
@@ -263,6 +263,6 @@ impl Engine {
     }
 }
 
-fn gone() -> Failure {
+fn superseded_failure() -> Failure {
     Failure::new(Code::EngineError, "the document is no longer wanted")
 }

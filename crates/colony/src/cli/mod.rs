@@ -32,7 +32,7 @@ pub(crate) use look::{EventArgs, Logs, Why};
 pub(crate) use node::{NodeCommand, NodeInvite};
 pub(crate) use reference::{NodeRef, Patience};
 pub(crate) use site::{
-    Hold, QuarantineCommand, Release, RepoCommand, SiteAdd, SiteCommand, SiteInvite, What,
+    Hold, QuarantineCommand, Release, ReleaseTarget, RepoCommand, SiteAdd, SiteCommand, SiteInvite,
 };
 pub(crate) use token::TokenCommand;
 

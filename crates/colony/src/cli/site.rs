@@ -108,11 +108,11 @@ pub(crate) struct Release {
     pub(crate) site: Vec<String>,
     /// What to let go [default: hold]
     #[arg(long, value_enum)]
-    pub(crate) what: Option<What>,
+    pub(crate) what: Option<ReleaseTarget>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum What {
+pub(crate) enum ReleaseTarget {
     Hold,
     Removal,
     History,

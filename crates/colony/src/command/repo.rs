@@ -42,7 +42,7 @@ async fn clone(
 ) -> anyhow::Result<()> {
     ensure!(!directory.exists(), "{} exists already", directory.display());
     let access = Access::of(global, view)?;
-    out.note(&access.told(view, directory))?;
+    out.note(&access.clone_command(view, directory))?;
     let ca = access.write_ca(&std::env::temp_dir())?;
     let cloned = git_clone(view, directory, &access.settings(&view.url, ca.as_deref())).await;
     if let Some(ca) = &ca {
@@ -73,7 +73,7 @@ impl Access {
         }
     }
 
-    fn told(&self, view: &RepoView, directory: &Path) -> String {
+    fn clone_command(&self, view: &RepoView, directory: &Path) -> String {
         let with = match (&self.token, &self.ca_pem) {
             (Some(_), Some(_)) => ", with your token and the fleet's CA",
             (Some(_), None) => ", with your token",

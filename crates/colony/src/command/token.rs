@@ -15,7 +15,7 @@ pub(super) async fn run(
         TokenCommand::Create(it) => {
             let view = client.token_create(&it.request()).await?;
             out.show(&view, token::created)?;
-            out.note(&token::kept(&view, &out.look()))?;
+            out.note(&token::summary(&view, &out.look()))?;
         }
         TokenCommand::List => {
             out.show(&client.token_list().await?, |it, look| token::list(it, look))?

@@ -30,7 +30,7 @@ fn a_restored_centre_is_filled_up_by_its_sites() {
     fleet.colony(update).ok().says("INSTALLED 1.1");
 }
 
-/// What the centre knows of the node's coming and going, in order.
+/// The presence of the node as central knows it, in order.
 fn presences(fleet: &Fleet) -> Vec<String> {
     let said = fleet.colony(["event", "--last", "100", "--kind", "node_presence", "-o", "json"]);
     if said.code != 0 {

@@ -1,4 +1,4 @@
-//! The recorded log of a small story, told to the core anew, ends in the state
+//! The recorded log of a small story, applied to the core again, ends in the state
 //! that the product shows.
 
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ fn a_recorded_log_replays_to_the_same_state() {
 
     let shown = shown(&fleet.json(["deployment", "show", "pump"]));
     assert_eq!(shown.len(), 2, "{shown:?}");
-    assert_eq!(told(&core), shown);
+    assert_eq!(placements_of(&core), shown);
 }
 
 /// Types `<name> <version> <sites>`.
@@ -56,7 +56,7 @@ pub(crate) fn replayed(page: &Value) -> Core {
     for (site, log) in logs {
         event::verify(Log::new(site.clone(), 0), &log).expect("an unbroken log");
         core.site_add(&site);
-        core.join(&site, Timestamp(0), false).expect("a site nobody has");
+        core.join(&site, Timestamp(0), false).expect("a site without an orchestrator");
         let applied = core.apply(&site, &log, Timestamp(0)).expect("a log in order");
         assert_eq!(applied.fresh.len(), log.len());
     }
@@ -64,7 +64,7 @@ pub(crate) fn replayed(page: &Value) -> Core {
 }
 
 /// State and attempt by `<site>/<node>`, as the core has them.
-fn told(core: &Core) -> BTreeMap<String, (String, u64)> {
+fn placements_of(core: &Core) -> BTreeMap<String, (String, u64)> {
     let mut told = BTreeMap::new();
     for (site, view) in core.sites() {
         for (node, it) in view.placements.values().flatten() {

@@ -53,7 +53,7 @@ fn blue_green(engine: Engine) {
     let old = fleet.containers();
     deploy(&fleet, &["--strategy", "blue-green", "--soak", "1s", "--promote", "manual"]);
 
-    // The new one runs beside the old one, which nobody touched.
+    // The new one runs beside the old one, which is untouched.
     let view = awaits(&fleet);
     assert_eq!(view["sites"][0]["rollout"]["staged"], true, "{view:#}");
     let both = fleet.containers();

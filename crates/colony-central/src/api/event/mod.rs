@@ -44,7 +44,7 @@ pub(crate) async fn events(
     QueryParameters(query): QueryParameters<EventQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
-    let wanted = Wanted::read(&app, &operator, &query).await?;
+    let wanted = SelectedEvents::read(&app, &operator, &query).await?;
     let accept = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok()).unwrap_or_default();
     if accept.contains(EVENT_STREAM) {
         let last = headers.get(LAST_EVENT_ID).and_then(|it| it.to_str().ok());
@@ -56,15 +56,19 @@ pub(crate) async fn events(
 
 /// The events that a request selects.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct SelectedEvents {
     pub filter: EventFilter,
     /// With a filter by application: the names of its deployments.
     deployments: Option<BTreeSet<String>>,
     pub operator: Operator,
 }
 
-impl Wanted {
-    async fn read(app: &App, operator: &Operator, query: &EventQuery) -> Result<Wanted, Fault> {
+impl SelectedEvents {
+    async fn read(
+        app: &App,
+        operator: &Operator,
+        query: &EventQuery,
+    ) -> Result<SelectedEvents, Fault> {
         plan::sites_by_name(app, operator, query.site.as_slice()).await?;
         // A token for a single site only reads the events of that site.
         let only = operator.only_site().map(str::to_owned);
@@ -78,7 +82,7 @@ impl Wanted {
             Some(application) => Some(of_application(app, operator, application).await?),
             None => None,
         };
-        Ok(Wanted { filter, deployments, operator: operator.clone() })
+        Ok(SelectedEvents { filter, deployments, operator: operator.clone() })
     }
 
     /// The store applies every filter; none is left for `takes`.
@@ -112,7 +116,7 @@ async fn of_application(
     Ok(names)
 }
 
-async fn page(app: &App, wanted: &Wanted, query: &EventQuery) -> Result<EventPage, Fault> {
+async fn page(app: &App, wanted: &SelectedEvents, query: &EventQuery) -> Result<EventPage, Fault> {
     let store = app.brain.store();
     let limit = query.last.or(query.limit).unwrap_or(LIMIT).clamp(1, MOST);
     // The head is read first: events after it belong to the next page.
@@ -141,7 +145,7 @@ struct PageOfEvents {
 /// events its reader may not see.
 async fn events_behind(
     app: &App,
-    wanted: &Wanted,
+    wanted: &SelectedEvents,
     mut after: i64,
     limit: u32,
     head: i64,

@@ -13,7 +13,7 @@ use colony_store::StoredEvent;
 use futures_util::{Stream, stream};
 use tokio::sync::watch;
 
-use crate::api::event::Wanted;
+use crate::api::event::SelectedEvents;
 use crate::app::App;
 use crate::auth::Operator;
 use crate::fault::Fault;
@@ -50,21 +50,25 @@ impl Start {
 
 /// Follows the log until the reader disconnects, its token ends or this role
 /// stops.
-pub(super) fn stream(app: App, wanted: Wanted, start: Start) -> Response {
+pub(super) fn stream(app: App, wanted: SelectedEvents, start: Start) -> Response {
     let events = follow(app, wanted, start);
     Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()
 }
 
 struct Reader {
     app: App,
-    wanted: Wanted,
+    wanted: SelectedEvents,
     head: watch::Receiver<i64>,
     position: i64,
     reset: bool,
     ready: std::vec::IntoIter<StoredEvent>,
 }
 
-fn follow(app: App, wanted: Wanted, start: Start) -> impl Stream<Item = Result<Event, Infallible>> {
+fn follow(
+    app: App,
+    wanted: SelectedEvents,
+    start: Start,
+) -> impl Stream<Item = Result<Event, Infallible>> {
     let head = app.brain.head();
     let (position, reset) = match start {
         Start::After(position) => (position, false),

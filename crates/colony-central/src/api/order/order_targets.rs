@@ -55,7 +55,7 @@ impl OrderTargets<'_> {
             if !named.is_empty() && !named.contains(site) || !self.operator.sees(site) {
                 continue;
             }
-            self.operator.must_be_at(Role::Operator, site)?;
+            self.operator.require_role(Role::Operator, site)?;
             let state = ReportedSite { name: site, view };
             if view.deployment_named(&handle).is_none() {
                 refusals.extend(order_rules::refused_file(&handle, &state));

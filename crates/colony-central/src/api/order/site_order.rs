@@ -77,7 +77,7 @@ fn release_of(what: ReleaseWhat, view: &SiteView, site: &SiteName) -> Result<Act
 
 async fn known(app: &App, operator: &Operator, site: &str) -> Result<SiteName, Fault> {
     let site: SiteName = parse_name("site", site)?;
-    operator.must_be_at(Role::Operator, &site)?;
+    operator.require_role(Role::Operator, &site)?;
     view::site_exists(app, operator, &site).await?;
     Ok(site)
 }

@@ -33,7 +33,7 @@ pub(crate) async fn site(
     JsonBody(request): JsonBody<Invite>,
 ) -> Result<Json<InviteView>, Fault> {
     let site: SiteName = parse_name("site", &site)?;
-    operator.must_be_at(Role::Admin, &site)?;
+    operator.require_role(Role::Admin, &site)?;
     view::site_exists(&app, &operator, &site).await?;
     let invite =
         site_invite(&app, &site, request.lifetime_seconds, request.replace, clock::wall())?;
@@ -53,7 +53,7 @@ pub(crate) async fn node(
     JsonBody(request): JsonBody<Invite>,
 ) -> Result<Json<InviteView>, Fault> {
     let site: SiteName = parse_name("site", &site)?;
-    operator.must_be_at(Role::Operator, &site)?;
+    operator.require_role(Role::Operator, &site)?;
     view::site_exists(&app, &operator, &site).await?;
     let report = app.reports.get(&site).map(|it| it.1).filter(|it| !it.urls.is_empty());
     let Some(report) = report else {

@@ -33,7 +33,7 @@ pub(crate) async fn add(
     JsonBody(request): JsonBody<SiteAdd>,
 ) -> Result<(StatusCode, Json<InviteView>), Fault> {
     let site: SiteName = parse_name("name", &request.name)?;
-    operator.must_be_at(Role::Admin, &site)?;
+    operator.require_role(Role::Admin, &site)?;
     check(&request.labels)?;
     let now = clock::wall();
     let invite = invite::site_invite(&app, &site, request.lifetime_seconds, false, now)?;

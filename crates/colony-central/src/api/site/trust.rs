@@ -25,7 +25,7 @@ pub(crate) async fn trust(
     JsonBody(request): JsonBody<SiteTrust>,
 ) -> Result<Json<Accepted>, Fault> {
     let site: SiteName = parse_name("site", &site)?;
-    operator.must_be_at(Role::Admin, &site)?;
+    operator.require_role(Role::Admin, &site)?;
     let fingerprint: Digest = parse_name("fingerprint", &request.fingerprint)?;
     authority::accept(&app, &operator, &site, fingerprint.to_string(), clock::wall()).await?;
     let sentence = format!("nodes of site {site} are invited with the authority {fingerprint}");

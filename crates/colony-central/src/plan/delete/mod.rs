@@ -8,7 +8,7 @@ use colony_core::site::Action;
 use colony_core::time::HumanDuration;
 
 use super::inputs::{DefaultSites, PlanInputs, read_plan_inputs};
-use super::{Next, Plan, not_at_sites, render, sites_text, view};
+use super::{Plan, PlannedFile, not_at_sites, render, sites_text, view};
 use crate::app::App;
 use crate::auth::{Operator, Role};
 use crate::fault::Fault;
@@ -40,18 +40,18 @@ pub(crate) async fn delete(
         return Err(not_at_sites(app, operator, name, sites));
     }
     let all = found.iter().map(|it| &it.site).chain(&leaving);
-    all.into_iter().try_for_each(|it| operator.must_be_at(Role::Operator, it))?;
+    all.into_iter().try_for_each(|it| operator.require_role(Role::Operator, it))?;
     check(&inputs, name, force)?;
     let application = found.iter().find_map(|it| it.deployed.as_ref());
     let application = application.map(|it| Facts::of(it).application).unwrap_or_default();
     let mut plan = Plan::new(view(name, &application), String::new());
-    for place in &found {
-        plan.next.push(Next::new(&place.site, None));
-        plan.edit(&place.site, place.path(name), place.file.as_ref(), None);
+    for target in &found {
+        plan.next.push(PlannedFile::new(&target.site, None));
+        plan.edit(&target.site, target.path(name), target.file.as_ref(), None);
     }
     if force {
         let others = leaving.iter().filter(|it| !found.iter().any(|at| at.site == **it));
-        plan.next.extend(others.map(|it| Next::new(it, None)));
+        plan.next.extend(others.map(|it| PlannedFile::new(it, None)));
         (plan.commands, plan.forces) = forced(&inputs, name, &plan.next);
     }
     let all = found.iter().map(|it| &it.site).chain(&leaving).cloned().collect();
@@ -92,9 +92,9 @@ fn leaving(inputs: &PlanInputs, name: &DeploymentName, named: &[String]) -> Vec<
 }
 
 fn check(inputs: &PlanInputs, name: &DeploymentName, force: bool) -> Result<(), Fault> {
-    let refused = inputs.selected.iter().flat_map(|place| {
-        let refusals = inputs.view(&place.site).map(|it| it.delete_check(name, force));
-        let text = |(node, refusal)| format!("{}/{node}: {refusal}", place.site);
+    let refused = inputs.selected.iter().flat_map(|target| {
+        let refusals = inputs.view(&target.site).map(|it| it.delete_check(name, force));
+        let text = |(node, refusal)| format!("{}/{node}: {refusal}", target.site);
         refusals.unwrap_or_default().into_iter().map(text)
     });
     let refused: Vec<String> = refused.collect();
@@ -111,7 +111,7 @@ type Forced = (Vec<(SiteName, Action)>, Vec<(SiteName, DeploymentId)>);
 /// What ends the wait for a confirmation: an order where the site already
 /// removes the deployment, else a wish that becomes an order when the site has
 /// seen the removal.
-fn forced(inputs: &PlanInputs, name: &DeploymentName, next: &[Next]) -> Forced {
+fn forced(inputs: &PlanInputs, name: &DeploymentName, next: &[PlannedFile]) -> Forced {
     let (mut commands, mut wishes) = (Vec::new(), Vec::new());
     for site in next.iter().map(|it| &it.file.site) {
         let Some(view) = inputs.view(site) else { continue };

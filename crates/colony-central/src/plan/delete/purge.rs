@@ -77,8 +77,9 @@ fn ids(
     name: &DeploymentName,
     sites: &BTreeSet<SiteName>,
 ) -> BTreeSet<(SiteName, DeploymentId)> {
-    let places = inputs.selected.iter().filter(|it| it.file.is_some());
-    let written = places.filter_map(|it| Some((it.site.clone(), it.deployed.as_ref()?.id.clone())));
+    let targets = inputs.selected.iter().filter(|it| it.file.is_some());
+    let written =
+        targets.filter_map(|it| Some((it.site.clone(), it.deployed.as_ref()?.id.clone())));
     let reported = sites.iter().flat_map(|site| {
         let view = inputs.view(site).into_iter();
         let named = view.flat_map(|it| it.deployments_named(name));

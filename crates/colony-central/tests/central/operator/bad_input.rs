@@ -20,7 +20,7 @@ async fn names_nobody_knows_are_answered_with_those_there_are() {
     let site = DeployRequest { sites: vec!["mars".to_owned()], ..hello("1.0") };
     check(&hub, site, "no site `mars`; there is home").await;
     let node = DeployRequest { node: Some("home/x".to_owned()), ..hello("1.0") };
-    check(&hub, node, "site home has no node `x`; there is a").await;
+    check(&hub, node, "site home has no node `x`; its nodes: a").await;
     let profile = DeployRequest { profile: Some("wasm".to_owned()), ..hello("1.0") };
     check(&hub, profile, "profile `wasm` does not exist; expected one of").await;
     let odd = DeployRequest { name: Some("Not A Name".to_owned()), ..hello("1.0") };

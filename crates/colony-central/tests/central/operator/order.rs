@@ -1,4 +1,4 @@
-//! Orders travel down with the hints, logs come up; both are told.
+//! Orders go down with the hints, logs come up; both are recorded as events.
 
 use colony_api::request::{
     DeployRequest, Hold, LogsQuery, Release, Retry, SiteAdd, Steer, Steering,
@@ -245,8 +245,8 @@ async fn order_about_a_refused_file_is_a_conflict_and_one_about_the_unknown_is_n
     let held = hub.client.deployment_hold("broken", &Hold::default()).await.expect_err("refused");
     assert!(held.to_string().contains(&said), "{held}");
     assert_eq!(answer("nowhere", None).await.0, 404);
-    let said = "node nobody has not joined home".to_owned();
-    assert_eq!(answer("hello", Some("home/nobody")).await, (404, said));
+    let said = "node ghost has not joined home".to_owned();
+    assert_eq!(answer("hello", Some("home/ghost")).await, (404, said));
     hub.stop().await;
 }
 

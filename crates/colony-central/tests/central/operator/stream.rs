@@ -73,7 +73,7 @@ async fn a_stream_ends_with_its_token() {
     hub.client.token_delete("viewer-").await.expect("it is deleted");
     let lost = Signal::Lost("the server closed the stream".to_owned());
     assert_eq!(stream.next().await.expect("a signal"), lost);
-    let error = stream.next().await.expect_err("nobody knows it").to_string();
+    let error = stream.next().await.expect_err("the position is unknown").to_string();
     assert!(error.contains("this token is not known here"), "{error}");
     hub.stop().await;
 }

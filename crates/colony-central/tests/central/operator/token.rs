@@ -21,7 +21,7 @@ async fn a_token_is_shown_once_and_is_good_until_it_is_deleted() {
     assert_eq!(names, [("admin", false), ("ci", false)]);
     let ci = client(&hub, made.token.as_deref());
     ci.status().await.expect("it is let in");
-    let refused = ci.token_list().await.expect_err("it is no admin");
+    let refused = ci.token_list().await.expect_err("the token is not an admin");
     assert!(refused.to_string().contains("this needs admin"), "{refused}");
     hub.client.token_delete("ci").await.expect("deleted");
     let refused = ci.status().await.expect_err("it is over");

@@ -52,7 +52,7 @@ async fn a_file_that_changed_behind_a_plan_is_left_alone_and_the_diff_is_shown()
     lo.follow().await;
     hub.end().await;
 
-    // Somebody writes the file while the server is away for us.
+    // Another author writes the file while the server is away for us.
     let work = dir.path().join("work");
     git(dir.path(), &["clone", "-q", &git_dir.display().to_string(), "work"]).await;
     let file = work.join("deployments/home/hello.yaml");

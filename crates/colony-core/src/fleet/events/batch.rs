@@ -79,7 +79,7 @@ impl Fleet {
         for (event, hash) in fresh.iter().zip(&hashes) {
             writer.fold(event, *hash);
         }
-        writer.heard(now);
+        writer.record_contact(now);
         let effects = std::mem::take(&mut writer.effects);
         let next_seq = writer.view.head.log.as_ref().map_or(1, |it| it.next);
         let changed = self.take_changed();

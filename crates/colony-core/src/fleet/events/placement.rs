@@ -97,7 +97,7 @@ impl ProjectionWriter<'_> {
             revisions: it.revisions.clone(),
             failure: failure_after(it, failure),
             retry: retry_after(it),
-            beside: it.beside,
+            staged: it.staged,
             running: running.filter(|_| is_same_attempt(it)),
             flagged: flag.or(flagged.filter(|_| !it.to.is_final())),
         };

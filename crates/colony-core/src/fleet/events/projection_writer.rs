@@ -36,7 +36,7 @@ impl<'a> ProjectionWriter<'a> {
         self.changed.mark(key(self.site.clone()));
     }
 
-    pub(in crate::fleet) fn heard(&mut self, now: Timestamp) {
+    pub(in crate::fleet) fn record_contact(&mut self, now: Timestamp) {
         self.view.head.last_heard = Some(now);
         self.mark(RowKey::Site);
     }

@@ -120,7 +120,7 @@ fn seed_placement(placement: &PlacementView) -> SeedPlacement {
         attempt: placement.attempt,
         revisions: placement.revisions.clone(),
         failure: placement.failure.clone(),
-        beside: placement.beside,
+        staged: placement.staged,
         since: Some(placement.since),
     }
 }

@@ -144,8 +144,8 @@ pub struct PlacementView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
     /// The attempt runs beside the active version.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub beside: bool,
+    #[serde(rename = "beside", default, skip_serializing_if = "std::ops::Not::not")]
+    pub staged: bool,
     /// The active version beside a staged revision is not healthy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<ActiveFailure>,

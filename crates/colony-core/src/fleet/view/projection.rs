@@ -60,7 +60,7 @@ fn placement_view(placement: &Placement) -> PlacementView {
         revisions: placement.revisions.clone(),
         failure: placement.failure_in_last_event().cloned(),
         retry: placement.retry_in_last_event(),
-        beside: placement.staging().target_is_staged(),
+        staged: placement.staging().target_is_staged(),
         running: placement.active_failure().cloned(),
         flagged: None,
     }

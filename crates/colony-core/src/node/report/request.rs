@@ -14,11 +14,15 @@ use crate::node::row::Phase;
 use crate::time::Now;
 
 impl Node {
-    pub(in crate::node) fn asked(&mut self, deployments: Vec<DeploymentId>, now: Now) {
+    pub(in crate::node) fn accept_report_requests(
+        &mut self,
+        deployments: Vec<DeploymentId>,
+        now: Now,
+    ) {
         let Some(version) = self.version() else { return };
         for id in deployments.into_iter().take(DEPLOYMENT_LIMIT) {
             if !self.deployments.contains_key(&id) && self.has_nothing_of(&id) {
-                self.deployments.insert(id.clone(), gone(&id, version, &self.id));
+                self.deployments.insert(id.clone(), removed_entry(&id, version, &self.id));
             }
             if let Some(entry) = self.deployments.get_mut(&id).filter(|it| it.record.report.acked) {
                 entry.record.report.number = self.meta.next_report(now);
@@ -44,7 +48,7 @@ impl Phase {
 }
 
 /// An entry that reports the deployment as removed.
-fn gone(
+fn removed_entry(
     id: &DeploymentId,
     version: ManifestVersion,
     node: &colony_margo::DeviceId,

@@ -13,8 +13,8 @@ mod plan;
 mod purge;
 mod repair;
 mod report;
+mod report_content;
 mod stage;
-mod told;
 
 use kit::script;
 use kit::world::World;

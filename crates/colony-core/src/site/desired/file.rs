@@ -61,7 +61,7 @@ impl File {
         File { path: path.to_owned(), content }
     }
 
-    pub fn gone(path: &str) -> File {
+    pub fn removed(path: &str) -> File {
         File { path: path.to_owned(), content: Content::Gone }
     }
 }

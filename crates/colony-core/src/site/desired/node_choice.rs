@@ -79,7 +79,7 @@ impl StepContext<'_> {
             !deployment.placed.contains(*node) && deployment.want(node, None).is_some()
         });
         for node in missing.cloned().collect::<Vec<_>>() {
-            self.place(id, &node);
+            self.create_placement(id, &node);
         }
     }
 

@@ -149,7 +149,7 @@ impl StepContext<'_> {
     pub(in crate::site) fn lose_attempts(&mut self, node: &NodeName) {
         for id in self.site.placed_on(node) {
             // Only attempts in progress are lost; the table refuses the rest.
-            let _ = self.advance(&id, Trigger::NodeLost, Initiator::local());
+            let _ = self.perform_transition(&id, Trigger::NodeLost, Initiator::local());
         }
     }
 
@@ -163,9 +163,9 @@ impl StepContext<'_> {
     fn rearm_silence(&mut self, id: &PlacementId) {
         let Some(mut placement) = self.site.placements.remove(id) else { return };
         if matches!(placement.state(), State::Unknown(_)) {
-            self.disarm(&placement);
+            self.disarm_timers(&placement);
             self.await_report(&mut placement);
-            self.arm(&placement);
+            self.arm_timers(&placement);
             self.out.changed.placements.insert(id.clone());
         }
         self.site.placements.insert(id.clone(), placement);

@@ -122,14 +122,14 @@ impl StepContext<'_> {
             return self.ready_to_take_over(id);
         }
         if self.is_listed(id) {
-            self.advance_by_report(id, Trigger::Healthy, None);
+            self.perform_reported_transition(id, Trigger::Healthy, None);
         }
     }
 
     /// The node reports that it is working on the target.
     fn progressed(&mut self, id: &PlacementId) {
         if self.is_listed(id) {
-            self.advance_by_report(id, Trigger::Progress, None);
+            self.perform_reported_transition(id, Trigger::Progress, None);
         }
     }
 
@@ -137,7 +137,9 @@ impl StepContext<'_> {
     fn errored(&mut self, id: &PlacementId, failure: Failure) {
         let Some(placement) = self.site.placements.get_mut(id) else { return };
         match placement.state() {
-            State::Installed => self.advance_by_report(id, Trigger::HealthLost, Some(failure)),
+            State::Installed => {
+                self.perform_reported_transition(id, Trigger::HealthLost, Some(failure))
+            }
             // Known; the message may have changed.
             State::Failed(_) => {
                 placement.failure = Some(failure);
@@ -148,7 +150,9 @@ impl StepContext<'_> {
             | State::Updating
             | State::RollingBack
             | State::Unknown(_)
-            | State::Deleting => self.advance_by_report(id, Trigger::Errored, Some(failure)),
+            | State::Deleting => {
+                self.perform_reported_transition(id, Trigger::Errored, Some(failure))
+            }
         }
     }
 
@@ -160,14 +164,14 @@ impl StepContext<'_> {
                 placement.may_be_on_node = false;
                 self.out.changed.placements.insert(id.clone());
             }
-            State::Unknown(_) => self.advance_by_report(id, Trigger::Silent, None),
+            State::Unknown(_) => self.perform_reported_transition(id, Trigger::Silent, None),
             State::Failed(Op::Delete) => {
-                let by = Initiator::node(&id.node).forced();
-                if self.advance(id, Trigger::Retry, by).is_ok() {
-                    self.advance_by_report(id, Trigger::Removed, None);
+                let by = Initiator::node(&id.node).skipping_hold_and_backoff();
+                if self.perform_transition(id, Trigger::Retry, by).is_ok() {
+                    self.perform_reported_transition(id, Trigger::Removed, None);
                 }
             }
-            State::Deleting => self.advance_by_report(id, Trigger::Removed, None),
+            State::Deleting => self.perform_reported_transition(id, Trigger::Removed, None),
             State::Installing
             | State::Updating
             | State::RollingBack
@@ -187,11 +191,11 @@ impl StepContext<'_> {
     /// transition, because the placement stays UPDATING. The wait has no deadline.
     fn ready_to_take_over(&mut self, id: &PlacementId) {
         if matches!(self.site.placements.get(id).map(Placement::state), Some(State::Unknown(_))) {
-            self.advance_by_report(id, Trigger::Progress, None);
+            self.perform_reported_transition(id, Trigger::Progress, None);
         }
         let Some(mut placement) = self.site.placements.remove(id) else { return };
         if placement.state() == State::Updating {
-            self.disarm(&placement);
+            self.disarm_timers(&placement);
             placement.staging = Staging::Ready;
             self.out.changed.placements.insert(id.clone());
         }
@@ -202,9 +206,14 @@ impl StepContext<'_> {
 
     /// Applies a report. If the table refuses the transition, the report does
     /// not concern the current state, which is not an error.
-    fn advance_by_report(&mut self, id: &PlacementId, trigger: Trigger, failure: Option<Failure>) {
+    fn perform_reported_transition(
+        &mut self,
+        id: &PlacementId,
+        trigger: Trigger,
+        failure: Option<Failure>,
+    ) {
         let by = Initiator { failure, ..Initiator::node(&id.node) };
-        let _ = self.advance(id, trigger, by);
+        let _ = self.perform_transition(id, trigger, by);
     }
 
     /// The node's manifest lists the placement.

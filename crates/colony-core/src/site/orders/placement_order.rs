@@ -54,7 +54,7 @@ impl StepContext<'_> {
         if let Some(placement) = self.site.placements.get_mut(id) {
             (placement.revision_errors, placement.retry_at) = (0, Some(self.now.mono));
         }
-        if let Err(refusal) = self.advance(id, Trigger::Retry, Initiator::operator(by)) {
+        if let Err(refusal) = self.perform_transition(id, Trigger::Retry, Initiator::operator(by)) {
             self.site.placements.insert(id.clone(), before);
             if let Some(deployment) = self.site.deployments.get_mut(&id.deployment) {
                 deployment.stopped = stopped;
@@ -115,11 +115,11 @@ impl StepContext<'_> {
     }
 
     fn force_one(&mut self, by: &str, id: &PlacementId) -> Result<(), crate::transition::Refusal> {
-        let by = Initiator::operator(by).forced();
+        let by = Initiator::operator(by).skipping_hold_and_backoff();
         if self.site.placements.get(id).is_some_and(|it| it.state() != State::Deleting) {
-            self.advance(id, Trigger::Remove, by.clone())?;
+            self.perform_transition(id, Trigger::Remove, by.clone())?;
         }
-        self.advance(id, Trigger::Forced, by)
+        self.perform_transition(id, Trigger::Forced, by)
     }
 
     pub(in crate::site) fn cordon(&mut self, by: &str, node: &NodeName, cordoned: bool) -> Done {

@@ -85,8 +85,8 @@ pub struct SeedPlacement {
     pub revisions: Revisions,
     pub failure: Option<Failure>,
     /// The attempt runs beside the active version.
-    #[serde(default)]
-    pub beside: bool,
+    #[serde(rename = "beside", default)]
+    pub staged: bool,
     /// Since when the placement is in `state`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
@@ -163,12 +163,12 @@ impl StepContext<'_> {
         if let Some(attempt) = placement.attempt.as_mut() {
             attempt.deadline = deadline;
         }
-        self.arm(&placement);
+        self.arm_timers(&placement);
         let id = placement.id.clone();
         self.store_placement(placement);
         self.offer_seeded(&id);
         // Attempts in progress belong to the replaced local orchestrator.
-        let _ = self.advance(&id, Trigger::NodeLost, Initiator::local());
+        let _ = self.perform_transition(&id, Trigger::NodeLost, Initiator::local());
         self.update_index(&id);
     }
 
@@ -212,8 +212,8 @@ fn restore(seed: SeedPlacement, now: Now) -> Placement {
     placement.failure_in_last_event.clone_from(&seed.failure);
     placement.failure = seed.failure;
     placement.state = seed.state;
-    let beside = seed.beside && seed.state.op() == Some(Op::Update);
-    placement.staging = if beside { Staging::Staged } else { Staging::NotStaged };
+    let staged = seed.staged && seed.state.op() == Some(Op::Update);
+    placement.staging = if staged { Staging::Staged } else { Staging::NotStaged };
     placement.may_be_on_node = seed.attempt > 0;
     placement.attempt = seed.revisions.target.clone().map(|revision| Attempt {
         number: seed.attempt,

@@ -75,7 +75,7 @@ impl PlacementFacts<'_> {
 
     /// A hold stops new changes; rollbacks and repairs go on.
     fn not_held(&self) -> Check {
-        if self.moves_backward() || self.by.forced || self.is_repair() {
+        if self.moves_backward() || self.by.skips_hold_and_backoff || self.is_repair() {
             return Ok(());
         }
         let holds = &self.site.holds;
@@ -124,7 +124,7 @@ impl PlacementFacts<'_> {
         if self.deployment.is_quarantined() {
             return Ok(());
         }
-        if self.placement.health_lost_after_soak {
+        if self.placement.health_lost_after_proving {
             return Err(Reason::HealthLostAfterSoak);
         }
         match self.deployment.policy().map(|it| it.settings.on_failure) {
@@ -134,7 +134,7 @@ impl PlacementFacts<'_> {
     }
 
     fn due(&self) -> Check {
-        if self.by.forced {
+        if self.by.skips_hold_and_backoff {
             return Ok(());
         }
         match self.placement.retry_at {
@@ -158,7 +158,7 @@ impl PlacementFacts<'_> {
 
     fn forced_if_unknown(&self) -> Check {
         let unknown = matches!(self.placement.state(), State::Unknown(_));
-        if unknown && self.by.actor.is_operator() && !self.by.forced {
+        if unknown && self.by.actor.is_operator() && !self.by.skips_hold_and_backoff {
             return Err(Reason::UnknownNeedsForce);
         }
         Ok(())
@@ -189,7 +189,7 @@ impl PlacementFacts<'_> {
     pub(in crate::site) fn is_repair(&self) -> bool {
         let state = self.placement.state();
         self.trigger == Trigger::Retry
-            && (self.placement.health_lost_after_soak || state == State::Failed(Op::Rollback))
+            && (self.placement.health_lost_after_proving || state == State::Failed(Op::Rollback))
     }
 
     /// Why no automatic retry follows.

@@ -235,7 +235,7 @@ impl crate::site::Deployment {
 /// in a removal or after the proving period.
 fn counts_against_limit(placement: &Placement, op: Op) -> bool {
     let class = placement.failure.as_ref().map(|it| it.code.class());
-    class == Some(Class::Revision) && !placement.health_lost_after_soak && op != Op::Delete
+    class == Some(Class::Revision) && !placement.health_lost_after_proving && op != Op::Delete
 }
 
 /// Doubles with each failure up to the cap, with a jitter of ±20 %.

@@ -49,9 +49,10 @@ pub struct Placement {
     #[serde(rename = "silent_at")]
     pub(in crate::site) report_due_at: Option<Monotonic>,
     pub(in crate::site) installed_at: Option<Monotonic>,
-    /// Health was lost after the soak, so it does not count against the
-    /// revision.
-    pub(in crate::site) health_lost_after_soak: bool,
+    /// Health was lost after the proving period, so it does not count against
+    /// the revision.
+    #[serde(rename = "health_lost_after_soak")]
+    pub(in crate::site) health_lost_after_proving: bool,
     #[serde(default)]
     pub(in crate::site) staging: Staging,
     /// Why the active version beside the staged target is unhealthy.
@@ -154,7 +155,7 @@ impl Placement {
             failure_in_last_event: None,
             report_due_at: None,
             installed_at: None,
-            health_lost_after_soak: false,
+            health_lost_after_proving: false,
             staging: Staging::NotStaged,
             active_failure: None,
             report: 0,

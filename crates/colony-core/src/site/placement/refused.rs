@@ -52,9 +52,9 @@ impl StepContext<'_> {
     /// Makes the next try of a failed placement due at once.
     pub(in crate::site) fn make_due(&mut self, id: &PlacementId) {
         let Some(mut placement) = self.site.placements.remove(id) else { return };
-        self.disarm(&placement);
+        self.disarm_timers(&placement);
         placement.retry_at = Some(self.now.mono);
-        self.arm(&placement);
+        self.arm_timers(&placement);
         self.out.changed.placements.insert(id.clone());
         self.site.placements.insert(id.clone(), placement);
     }

@@ -16,13 +16,13 @@ impl StepContext<'_> {
         placement.report_due_at = online.then(|| self.now.mono.after(self.site.timing.silence));
     }
 
-    pub(in crate::site) fn arm(&mut self, placement: &Placement) {
+    pub(in crate::site) fn arm_timers(&mut self, placement: &Placement) {
         for (at, timer) in timers(placement) {
             self.site.index.timers.set(at, timer);
         }
     }
 
-    pub(in crate::site) fn disarm(&mut self, placement: &Placement) {
+    pub(in crate::site) fn disarm_timers(&mut self, placement: &Placement) {
         for (at, timer) in timers(placement) {
             self.site.index.timers.cancel(at, timer);
         }

@@ -1,6 +1,6 @@
-//! All transitions of placements happen here. One other place sets a state:
-//! `persisted/seed.rs` fills the core of a site whose orchestrator is replaced
-//! with what central knows, its *seed*.
+//! The only place that changes the state of a placement. Exception: when an
+//! orchestrator is replaced, `persisted/seed.rs` fills the new site from
+//! central's copy (the *seed*).
 //!
 //! Every change is checked against the transition table, ends or starts the
 //! attempt it belongs to, updates the offer to the node, arms the timers of the
@@ -26,28 +26,32 @@ const NO_DEADLINE: Monotonic = Monotonic(u64::MAX);
 pub(in crate::site) struct Initiator {
     pub(in crate::site) actor: Actor,
     pub(in crate::site) failure: Option<Failure>,
-    /// A hold and the backoff do not block the transition: an operator used
-    /// `--force`, or the node reports as removed what it had failed to remove. Windows,
-    /// steps and slots do. `Trigger::Forced` is narrower: it ends the wait for the
-    /// confirmation of a removal.
-    pub(in crate::site) forced: bool,
+    /// Ignores holds and backoff, but not windows, steps and slots. Set for an
+    /// operator's `--force`, which also acts on UNKNOWN placements, and when a
+    /// node reports a removal that had failed. Not related to
+    /// `Trigger::Forced`, which ends the wait for a removal's confirmation.
+    pub(in crate::site) skips_hold_and_backoff: bool,
 }
 
 impl Initiator {
     pub(in crate::site) fn node(node: &NodeName) -> Initiator {
-        Initiator { actor: Actor::Node(node.clone()), failure: None, forced: false }
+        Initiator { actor: Actor::Node(node.clone()), failure: None, skips_hold_and_backoff: false }
     }
 
     pub(in crate::site) fn operator(name: &str) -> Initiator {
-        Initiator { actor: Actor::Operator(name.to_owned()), failure: None, forced: false }
+        Initiator {
+            actor: Actor::Operator(name.to_owned()),
+            failure: None,
+            skips_hold_and_backoff: false,
+        }
     }
 
-    pub(in crate::site) fn because(self, failure: Failure) -> Initiator {
+    pub(in crate::site) fn with_failure(self, failure: Failure) -> Initiator {
         Initiator { failure: Some(failure), ..self }
     }
 
-    pub(in crate::site) fn forced(self) -> Initiator {
-        Initiator { forced: true, ..self }
+    pub(in crate::site) fn skipping_hold_and_backoff(self) -> Initiator {
+        Initiator { skips_hold_and_backoff: true, ..self }
     }
 }
 
@@ -63,7 +67,7 @@ impl Site {
         let (Some(placement), Some(deployment)) =
             (self.placements.get(id), self.deployments.get(&id.deployment))
         else {
-            return Err(unknown_placement(trigger));
+            return Err(unknown_placement_refusal(trigger));
         };
         let want = self.want(placement);
         let facts = PlacementFacts { site: self, deployment, placement, want, trigger, by, now };
@@ -84,7 +88,7 @@ impl Site {
 
 impl StepContext<'_> {
     /// Creates the placement of a deployment on a node.
-    pub(in crate::site) fn place(&mut self, deployment: &DeploymentId, node: &NodeName) {
+    pub(in crate::site) fn create_placement(&mut self, deployment: &DeploymentId, node: &NodeName) {
         let id = PlacementId { deployment: deployment.clone(), node: node.clone() };
         let Ok(change) = transition(None, Trigger::Placed, &AllGuardsPass) else { return };
         let placement = Placement::new(id.clone(), self.now.wall);
@@ -93,7 +97,7 @@ impl StepContext<'_> {
     }
 
     /// Performs a transition of a placement, or returns why it is refused.
-    pub(in crate::site) fn advance(
+    pub(in crate::site) fn perform_transition(
         &mut self,
         id: &PlacementId,
         trigger: Trigger,
@@ -101,13 +105,13 @@ impl StepContext<'_> {
     ) -> Result<(), Refusal> {
         let (change, want) = self.site.check_transition(id, trigger, &by, self.now)?;
         let Some(mut placement) = self.site.placements.remove(id) else { return Ok(()) };
-        self.disarm(&placement);
+        self.disarm_timers(&placement);
         let outcome = self.end_attempt(&mut placement, &change, trigger, &by);
         self.keep_last_good(&mut placement, &change, trigger);
-        self.enter(&mut placement, &change, trigger, want);
+        self.enter_state(&mut placement, &change, trigger, want);
         placement.state = change.to;
         placement.since = self.now.wall;
-        self.arm(&placement);
+        self.arm_timers(&placement);
         self.store_placement(placement);
         self.apply_consequences(id, change, trigger, by, outcome);
         Ok(())
@@ -127,7 +131,7 @@ impl StepContext<'_> {
         outcome: Option<Outcome>,
     ) {
         let op = failed_op(change.to);
-        let used_up = op.and_then(|op| self.count_failure(id, op, by.failure.clone()));
+        let used_up_revision = op.and_then(|op| self.count_failure(id, op, by.failure.clone()));
         let retry = op.and_then(|_| self.site.retry(id, self.now));
         // Read before `update_purge`, which ends the purge of a deleted placement.
         let purges = self.site.purges_on(&id.node, &id.deployment);
@@ -149,18 +153,18 @@ impl StepContext<'_> {
             failure: by.failure.clone(),
             retry,
             removal: removal(&change, trigger, placement.may_be_on_node, purges),
-            beside: placement.staging.target_is_staged(),
-            // Fields of later releases, which only a reader can meet.
+            staged: placement.staging.target_is_staged(),
+            // Unknown fields of later releases; only deserialization fills them.
             more: Default::default(),
         };
         self.emit(by.actor, Body::StateTransition(body));
         if change.to == State::Deleted {
             self.forget(id);
         }
-        // Volumes and images are removed only while the placement is.
+        // Volumes and images are removed only while the placement is being removed.
         self.update_purge(id);
-        if let Some(used_up) = used_up {
-            self.apply_failure_policy(id, used_up);
+        if let Some(used_up_revision) = used_up_revision {
+            self.apply_failure_policy(id, used_up_revision);
         }
         self.update_index(id);
         self.queues_to_process.insert(id.deployment.clone());
@@ -182,8 +186,7 @@ impl StepContext<'_> {
             attempt.end = None;
             return None;
         }
-        // The staged revision may take over, automatically or by an operator: the
-        // attempt goes on.
+        // Takeover of a staged revision continues its attempt.
         if trigger == Trigger::Promoted {
             return None;
         }
@@ -209,10 +212,9 @@ impl StepContext<'_> {
     /// Remembers the revision that this node can return to (`last_good`). The last
     /// good revision of the site, `Deployment::last_converged`, may be another one.
     ///
-    /// A healthy revision qualifies when another one replaces it; a revision that
-    /// lost its health before the end of its proving period does not. If it lost
-    /// its health later, the counts of its failures start again: they are not its
-    /// fault.
+    /// A healthy revision qualifies when another one replaces it, or when it
+    /// becomes unhealthy after its proving period. In the second case its failure
+    /// counters restart.
     fn keep_last_good(&mut self, placement: &mut Placement, change: &Change, trigger: Trigger) {
         if change.from != Some(State::Installed) {
             return;
@@ -221,11 +223,11 @@ impl StepContext<'_> {
         if proven {
             self.remember_proven(placement);
         }
-        placement.health_lost_after_soak = trigger == Trigger::HealthLost && proven;
-        if placement.health_lost_after_soak {
+        placement.health_lost_after_proving = trigger == Trigger::HealthLost && proven;
+        if placement.health_lost_after_proving {
             (placement.revision_errors, placement.failures) = (0, 0);
         }
-        if trigger == Trigger::Revised || placement.health_lost_after_soak {
+        if trigger == Trigger::Revised || placement.health_lost_after_proving {
             placement.revisions.last_good.clone_from(&placement.revisions.target);
         }
     }
@@ -244,7 +246,7 @@ impl StepContext<'_> {
     /// that is not online, time counts up to the last contact.
     pub(in crate::site) fn has_passed_proving_period(&self, placement: &Placement) -> bool {
         let deployment = self.site.deployments.get(&placement.id.deployment);
-        // `policy`: the accepted document, whose settings apply to every revision.
+        // `policy` is the accepted document, whose settings apply to every revision.
         let period = deployment.and_then(|it| it.policy()).map(|it| it.settings.soak);
         let site_node = self.site.site_nodes.get(&placement.id.node);
         let last_contact = site_node.filter(|it| !it.is_online()).map(|it| it.last_heard);
@@ -255,7 +257,7 @@ impl StepContext<'_> {
     }
 
     /// Sets the fields that belong to the state being entered.
-    fn enter(
+    fn enter_state(
         &mut self,
         placement: &mut Placement,
         change: &Change,
@@ -270,14 +272,14 @@ impl StepContext<'_> {
                 if trigger == Trigger::Progress => {}
             State::Updating if trigger == Trigger::Promoted => self.take_over(placement),
             State::Installing | State::Updating | State::RollingBack => {
-                self.begin(placement, change.to, trigger, want);
+                self.begin_attempt(placement, change.to, trigger, want);
             }
             State::Deleting => self.begin_deletion(placement),
             State::Installed => {
                 placement.staging = Staging::NotStaged;
                 placement.installed_at = Some(self.now.mono);
                 placement.failure = None;
-                placement.health_lost_after_soak = false;
+                placement.health_lost_after_proving = false;
             }
             State::Unknown(_) => self.mark_unknown(placement),
             // A staged revision that was ready has to become healthy again.
@@ -287,7 +289,7 @@ impl StepContext<'_> {
     }
 
     /// Starts an attempt and offers it to the node.
-    fn begin(
+    fn begin_attempt(
         &mut self,
         placement: &mut Placement,
         to: State,
@@ -301,7 +303,7 @@ impl StepContext<'_> {
         let revision = target.filter(|_| repeats).or(want.map(|it| it.revision));
         let Some(revision) = revision else { return };
         if placement.target_workload() != Some(revision.workload) {
-            (placement.revision_errors, placement.failures, placement.health_lost_after_soak) =
+            (placement.revision_errors, placement.failures, placement.health_lost_after_proving) =
                 (0, 0, false);
         }
         self.set_staging(placement, to, trigger, &revision);
@@ -363,7 +365,7 @@ impl StepContext<'_> {
         let setting = deployment.and_then(|it| it.policy()).map(|it| it.settings.progress_deadline);
         let target = placement.revisions.target.as_ref();
         let document = deployment.zip(target).and_then(|(it, target)| it.document(target));
-        setting.max(document.map(|it| it.shortest_time_limit())).unwrap_or_default()
+        setting.max(document.map(|it| it.minimum_time_limit())).unwrap_or_default()
     }
 }
 
@@ -371,9 +373,8 @@ fn failed_op(state: State) -> Option<Op> {
     if let State::Failed(op) = state { Some(op) } else { None }
 }
 
-/// What the event of a removal says, in the form of Margo's status of a removed
-/// component: a confirmed one is deleted with exit code 0, one that was forced
-/// while the node may run it is neither.
+/// The outcome of a removal, as in Margo's component status. Confirmed: deleted,
+/// exit code 0. Forced while the node may still run it: not deleted, no exit code.
 fn removal(
     change: &Change,
     trigger: Trigger,
@@ -394,7 +395,7 @@ fn removal(
 
 /// The refusal for a placement that does not exist: the table has no row that
 /// starts without one, except `Trigger::Placed`.
-fn unknown_placement(trigger: Trigger) -> Refusal {
+fn unknown_placement_refusal(trigger: Trigger) -> Refusal {
     let reasons = vec![Reason::NoSuchRow { from: None, trigger }];
     Refusal { from: None, trigger, reasons }
 }

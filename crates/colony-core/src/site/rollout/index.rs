@@ -12,8 +12,8 @@ use crate::site::rollout::slot::Occupancy;
 /// The nodes of a deployment by their progress and by the queue they are in.
 #[derive(Debug, Clone, Default)]
 pub(in crate::site) struct RolloutIndex {
-    /// An attempt is in progress or its result is unknown, and the workload is
-    /// down because of it.
+    /// An attempt is in progress or its result is unknown, and no active version
+    /// runs beside it.
     pub(in crate::site) in_flight: BTreeSet<NodeName>,
     /// An attempt is in progress or its result is unknown, and the active
     /// version keeps running.

@@ -70,7 +70,7 @@ impl StepContext<'_> {
     fn advance_next(&mut self, id: &PlacementId) -> Result<(), Refusal> {
         let Some(placement) = self.site.placements.get(id) else { return Ok(()) };
         let Some(trigger) = self.site.next_trigger(placement) else { return Ok(()) };
-        self.advance(id, trigger, Initiator::local())
+        self.perform_transition(id, trigger, Initiator::local())
     }
 
     /// Moves a placement to the sets of the rollout index that fit its state.

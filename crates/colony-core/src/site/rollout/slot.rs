@@ -9,6 +9,7 @@
 //! Not covered: workloads that are down for reasons of their own.
 
 use crate::document::{CountOrPercent, Strategy};
+use crate::id::NodeName;
 use crate::site::placement::facts::{Check, PlacementFacts};
 use crate::site::placement::transition::Initiator;
 use crate::site::{Deployment, Placement, Site};
@@ -18,17 +19,19 @@ use crate::transition::{Reason, Trigger};
 
 /// How a placement counts against `maxUnavailable`.
 ///
-/// A node is *in flight* if an open attempt has taken its workload down.
+/// A node is *in flight* while an attempt is open and no active version runs
+/// beside it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Occupancy {
     /// It does not count.
     #[default]
     Nothing,
     /// An attempt is in progress or its result is unknown, and the active
-    /// version keeps running. It does not count.
+    /// version keeps running. It does not count; `RolloutIndex` lists it
+    /// separately.
     Staging,
-    /// An attempt is in progress or its result is unknown, and the workload is
-    /// down because of it. It takes a slot.
+    /// An attempt is in progress or its result is unknown, and no active
+    /// version runs beside it. It takes a slot.
     InFlight,
     /// Failed on a reachable node: the workload is down. It takes a slot from
     /// transitions that would take another node down.
@@ -66,7 +69,7 @@ pub enum TransitionCondition {
     HoldsSlot,
     /// The placement is FAILED and no version runs.
     IsDown,
-    /// A failed rollback or removal is retried, or replaced by a rollback.
+    /// A failed rollback or removal is retried or replaced by a rollback.
     RetriesRollbackOrRemoval,
     /// The previous version keeps running: the device cannot run the new one, or
     /// the new one failed while it was staged.
@@ -77,10 +80,10 @@ pub enum TransitionCondition {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlotNeed {
     Nothing,
-    /// A free slot; only nodes in flight are counted.
-    FreeOfInFlight,
-    /// A free slot; nodes in flight and failed nodes are counted.
-    FreeOfInFlightAndDown,
+    /// A free slot; nodes in flight occupy one.
+    CountInFlight,
+    /// A free slot; nodes in flight and failed nodes occupy one.
+    CountInFlightAndDown,
 }
 
 /// A row of [`SLOTS`].
@@ -101,33 +104,33 @@ use TransitionCondition::*;
 /// How a placement counts against the limit.
 #[rustfmt::skip]
 pub static OCCUPANCY: &[OccupancyRow] = &[
-    OccupancyRow { id: "O1", conditions: &[AttemptOpen, ActiveRuns],      occupies: Occupancy::Staging },
-    OccupancyRow { id: "O2", conditions: &[AttemptOpen],                  occupies: Occupancy::InFlight },
+    OccupancyRow { id: "O1", conditions: &[AttemptOpen, ActiveRuns],        occupies: Occupancy::Staging },
+    OccupancyRow { id: "O2", conditions: &[AttemptOpen],                    occupies: Occupancy::InFlight },
     OccupancyRow { id: "O3", conditions: &[FailedOnUsableNode, ActiveRuns], occupies: Occupancy::Nothing },
     OccupancyRow { id: "O4", conditions: &[FailedOnUsableNode],             occupies: Occupancy::Down },
-    OccupancyRow { id: "O5", conditions: &[],                          occupies: Occupancy::Nothing },
+    OccupancyRow { id: "O5", conditions: &[],                               occupies: Occupancy::Nothing },
 ];
 
 /// What a transition needs.
 ///
 /// - S1 and S2 take nothing down.
 /// - S3 inherits the slot of the attempt it replaces.
-/// - S4 takes nothing down: no version runs, and the retry ends the outage.
-/// - S5 competes with nodes in flight only; otherwise failed nodes would block
-///   each other forever.
+/// - S4 takes nothing down: no version runs.
+/// - S5 needs a slot because the retry puts the node in flight. It ignores
+///   failed nodes, which would otherwise block each other forever.
 /// - S6 takes a running workload down, so it counts failed nodes as well. It is
 ///   in the queue of retries with S5, which counts fewer nodes, so it does not
 ///   block the nodes behind it.
 /// - S7 takes a running workload down or installs one, and counts failed nodes.
 #[rustfmt::skip]
 pub static SLOTS: &[SlotRow] = &[
-    SlotRow { id: "S1", conditions: &[DiscardsStaged],     needs: SlotNeed::Nothing,           blocks_queue: false },
-    SlotRow { id: "S2", conditions: &[Stages],       needs: SlotNeed::Nothing,           blocks_queue: false },
-    SlotRow { id: "S3", conditions: &[HoldsSlot],          needs: SlotNeed::Nothing,           blocks_queue: false },
-    SlotRow { id: "S4", conditions: &[IsDown, RetriesRollbackOrRemoval], needs: SlotNeed::Nothing,           blocks_queue: false },
-    SlotRow { id: "S5", conditions: &[IsDown],             needs: SlotNeed::FreeOfInFlight,       blocks_queue: true },
-    SlotRow { id: "S6", conditions: &[PreviousRuns],             needs: SlotNeed::FreeOfInFlightAndDown, blocks_queue: false },
-    SlotRow { id: "S7", conditions: &[],                   needs: SlotNeed::FreeOfInFlightAndDown, blocks_queue: true },
+    SlotRow { id: "S1", conditions: &[DiscardsStaged],                   needs: SlotNeed::Nothing,              blocks_queue: false },
+    SlotRow { id: "S2", conditions: &[Stages],                           needs: SlotNeed::Nothing,              blocks_queue: false },
+    SlotRow { id: "S3", conditions: &[HoldsSlot],                        needs: SlotNeed::Nothing,              blocks_queue: false },
+    SlotRow { id: "S4", conditions: &[IsDown, RetriesRollbackOrRemoval], needs: SlotNeed::Nothing,              blocks_queue: false },
+    SlotRow { id: "S5", conditions: &[IsDown],                           needs: SlotNeed::CountInFlight,        blocks_queue: true },
+    SlotRow { id: "S6", conditions: &[PreviousRuns],                     needs: SlotNeed::CountInFlightAndDown, blocks_queue: false },
+    SlotRow { id: "S7", conditions: &[],                                 needs: SlotNeed::CountInFlightAndDown, blocks_queue: true },
 ];
 
 impl Site {
@@ -178,16 +181,20 @@ impl PlacementFacts<'_> {
         let (Some(limit), Some(row)) = (limit(self.deployment), self.slot_row()) else {
             return Ok(());
         };
-        let index = &self.deployment.rollout_index;
-        let taken = match row.needs {
+        let in_flight = &self.deployment.rollout_index.in_flight;
+        let (down, counted_down) = match row.needs {
             SlotNeed::Nothing => return Ok(()),
-            SlotNeed::FreeOfInFlight => index.in_flight.len(),
-            SlotNeed::FreeOfInFlightAndDown => index.in_flight.len() + self.down_in_current_step(),
+            SlotNeed::CountInFlight => (0, None),
+            SlotNeed::CountInFlightAndDown => {
+                (self.count_down_in_current_step(), Some(self.down_in_current_step()))
+            }
         };
+        let taken = in_flight.len() + down;
         if taken < limit as usize {
             return Ok(());
         }
-        let some_nodes = index.in_flight.iter().chain(&index.down).take(3).cloned().collect();
+        let taken_by = in_flight.iter().chain(counted_down.into_iter().flatten());
+        let some_nodes = taken_by.take(3).cloned().collect();
         Err(Reason::SlotsFull { some_nodes, taken, limit })
     }
 
@@ -230,15 +237,18 @@ impl PlacementFacts<'_> {
             && (self.trigger == Trigger::Retry || self.moves_backward())
     }
 
-    /// How many nodes have failed; while a rollout step is open, only those in
-    /// it. The others cannot recover before it ends, so they must not block it.
-    fn down_in_current_step(&self) -> usize {
-        let down = &self.deployment.rollout_index.down;
+    /// The failed nodes; while a rollout step is open, only those in it. The
+    /// others cannot recover before it ends, so they must not block it.
+    fn down_in_current_step(&self) -> impl Iterator<Item = &NodeName> {
+        let all = self.deployment.step_allows_all_nodes();
+        let down = self.deployment.rollout_index.down.iter();
+        down.filter(move |it| all || self.site.in_current_step(self.deployment, it))
+    }
+
+    fn count_down_in_current_step(&self) -> usize {
         match self.deployment.step_allows_all_nodes() {
-            true => down.len(),
-            false => {
-                down.iter().filter(|it| self.site.in_current_step(self.deployment, it)).count()
-            }
+            true => self.deployment.rollout_index.down.len(),
+            false => self.down_in_current_step().count(),
         }
     }
 }
@@ -268,7 +278,7 @@ mod tests {
         }
     }
 
-    /// A row behind one with fewer conditions of its own would never apply.
+    /// A row never applies if an earlier row's conditions are a subset of its own.
     #[test]
     fn no_row_hides_a_later_one() {
         for (at, row) in SLOTS.iter().enumerate() {
@@ -295,7 +305,7 @@ mod tests {
                 Occupancy::InFlight => "a slot: it is in flight",
                 Occupancy::Down => "a slot: it is down",
             };
-            text + &format!("| {} | {} | {occupies} |\n", row.id, or_else(&conditions))
+            text + &format!("| {} | {} | {occupies} |\n", row.id, conditions_text(&conditions))
         })
     }
 
@@ -306,15 +316,19 @@ mod tests {
                 row.conditions.iter().map(|it| transition_text(*it)).collect();
             let needs = match row.needs {
                 SlotNeed::Nothing => "nothing",
-                SlotNeed::FreeOfInFlight => "a slot, counting nodes in flight",
-                SlotNeed::FreeOfInFlightAndDown => "a slot, counting nodes in flight and down",
+                SlotNeed::CountInFlight => "a slot, counting nodes in flight",
+                SlotNeed::CountInFlightAndDown => "a slot, counting nodes in flight and down",
             };
-            let ends = if row.blocks_queue { "yes, unless the rollout is staging" } else { "no" };
-            text + &format!("| {} | {} | {needs} | {ends} |\n", row.id, or_else(&conditions))
+            let blocks = if row.blocks_queue { "yes, unless the rollout is staging" } else { "no" };
+            text + &format!(
+                "| {} | {} | {needs} | {blocks} |\n",
+                row.id,
+                conditions_text(&conditions)
+            )
         })
     }
 
-    fn or_else(conditions: &[&str]) -> String {
+    fn conditions_text(conditions: &[&str]) -> String {
         if conditions.is_empty() { "otherwise".to_owned() } else { conditions.join(", ") }
     }
 
@@ -332,7 +346,9 @@ mod tests {
             Stages => "stages a version beside the active one",
             HoldsSlot => "replaces an attempt of a node in flight",
             IsDown => "FAILED and no version runs",
-            RetriesRollbackOrRemoval => "a failed rollback or removal is retried",
+            RetriesRollbackOrRemoval => {
+                "a failed rollback or removal is retried or replaced by a rollback"
+            }
             PreviousRuns => {
                 "the previous version keeps running (the device cannot run the new one, or the new one failed while staged)"
             }

@@ -57,7 +57,7 @@ impl Central {
             answers: Answers::default(),
         };
         central.fleet.site_add(&home());
-        central.fleet.join(&home(), Timestamp(0), false).expect("nobody was there");
+        central.fleet.join(&home(), Timestamp(0), false).expect("no orchestrator joined before");
         central.persist_rest();
         central
     }
@@ -114,7 +114,7 @@ impl Central {
         self.persist_rest();
     }
 
-    /// A new orchestrator has joined, whose log starts anew.
+    /// A new orchestrator has joined, with a log of its own.
     pub(crate) fn replaced(&mut self) {
         self.sent = 0;
         self.answers = Answers::default();

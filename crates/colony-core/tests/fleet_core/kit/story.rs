@@ -120,7 +120,7 @@ const REMOVAL: &[Step] = &[
     |it| it.join("a"),
     |it| ["w", "x", "y", "z"].iter().for_each(|name| it.deploy(&App::new(name, "1.0.0"))),
     Plant::converge,
-    |it| it.commit(["w", "x", "y"].iter().map(|name| gone(name)).collect()),
+    |it| it.commit(["w", "x", "y"].iter().map(|name| removed_file(name)).collect()),
     |it| it.command(Action::ReleaseRemoval).expect("released"),
     Plant::converge,
 ];
@@ -163,8 +163,8 @@ fn hold(scope: HoldScope) -> Action {
     Action::Hold { scope, note: "shift change".to_owned() }
 }
 
-pub(crate) fn gone(name: &str) -> File {
-    File::gone(&format!("deployments/home/{name}.yaml"))
+pub(crate) fn removed_file(name: &str) -> File {
+    File::removed(&format!("deployments/home/{name}.yaml"))
 }
 
 fn broken() -> File {
@@ -180,7 +180,7 @@ pub(crate) fn story(name: &str) -> &'static [Step] {
 }
 
 /// The plant after all steps of a story.
-pub(crate) fn told(steps: &[Step]) -> Plant {
+pub(crate) fn plant_after(steps: &[Step]) -> Plant {
     let mut plant = Plant::new();
     steps.iter().for_each(|it| it(&mut plant));
     plant

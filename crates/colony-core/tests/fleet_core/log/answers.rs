@@ -7,7 +7,7 @@ use colony_core::time::Timestamp;
 use colony_core::why::{AnswerKey, AnswerOutbox, AnswerUpdate, Outage, Surroundings, Why};
 use colony_testkit::{App, Plant, site_answers};
 
-use crate::kit::story::{STORIES, Step, app, told, two_nodes};
+use crate::kit::story::{STORIES, Step, app, plant_after, two_nodes};
 use crate::kit::{Central, home};
 
 const ALL: usize = usize::MAX;
@@ -145,7 +145,7 @@ fn update_that_arrives_after_a_later_one_changes_nothing() {
 
 #[test]
 fn site_without_answers_says_so_once() {
-    let (mut outbox, plant) = (AnswerOutbox::new(1), told(STORIES[0].1));
+    let (mut outbox, plant) = (AnswerOutbox::new(1), plant_after(STORIES[0].1));
     let mut fleet = Central::new().fleet;
     refresh(&mut outbox, &plant, 0);
     let update = outbox.next(ALL).expect("that all is well is news");

@@ -12,7 +12,7 @@ fn a_change_that_is_undone_leaves_the_fleet_as_it_was() {
     let changes: [fn(&mut Fleet); 6] = [
         |_| {},
         |fleet| assert!(fleet.site_add(&"away".parse().expect("a name"))),
-        |fleet| fleet.heard(&home(), Timestamp(99)).expect("home exists"),
+        |fleet| fleet.record_contact(&home(), Timestamp(99)).expect("home exists"),
         |fleet| fleet.change_planned(&home(), &name("other"), Timestamp(9)).expect("home exists"),
         |fleet| {
             fleet.change_planned(&home(), &name("other"), Timestamp(9)).expect("home exists");
@@ -43,7 +43,7 @@ fn a_change_that_was_left_open_is_undone_by_the_next() {
     let mut fleet = fleet();
     let before = fleet.clone();
     fleet.change_begin();
-    fleet.heard(&home(), Timestamp(99)).expect("home exists");
+    fleet.record_contact(&home(), Timestamp(99)).expect("home exists");
 
     fleet.change_begin();
 
@@ -72,7 +72,7 @@ fn an_undone_batch_of_events_can_be_applied_again() {
 
 #[test]
 fn a_change_alerts_the_sites_that_have_something_to_hear() {
-    check_alerted(|fleet| fleet.heard(&home(), Timestamp(9)).expect("home exists"), "");
+    check_alerted(|fleet| fleet.record_contact(&home(), Timestamp(9)).expect("home exists"), "");
     check_alerted(
         |fleet| fleet.change_planned(&home(), &name("x"), Timestamp(9)).expect("home exists"),
         "",
@@ -99,7 +99,7 @@ fn a_snapshot_stays_as_it_was_and_shares_what_did_not_change() {
     let before = fleet.clone();
     let node_parts = |fleet: &Fleet| fleet.site(&home()).expect("home exists").nodes.clone();
 
-    fleet.heard(&home(), Timestamp(77)).expect("home exists");
+    fleet.record_contact(&home(), Timestamp(77)).expect("home exists");
 
     let heard = |fleet: &Fleet| fleet.site(&home()).expect("home exists").head.last_heard;
     assert_ne!(heard(&fleet), heard(&before));

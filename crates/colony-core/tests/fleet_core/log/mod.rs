@@ -6,5 +6,5 @@ mod memory;
 mod names;
 mod order;
 mod projection;
-pub(crate) mod told;
+pub(crate) mod projection_steps;
 mod untrusted;

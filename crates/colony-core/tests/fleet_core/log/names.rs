@@ -4,12 +4,12 @@ use colony_core::site::File;
 use colony_core::time::Timestamp;
 use colony_testkit::{blob, deployment_id};
 
-use crate::kit::story::{STORIES, app, told};
+use crate::kit::story::{STORIES, app, plant_after};
 use crate::kit::{Central, home, name};
 
 #[test]
 fn name_is_known_as_long_as_anything_stands_for_it() {
-    let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
+    let (mut central, mut plant) = (Central::new(), plant_after(STORIES[0].1));
     central.sync(&plant);
     plan(&mut central);
     clear(&mut central);
@@ -25,7 +25,7 @@ fn name_is_known_as_long_as_anything_stands_for_it() {
 
 #[test]
 fn name_means_the_deployment_that_stays() {
-    let (mut central, mut plant) = (Central::new(), told(STORIES[0].1));
+    let (mut central, mut plant) = (Central::new(), plant_after(STORIES[0].1));
     let (old, new) = (deployment_id("hello"), deployment_id("another"));
     plant.commit(vec![with_id(new.as_str())]);
     central.sync(&plant);

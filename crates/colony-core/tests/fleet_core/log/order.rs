@@ -91,7 +91,8 @@ fn a_batch_has_a_limit() {
 fn a_site_that_never_joined_has_no_log() {
     let mut fleet = Fleet::new();
     fleet.site_add(&home());
-    let refusal = fleet.apply(&home(), &log(0, 1), Timestamp(0)).expect_err("nobody joined");
+    let refusal =
+        fleet.apply(&home(), &log(0, 1), Timestamp(0)).expect_err("no orchestrator joined");
     assert_eq!(refusal.to_string(), "no orchestrator joined as incarnation 0");
 }
 
@@ -117,7 +118,7 @@ fn check_join(seconds: u64, replace: bool, expected: &str) {
     let now = match seconds {
         0 => heard,
         seconds => {
-            fleet.heard(&home(), heard).expect("home exists");
+            fleet.record_contact(&home(), heard).expect("home exists");
             Timestamp(heard.0 + seconds * 1_000)
         }
     };

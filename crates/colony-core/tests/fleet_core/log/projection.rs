@@ -7,7 +7,7 @@ use colony_core::time::Timestamp;
 use colony_testkit::Plant;
 
 use crate::kit::Central;
-use crate::kit::story::{STORIES, told};
+use crate::kit::story::{STORIES, plant_after};
 
 #[test]
 fn projection_equals_the_site_after_every_step_of_every_story() {
@@ -23,11 +23,11 @@ fn projection_equals_the_site_after_every_step_of_every_story() {
     }
 }
 
-/// An event carries whom it concerns, and says so to whoever asks.
+/// An event contains the deployment and the node that it concerns.
 #[test]
 fn events_name_their_deployment_and_their_node() {
     let mut seen = (0, 0);
-    for event in STORIES.iter().flat_map(|it| told(it.1).events) {
+    for event in STORIES.iter().flat_map(|it| plant_after(it.1).events) {
         let json = serde_json::to_value(&event.body).expect("it is written");
         let text = |key: &str| json.get(key).and_then(|it| it.as_str()).map(str::to_owned);
         let (deployment, node) = (event.body.deployment(), event.body.node());
@@ -42,7 +42,7 @@ fn events_name_their_deployment_and_their_node() {
 
 #[test]
 fn a_batch_sent_twice_changes_nothing() {
-    let plant = told(STORIES[2].1);
+    let plant = plant_after(STORIES[2].1);
     let mut central = Central::new();
     central.sync(&plant);
     let before = central.fleet.clone();
@@ -56,7 +56,7 @@ fn a_batch_sent_twice_changes_nothing() {
 
 #[test]
 fn fresh_events_come_back_with_their_hashes() {
-    let plant = told(STORIES[0].1);
+    let plant = plant_after(STORIES[0].1);
     let mut central = Central::new();
     let _ = central.apply(&plant.events[..5], Timestamp(0)).expect("in order");
 
@@ -75,7 +75,7 @@ proptest! {
         story in 0..STORIES.len(),
         cuts in prop::collection::vec((0usize..12, 1usize..20), 1..60),
     ) {
-        let plant = told(STORIES[story].1);
+        let plant = plant_after(STORIES[story].1);
         let mut whole = Central::new();
         let _ = whole.apply(&plant.events, Timestamp(9)).expect("in order");
         let (mut pieces, mut next) = (Central::new(), 0);

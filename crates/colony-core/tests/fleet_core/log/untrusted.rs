@@ -9,12 +9,12 @@ use colony_core::state::State;
 use colony_core::time::Timestamp;
 use colony_testkit::Plant;
 
-use crate::kit::story::{STORIES, app, told};
+use crate::kit::story::{STORIES, app, plant_after};
 use crate::kit::{Central, home};
 
 #[test]
 fn an_illegal_transition_is_stored_applied_and_flagged() {
-    let mut events = told(STORIES[0].1).events;
+    let mut events = plant_after(STORIES[0].1).events;
     let last = events.iter().rposition(|it| matches!(it.body, Body::StateTransition(_)));
     let last = last.expect("something moved");
     let Body::StateTransition(it) = &mut events[last].body else { unreachable!() };
@@ -38,7 +38,7 @@ fn an_illegal_transition_is_stored_applied_and_flagged() {
 
 #[test]
 fn a_transition_from_elsewhere_is_flagged_until_it_ends_well() {
-    let mut plant = told(STORIES[0].1);
+    let mut plant = plant_after(STORIES[0].1);
     plant.deploy(&app("2.0.0"));
     plant.report("a", "hello", "failed:engine-error");
     plant.pass(8);
@@ -96,7 +96,9 @@ proptest! {
 
 fn logs() -> &'static [Vec<Event>] {
     static LOGS: std::sync::OnceLock<Vec<Vec<Event>>> = std::sync::OnceLock::new();
-    LOGS.get_or_init(|| STORIES.iter().map(|it| told(it.1)).map(|it: Plant| it.events).collect())
+    LOGS.get_or_init(|| {
+        STORIES.iter().map(|it| plant_after(it.1)).map(|it: Plant| it.events).collect()
+    })
 }
 
 fn ask_everything(central: &Central) {

@@ -4,7 +4,7 @@
 //! with the source, so that a new one is not forgotten.
 
 use colony_api::{problem, request, site, view};
-use colony_wfm::{asks, health, join};
+use colony_wfm::{health, join, manager_request};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -30,7 +30,7 @@ const REQUESTS: &[Body] = bodies! {
     join: JoinRequest RenewRequest Joined;
     site: SiteJoinRequest SiteRenewRequest EventBatch NodesReport NodeHealth PullHealth LogAnswer
         BatchAnswer Hints HintsQuery SiteLogRequest SiteJoined SiteRenewed GitAccess GitAuth;
-    asks: ManagerRequests LogRequest LogAnswer LogLine;
+    manager_request: ManagerRequests LogRequest LogAnswer LogLine;
     health: NodeReport Readiness PullView;
     request: DeployRequest SiteAdd SiteTrust Invite RegistryAdd Lint Hold Release ReleaseWhat Steer
         QuarantineRelease Retry Rollback TokenAdd DeleteQuery EventQuery LogsQuery SiteQuery
@@ -91,7 +91,7 @@ mod tests {
         check("site", "colony-api/src/site.rs", REQUESTS);
         check("problem", "colony-api/src/problem.rs", REQUESTS);
         check("join", "colony-wfm/src/join.rs", REQUESTS);
-        check("asks", "colony-wfm/src/asks.rs", REQUESTS);
+        check("manager_request", "colony-wfm/src/manager_request.rs", REQUESTS);
         check("health", "colony-wfm/src/health.rs", REQUESTS);
         check("view", "colony-api/src/view", VIEWS);
     }

@@ -215,16 +215,16 @@ fn query(input: &[u8]) -> Outcome {
         return Outcome::refused("no query");
     };
     let taken = [
-        asked::<EventQuery>(&uri),
-        asked::<LogsQuery>(&uri),
-        asked::<DeleteQuery>(&uri),
-        asked::<SiteQuery>(&uri),
-        asked::<HintsQuery>(&uri),
+        reads::<EventQuery>(&uri),
+        reads::<LogsQuery>(&uri),
+        reads::<DeleteQuery>(&uri),
+        reads::<SiteQuery>(&uri),
+        reads::<HintsQuery>(&uri),
     ];
     Outcome::taken(taken.map(|it| if it { 'x' } else { '-' }).iter().collect::<String>())
 }
 
-fn asked<T: DeserializeOwned + Serialize>(uri: &Uri) -> bool {
+fn reads<T: DeserializeOwned + Serialize>(uri: &Uri) -> bool {
     let Ok(Query(query)) = Query::<T>::try_from_uri(uri) else { return false };
     body::again(&query);
     true

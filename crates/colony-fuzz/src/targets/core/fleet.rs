@@ -59,7 +59,7 @@ fn live(fleet: &mut Fleet) -> Vec<bool> {
     let sites: Vec<SiteName> = fleet.sites().map(|it| it.0.clone()).collect();
     let one = |site| {
         let joined = fleet.join(site, WALL, true);
-        let _ = fleet.heard(site, WALL);
+        let _ = fleet.record_contact(site, WALL);
         joined.is_ok()
     };
     sites.iter().map(one).collect()

@@ -12,7 +12,7 @@ pub(super) fn archive(input: &[u8]) -> Outcome {
     let small =
         Limits { compressed: 64 << 10, total: 32 << 10, ratio: 20, file: 2 << 10, entries: 8 };
     if let Ok(archive) = Archive::unpack_within(&packed, &small) {
-        kept(&archive, &small);
+        check_limits(&archive, &small);
     }
     match Archive::unpack(&packed) {
         Err(found) => {
@@ -20,7 +20,7 @@ pub(super) fn archive(input: &[u8]) -> Outcome {
             Outcome::found(&found)
         }
         Ok(archive) => {
-            kept(&archive, &Limits::default());
+            check_limits(&archive, &Limits::default());
             let project = archive.project(&BTreeMap::new());
             let files = archive.files().count().min(5);
             Outcome::taken(format!("{} {}", project.is_ok(), "f".repeat(files)))
@@ -29,7 +29,7 @@ pub(super) fn archive(input: &[u8]) -> Outcome {
 }
 
 /// Limits hold, and no path leaves the archive.
-fn kept(archive: &Archive, limits: &Limits) {
+fn check_limits(archive: &Archive, limits: &Limits) {
     assert!(archive.files().count() <= limits.entries);
     let total: usize = archive.files().map(|it| it.1.len()).sum();
     assert!(total <= limits.total, "{total} bytes of files");

@@ -1,7 +1,7 @@
 //! Headers and small bodies of the Margo interface.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use colony_wfm::asks::is_request_id;
+use colony_wfm::manager_request::is_request_id;
 use colony_wfm::{LogAnswer, ManagerRequests, NodeReport, fuzz};
 
 use crate::{Outcome, hold};

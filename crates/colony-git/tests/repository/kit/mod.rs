@@ -128,7 +128,7 @@ pub(crate) fn put(repo: &Deployments, path: &str, text: &str) -> Written {
 }
 
 /// What came of a write, in a line.
-pub(crate) fn told(written: &Written) -> String {
+pub(crate) fn written_text(written: &Written) -> String {
     let done: Vec<&str> = written.done.iter().map(|(path, _)| path.as_str()).collect();
     let conflicts: Vec<&str> = written.conflicts.iter().map(|it| it.path.as_str()).collect();
     let commit = if written.revision.is_some() { "commit" } else { "nothing" };

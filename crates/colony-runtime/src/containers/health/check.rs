@@ -127,7 +127,7 @@ impl Check {
 
 /// The results of the check during one run of a container.
 #[derive(Debug)]
-pub(crate) struct Pulse {
+pub(crate) struct CheckHistory {
     check: Check,
     /// It passed at least once.
     passed: bool,
@@ -137,9 +137,9 @@ pub(crate) struct Pulse {
     counted: Duration,
 }
 
-impl Pulse {
-    pub(crate) fn new(check: Check) -> Pulse {
-        Pulse { check, passed: false, tries: 0, failures: 0, counted: Duration::ZERO }
+impl CheckHistory {
+    pub(crate) fn new(check: Check) -> CheckHistory {
+        CheckHistory { check, passed: false, tries: 0, failures: 0, counted: Duration::ZERO }
     }
 
     /// Records the result of a try that ended when the container had run for
@@ -275,11 +275,11 @@ mod tests {
             retries: u32::try_from(number('r')).unwrap(),
             ..Check::with_defaults(vec!["CMD".to_owned(), "x".to_owned()])
         };
-        let mut pulse = Pulse::new(check);
+        let mut history = CheckHistory::new(check);
         let mut age = Duration::ZERO;
         let told = answers.chars().map(|it| {
             let answer = if it == 'p' { Ok(()) } else { Err("x".to_owned()) };
-            let (health, pause) = pulse.next(age, answer);
+            let (health, pause) = history.next(age, answer);
             let line = format!("{} {}+{}", name(&health), age.as_millis(), pause.as_millis());
             age += pause;
             line

@@ -26,7 +26,7 @@ use crate::containers::api::{ContainerInfo, ListedContainer};
 use crate::containers::engine::ContainerEngine;
 use crate::containers::engine_error::EngineError;
 use crate::containers::label::{self, Care, Owner};
-use crate::containers::scope::Whose;
+use crate::containers::scope::Ownership;
 use crate::containers::survey::container_fate::ContainerFate;
 
 /// How many containers are inspected concurrently.
@@ -73,8 +73,8 @@ impl ContainerEngine {
     fn is_ours(&self, listed: &ListedContainer, known: bool) -> bool {
         let label = |it| listed.labels.get(it);
         let (identity, deployment) = (label(label::IDENTITY), label(label::DEPLOYMENT));
-        let unsaid = known && self.scope.whose(identity) == Whose::Unsaid;
-        unsaid || self.scope.owns(identity, deployment)
+        let unlabeled = known && self.scope.ownership(identity) == Ownership::Unlabeled;
+        unlabeled || self.scope.owns(identity, deployment)
     }
 
     /// All containers of this node. Also updates the set of health checks to

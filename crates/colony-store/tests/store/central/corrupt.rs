@@ -1,4 +1,4 @@
-//! What somebody broke is named, and nothing is guessed.
+//! Corrupt rows are named, and nothing is guessed.
 
 use colony_store::{Error, Write};
 

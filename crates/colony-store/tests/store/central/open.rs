@@ -61,8 +61,8 @@ pub(crate) async fn a_server_that_is_gone_is_told_at_once(engine: &mut Engine) {
     let Engine::Postgres(server) = engine else { panic!("SQLite has no server") };
     server.stop();
 
-    let ping = store.ping().await.expect_err("nobody answers");
-    let opened = CentralStore::open(&database.url).await.expect_err("nobody answers");
+    let ping = store.ping().await.expect_err("no server answers");
+    let opened = CentralStore::open(&database.url).await.expect_err("no server answers");
 
     assert_eq!(ping.to_string(), "could not reach the database");
     assert!(!ping.source().expect("a reason").to_string().contains("pool timed out"), "{ping:?}");

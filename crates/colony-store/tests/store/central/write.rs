@@ -205,10 +205,10 @@ pub(crate) async fn readers_do_not_wait_for_a_writer(it: &Database) {
 
 async fn reads(store: &CentralStore) {
     let read = tokio::time::timeout(Duration::from_secs(5), all(store)).await;
-    read.expect("nobody holds readers up");
+    read.expect("no writer blocks readers");
 }
 
-/// Whoever reads behind `settle` sees what stays.
+/// Reads behind `settle` see what stays.
 pub(crate) async fn a_write_that_was_given_up_has_ended_after_settling(it: &Database) {
     let store = it.open().await;
     it.slow_commits().await;

@@ -1,4 +1,4 @@
-//! A manager that holds one manifest for everybody and notes what it is told.
+//! A manager that holds one manifest for every client and notes what it receives.
 
 use std::sync::Mutex;
 
@@ -8,7 +8,8 @@ use colony_margo::{
     Capabilities, DeploymentStatus, DeviceId, Digest, Problem, ProblemType, bundle, canonical,
 };
 use colony_wfm::{
-    Authority, Have, Held, Joined, LogAnswer, Manager, ManagerRequests, NodeReport, SpiffeId,
+    Authority, CurrentManifest, Have, Joined, LogAnswer, Manager, ManagerRequests, NodeReport,
+    SpiffeId,
 };
 use serde_json::json;
 use tokio::sync::{Notify, watch};
@@ -22,7 +23,7 @@ pub(crate) struct Fake {
     pub(crate) authority: Authority,
     pub(crate) state: Mutex<State>,
     changed: Notify,
-    /// How often somebody began to wait.
+    /// How often a client began to wait.
     waits: watch::Sender<usize>,
 }
 
@@ -62,12 +63,12 @@ impl Fake {
         self.changed.notify_waiters();
     }
 
-    /// Returns when somebody waits who did not before the `n`th.
+    /// Returns when a client waits for the `n`th time.
     pub(crate) async fn waited(&self, n: usize) {
         self.waits.subscribe().wait_for(|it| *it >= n).await.unwrap();
     }
 
-    pub(crate) fn heard(&self) -> Vec<String> {
+    pub(crate) fn received(&self) -> Vec<String> {
         std::mem::take(&mut self.state.lock().unwrap().heard)
     }
 
@@ -84,7 +85,7 @@ impl Fake {
         self.state.lock().unwrap().heard.push(what);
     }
 
-    fn held(&self) -> Held {
+    fn held(&self) -> CurrentManifest {
         let (digest, packed) = (self.digest(), Digest::of(&self.packed()));
         let state = self.state.lock().unwrap();
         let manifest = json!({
@@ -101,7 +102,7 @@ impl Fake {
             }],
         });
         let bytes = canonical::to_vec(&manifest);
-        Held { etag: Digest::of(&bytes), bytes, asks: state.asks.clone() }
+        CurrentManifest { etag: Digest::of(&bytes), bytes, asks: state.asks.clone() }
     }
 }
 
@@ -114,7 +115,7 @@ impl Manager for Fake {
         }
     }
 
-    async fn manifest(&self, client: &str, have: Have) -> Result<Held, Problem> {
+    async fn manifest(&self, client: &str, have: Have) -> Result<CurrentManifest, Problem> {
         if !self.state.lock().unwrap().ready {
             return Err(Problem::try_later(TryLater::Unavailable, 7));
         }

@@ -44,7 +44,7 @@ impl Site {
         self.member(&id, now())
     }
 
-    /// Somebody whose certificate was made at `from` for a day.
+    /// A peer whose certificate was made at `from` for a day.
     pub(crate) fn member(&self, id: &SpiffeId, from: i64) -> Credentials {
         let key = PrivateKey::generate().unwrap();
         let chain = self.authority.sign(&key.csr().unwrap(), id, &[], from, DAY).unwrap();
@@ -115,7 +115,7 @@ pub(crate) async fn send(
 }
 
 /// An error with all its causes.
-pub(crate) fn told(error: &dyn std::error::Error) -> String {
+pub(crate) fn error_text(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(it) = cause {

@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn a_rollback_names_cause_quarantine_and_revert() {
         let view = sample::rolled_back();
-        assert_snapshot!(told(&view, Goal::Present), @r"
+        assert_snapshot!(text_of_end(&view, Goal::Present), @r"
         ROLLED BACK to 1.1: home/laptop unhealthy (GET / 500, 3×); 1.2-bad quarantined, revert commit 9c01de4
         see: colony logs hello --node home/laptop --previous
         lift: colony quarantine release hello --site home
@@ -141,7 +141,7 @@ mod tests {
         home["quarantine"] = json!([{"version": "1.0", "workload": "sha256:ab", "since": ago(3),
             "reason": "it exited with 1"}]);
         let view = hello("rolled-back", "1.0", json!([home]));
-        assert_snapshot!(told(&view, Goal::Present), @r"
+        assert_snapshot!(text_of_end(&view, Goal::Present), @r"
         hello is rolled-back
         lift: colony quarantine release hello --site home
         ");
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_failure_says_what_to_do() {
-        assert_snapshot!(told(&sample::failed(), Goal::Present), @r"
+        assert_snapshot!(text_of_end(&sample::failed(), Goal::Present), @r"
         FAILED: home/laptop: image-missing (hub/hello:9 does not exist)
         help: publish the image or deploy a version that has one
         see: colony logs hello --node home/laptop
@@ -173,7 +173,7 @@ mod tests {
             site("home", "CONFLICT", json!([])),
             json!({"conflict": {"diff": "-a: 1\n+a: 2", "since": ago(3)}}),
         );
-        assert_snapshot!(told(&hello("failed", "1.1", json!([home])), Goal::Present), @r"
+        assert_snapshot!(text_of_end(&hello("failed", "1.1", json!([home])), Goal::Present), @r"
         hello is failed
         -a: 1
         +a: 2
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(exit_code(Outcome::RolledBack, Goal::Any), 3);
     }
 
-    fn told(view: &DeploymentView, goal: Goal) -> String {
+    fn text_of_end(view: &DeploymentView, goal: Goal) -> String {
         let end = end(view, goal);
         end.says.into_iter().chain(end.hints).map(|it| it + "\n").collect()
     }

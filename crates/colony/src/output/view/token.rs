@@ -25,7 +25,7 @@ pub(crate) fn created(view: &TokenView, _: &RenderOptions) -> String {
 }
 
 /// `ci: operator at plant-b, expires in 90 d; the token is not shown again`
-pub(crate) fn kept(view: &TokenView, look: &RenderOptions) -> String {
+pub(crate) fn summary(view: &TokenView, look: &RenderOptions) -> String {
     let TokenView { name, role, .. } = view;
     let place = match view.sites.is_empty() {
         true => String::new(),
@@ -70,6 +70,6 @@ mod tests {
         old   operator  all            10 min ago  expired
         wall  operator  all            10 min ago  -
         ");
-        insta::assert_snapshot!(kept(&ci, &look), @"ci: operator at plant-b, home, expires in 2 h; the token is not shown again");
+        insta::assert_snapshot!(summary(&ci, &look), @"ci: operator at plant-b, home, expires in 2 h; the token is not shown again");
     }
 }

@@ -19,15 +19,15 @@ pub(crate) struct Fleet {
     pub(crate) engine: Option<Engine>,
     pub(crate) dir: TempDir,
     /// Parts that are not on the machine's own network, by name.
-    places: BTreeMap<String, Place>,
+    places: BTreeMap<String, RoleNetwork>,
     port: u16,
     /// More flags of the nodes that are started.
     pub(crate) node_flags: Vec<String>,
 }
 
-/// A network namespace, and the address of whoever is in it.
+/// A network namespace, and the address of the role in it.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct RoleNetwork {
     pub(crate) namespace: String,
     pub(crate) ip: String,
 }
@@ -39,14 +39,14 @@ impl Fleet {
     }
 
     /// The same, with parts on networks of their own.
-    pub(crate) fn central_with(places: BTreeMap<String, Place>, arguments: &[&str]) -> Fleet {
+    pub(crate) fn central_with(places: BTreeMap<String, RoleNetwork>, arguments: &[&str]) -> Fleet {
         let mut fleet = Fleet::empty(places);
         fleet.start_central(arguments);
         fleet.central_answers();
         fleet
     }
 
-    pub(crate) fn empty(places: BTreeMap<String, Place>) -> Fleet {
+    pub(crate) fn empty(places: BTreeMap<String, RoleNetwork>) -> Fleet {
         let dir = tempfile::Builder::new().prefix("cf").tempdir_in("/tmp").unwrap();
         let port = free_port();
         Fleet { parts: BTreeMap::new(), engine: None, dir, places, port, node_flags: Vec::new() }

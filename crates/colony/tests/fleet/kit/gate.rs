@@ -1,4 +1,4 @@
-//! A way to a server that can be shut, and nobody answers at its address then,
+//! A way to a server that can be shut: then no server answers at its address,
 //! or be so narrow that everything takes its time.
 
 use std::io::{self, Read as _, Write as _};
@@ -33,7 +33,7 @@ impl Gate {
         self.open = Some(Arc::clone(&streams));
         let (target, narrow) = (self.target.clone(), Arc::clone(&self.narrow));
         thread::spawn(move || {
-            // Whoever shuts the gate lets go of the streams and knocks once.
+            // Shutting the gate drops the streams and connects once.
             for stream in listener.incoming().flatten() {
                 if Arc::strong_count(&streams) == 1 {
                     return;

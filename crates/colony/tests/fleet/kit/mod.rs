@@ -9,7 +9,7 @@ mod process;
 mod said;
 mod shop;
 
-pub(crate) use fleet::{Fleet, Place};
+pub(crate) use fleet::{Fleet, RoleNetwork};
 pub(crate) use gate::Gate;
 pub(crate) use git::git;
 pub(crate) use postgres::Postgres;
@@ -42,8 +42,8 @@ pub(crate) fn wait_or_not<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     None
 }
 
-/// A port of this machine that nobody uses. Below those the system gives to
-/// outgoing connections, so that nobody gets it by chance meanwhile.
+/// A port of this machine that no process uses. Below those the system gives to
+/// outgoing connections, so that no process gets it by chance meanwhile.
 pub(crate) fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let start = u16::try_from(std::process::id() % 1_900).unwrap() * 10;

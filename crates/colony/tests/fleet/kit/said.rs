@@ -22,7 +22,7 @@ impl Said {
         self
     }
 
-    /// Whoever typed the command can read this.
+    /// The operator who typed the command can read this.
     #[track_caller]
     pub(crate) fn says(self, text: &str) -> Said {
         let all = format!("{}{}", self.out, self.err);

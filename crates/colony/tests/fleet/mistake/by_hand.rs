@@ -1,4 +1,4 @@
-//! Somebody writes to the deployments repository with git, and not well.
+//! An author writes bad files to the deployments repository with git.
 
 use std::fs;
 use std::path::Path;

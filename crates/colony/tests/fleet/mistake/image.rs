@@ -1,5 +1,5 @@
 //! An image that does not exist: the version before goes on running, and the
-//! bad one is refused until somebody releases it.
+//! bad one is refused until an operator releases it.
 
 use crate::kit::{Fleet, Shop, web};
 

@@ -1,4 +1,4 @@
-//! Names nobody knows: the answer says which there are, and nothing is written.
+//! Unknown names: the answer says which there are, and nothing is written.
 
 use crate::kit::Fleet;
 

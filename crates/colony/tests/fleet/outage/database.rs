@@ -27,7 +27,7 @@ fn database_down() {
     let deploy = ["deploy", "hello", "--version", "1.1", "--watch", "--yes"];
     fleet.colony(deploy).ok().says("INSTALLED 1.1");
     fleet.colony(["deployment", "history", "hello"]).ok().says("1.0").says("1.1");
-    // The log is whole, with what happened while nobody could store it.
+    // The log is whole, with what happened while no orchestrator could store it.
     fleet.colony(["event", "--node", "home/n1", "--last", "50"]).ok().says("gets nothing new");
     replayed(&fleet.json(["event", "--last", "1000"]));
 }

@@ -1,4 +1,4 @@
-//! The deployments repository is somebody else's, and away for a while.
+//! The deployments repository belongs to another server, and is away for a while.
 
 use std::fs;
 

@@ -10,7 +10,7 @@ use crate::node::tests::kit::world::World;
 use crate::node::{Action, Health, Prepared, Status, staged};
 
 /// The last field is true for staged containers.
-pub(in crate::node::tests) type Place = (DeploymentId, ComponentName, Digest, String, bool);
+pub(in crate::node::tests) type ContainerKey = (DeploymentId, ComponentName, Digest, String, bool);
 
 /// How a revision of a component behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl World {
 
     /// Removes the containers of the deployment except those to keep. Panics if
     /// a healthy one that the node wants is removed.
-    fn sweep(&mut self, action: &Action, keep: impl Fn(&Place) -> bool) {
+    fn sweep(&mut self, action: &Action, keep: impl Fn(&ContainerKey) -> bool) {
         let id = action.deployment();
         let wanted = self.precious(action);
         self.engine.retain(|place, fake| {

@@ -9,7 +9,7 @@ use colony_margo::{
 use serde_json::json;
 
 use crate::document::EXTENSION;
-use crate::node::tests::kit::fake::{Behaviour, Fake, Place};
+use crate::node::tests::kit::fake::{Behaviour, ContainerKey, Fake};
 use crate::node::{Action, Container, Input, Node, Policy, Row, Step};
 use crate::purge::Cleanup;
 use crate::time::{Monotonic, Now, Timestamp};
@@ -17,7 +17,7 @@ use crate::time::{Monotonic, Now, Timestamp};
 pub(in crate::node::tests) struct World {
     pub(in crate::node::tests) node: Node,
     pub(in crate::node::tests) disk: BTreeMap<String, String>,
-    pub(in crate::node::tests) engine: BTreeMap<Place, Fake>,
+    pub(in crate::node::tests) engine: BTreeMap<ContainerKey, Fake>,
     pub(in crate::node::tests) images: BTreeSet<Digest>,
     pub(in crate::node::tests) behaviours: BTreeMap<String, Behaviour>,
     /// What was pushed again under the same tag since it was fetched.
@@ -189,7 +189,7 @@ impl World {
             let number = status.colony.as_ref().and_then(|it| it.report).expect("a number");
             let id: DeploymentId = status.deployment_id.parse().expect("an id");
             let name = crate::node::tests::kit::script::name_of(&id);
-            let text = heard(&name, &status);
+            let text = status_line(&name, &status);
             if self.deaf {
                 continue;
             }
@@ -229,7 +229,7 @@ impl World {
     }
 
     pub(in crate::node::tests) fn containers(&self) -> Vec<Container> {
-        let container = |(place, fake): (&Place, &Fake)| Container {
+        let container = |(place, fake): (&ContainerKey, &Fake)| Container {
             deployment: place.0.clone(),
             component: place.1.clone(),
             fingerprint: place.2,
@@ -255,7 +255,7 @@ impl World {
 }
 
 /// A report as one line; a failure without a component shows no source.
-fn heard(name: &str, status: &DeploymentStatus) -> String {
+fn status_line(name: &str, status: &DeploymentStatus) -> String {
     let state = status.status.state;
     let running = status.colony.as_ref().and_then(|it| it.running.as_ref());
     if let Some(error) = running {

@@ -6,7 +6,7 @@ use colony_core::site::{Action, Command, Input};
 use colony_core::time::Timestamp;
 use colony_testkit::{App, Plant, deployment_id};
 
-use crate::kit::story::{STORIES, Step, app, gone, story};
+use crate::kit::story::{STORIES, Step, app, removed_file, story};
 use crate::kit::{Central, home, name, text};
 
 pub(crate) const CANARY: &str =
@@ -168,7 +168,7 @@ fn removal_that_is_taken_back_is_held_no_more() {
         |it| it.join("a"),
         |it| ["w", "x", "y", "z"].iter().for_each(|name| it.deploy(&App::new(name, "1.0.0"))),
         Plant::converge,
-        |it| it.commit(["w", "x", "y"].iter().map(|name| gone(name)).collect()),
+        |it| it.commit(["w", "x", "y"].iter().map(|name| removed_file(name)).collect()),
         |it| it.deploy(&App::new("x", "1.0.0")),
     ];
     check(story);

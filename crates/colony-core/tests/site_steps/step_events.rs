@@ -1,4 +1,4 @@
-//! What a site tells of the steps of a rollout, and whom a step waits for.
+//! The events of rollout steps, and the nodes that a step waits for.
 
 use colony_core::event::{Body, HoldScope};
 use colony_core::site::Action;
@@ -11,7 +11,7 @@ fn soak_that_starts_over_is_told() {
     let mut plant = updating(CANARY);
     plant.report("a", "hello", "installed");
     plant.report("a", "hello", "failed:engine-error");
-    told(&plant, "1/2 open, 1/2 soaking, 1/2 open");
+    check_steps(&plant, "1/2 open, 1/2 soaking, 1/2 open");
 }
 
 #[test]
@@ -20,7 +20,7 @@ fn wait_for_a_promotion_that_starts_over_is_told() {
     plant.report("a", "hello", "installed");
     plant.pass(301);
     plant.report("a", "hello", "failed:engine-error");
-    told(&plant, "1/2 open, 1/2 soaking, 1/2 awaits-promotion, 1/2 open");
+    check_steps(&plant, "1/2 open, 1/2 soaking, 1/2 awaits-promotion, 1/2 open");
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn step_that_lets_nobody_in_is_passed_over() {
     let settings = "strategy: {type: canary, canary: 1, steps: [20%, 60%], soak: 0s}";
     plant.deploy(&App::new("hello", "1.0.0").with(settings));
     plant.report("a", "hello", "installed");
-    told(&plant, "1/4 open, 3/4 open");
+    check_steps(&plant, "1/4 open, 3/4 open");
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn only_what_runs_beside_is_told_as_staged() {
     let mut plant = updating(BLUE_GREEN);
     plant.converge();
     plant.pass(61);
-    told(&plant, "1/2 open staged, 1/2 soaking staged, 2/2 open");
+    check_steps(&plant, "1/2 open staged, 1/2 soaking staged, 2/2 open");
 }
 
 #[test]
@@ -134,9 +134,9 @@ fn step(plant: &Plant) -> u32 {
     plant.site.deployment(&deployment_id("hello")).expect("it is there").rollout().step
 }
 
-/// The steps that were told of.
+/// Compares the events of rollout steps.
 #[track_caller]
-fn told(plant: &Plant, expected: &str) {
+fn check_steps(plant: &Plant, expected: &str) {
     let step = |body: &Body| {
         let Body::RolloutStep { step, of, standing, staged, .. } = body else { return None };
         let standing = serde_json::to_value(standing).expect("JSON");

@@ -13,14 +13,14 @@ fn it_is_told_once_and_holds_nothing_up() {
     let mut plant = staged("installed+unhealthy");
     check(&plant, STAGED);
     plant.report("b", "hello", "installed+unhealthy");
-    assert_eq!(told(&plant), "b unhealthy");
+    assert_eq!(health_events(&plant), "b unhealthy");
     let why = "1.0.0, which node b runs meanwhile, is unhealthy: the health check does not pass";
     assert!(reasons(&plant, "b").contains(why), "{}", reasons(&plant, "b"));
     assert!(!reasons(&plant, "a").contains("is unhealthy"));
     plant.pass(61);
     plant.converge();
     check(&plant, "a INSTALLED 2, b INSTALLED 2, c INSTALLED 2");
-    assert_eq!(told(&plant), "b unhealthy");
+    assert_eq!(health_events(&plant), "b unhealthy");
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn whoever_takes_over_ends_it_and_the_next_stage_begins_anew() {
     plant.deploy(&App::new("hello", "3.0.0").with(BLUE_GREEN));
     assert!(!reasons(&plant, "b").contains("runs meanwhile"), "{}", reasons(&plant, "b"));
     plant.report("b", "hello", "installing+unhealthy");
-    assert_eq!(told(&plant), "b unhealthy, b unhealthy");
+    assert_eq!(health_events(&plant), "b unhealthy, b unhealthy");
 }
 
 #[test]
@@ -43,14 +43,14 @@ fn it_is_told_beside_the_failure_of_the_stage_as_well() {
     check(&plant, "a UPDATING 2 staged, b FAILED(update) 2, c UPDATING 2 staged");
     assert!(reasons(&plant, "b").contains("1.0.0, which node b runs meanwhile, is unhealthy"));
     plant.pass(1);
-    assert_eq!(told(&plant), "b unhealthy");
+    assert_eq!(health_events(&plant), "b unhealthy");
 }
 
 #[test]
 fn its_recovery_is_told_too() {
     let mut plant = staged("installed+unhealthy");
     plant.report("b", "hello", "installed");
-    assert_eq!(told(&plant), "b unhealthy, b well");
+    assert_eq!(health_events(&plant), "b unhealthy, b well");
     assert!(!reasons(&plant, "b").contains("is unhealthy"));
 }
 
@@ -62,7 +62,7 @@ fn it_is_no_matter_of_the_stage_any_more_when_that_ends() {
     plant.converge();
     check(&plant, "a INSTALLED 1, b INSTALLED 1, c INSTALLED 1");
     plant.report("b", "hello", "installed+unhealthy");
-    assert_eq!(told(&plant), "b unhealthy");
+    assert_eq!(health_events(&plant), "b unhealthy");
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn it_is_remembered_over_a_crash() {
     let mut plant = staged("installed+unhealthy");
     plant.crash();
     plant.report("b", "hello", "installed+unhealthy");
-    assert_eq!(told(&plant), "b unhealthy");
+    assert_eq!(health_events(&plant), "b unhealthy");
 }
 
 #[test]
@@ -131,8 +131,8 @@ fn staged(b: &str) -> Plant {
     plant
 }
 
-/// What was told of those that run on.
-fn told(plant: &Plant) -> String {
+/// The health events of active versions.
+fn health_events(plant: &Plant) -> String {
     let said = plant.events.iter().filter_map(|it| {
         let Body::RunningHealth { node, failure, .. } = &it.body else { return None };
         let how = failure.as_ref().map_or("well", |it| it.code.as_str());

@@ -33,7 +33,7 @@ pub(super) struct LastHeard {
 impl Brain {
     /// Records a contact of the site at `now`, after `last`; does not wait for
     /// the store.
-    pub(crate) fn heard(&self, site: &SiteName, last: Option<Timestamp>, now: Timestamp) {
+    pub(crate) fn record_contact(&self, site: &SiteName, last: Option<Timestamp>, now: Timestamp) {
         let mut heard = self.shared.heard.sites.lock();
         match heard.get_mut(site) {
             Some(at) => *at = now,
@@ -71,7 +71,7 @@ impl Brain {
                     let last = fleet.site(site).and_then(|it| it.head.last_heard);
                     if last != Some(*at) {
                         // The site may have been removed since.
-                        fleet.heard(site, *at).ok();
+                        fleet.record_contact(site, *at).ok();
                     }
                 }
                 Ok::<_, Error>(((), Write::default()))

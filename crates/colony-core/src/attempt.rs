@@ -34,7 +34,19 @@ pub struct Attempt {
     pub started: Timestamp,
     /// When the attempt counts as failed if it has not ended.
     pub deadline: Monotonic,
+    /// Everything runs on the node, and only has to go on running.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settling: Option<Settling>,
     pub end: Option<End>,
+}
+
+/// The settle time of containers that run: they count as healthy when they have
+/// run for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settling {
+    /// When the node reported that everything runs.
+    pub since: Timestamp,
+    pub until: Timestamp,
 }
 
 /// How an attempt ended.

@@ -135,6 +135,7 @@ fn report(plant: &mut Plant, dice: &mut Dice) {
         "installed",
         "installed",
         "installing",
+        "installing~5000",
         "removed",
         "failed:unhealthy",
         "failed:image-missing",

@@ -167,8 +167,8 @@ impl Plant {
         self.commit(vec![File::removed(&path), mark(self.site.name(), name)]);
     }
 
-    /// The node reports `state`, `failed:<code>` or `failed:<code>|<message>`
-    /// for a deployment, having adopted its newest manifest.
+    /// The node reports `state`, `failed:<code>`, `failed:<code>|<message>` or
+    /// `installing~<milliseconds left of the settle time>` for a deployment, having adopted its newest manifest.
     pub fn report(&mut self, node: &str, name: &str, state: &str) {
         let adopted = self.version(node);
         self.report_at(node, name, state, adopted);
@@ -279,6 +279,7 @@ pub fn mark(site: &SiteName, name: &str) -> File {
 
 /// A report as a node sends it; `state` as in `Plant::report`.
 pub fn status(id: &DeploymentId, state: &str, adopted: u64, report: u64) -> DeploymentStatus {
+    let (state, settling) = state.split_once('~').unwrap_or((state, ""));
     let (state, running) = state.split_once('+').unwrap_or((state, ""));
     let (state, code) = state.split_once(':').unwrap_or((state, ""));
     let (code, message) = code.split_once('|').unwrap_or((code, "it went wrong"));
@@ -290,9 +291,13 @@ pub fn status(id: &DeploymentId, state: &str, adopted: u64, report: u64) -> Depl
         "" => String::new(),
         code => format!(r#","running":{{"code":"{code}","source":"web","message":"no answer"}}"#),
     };
+    let settling = match settling {
+        "" => String::new(),
+        rest => format!(r#","settling":{rest}"#),
+    };
     let json = format!(
         r#"{{"deploymentId":"{id}","adoptedManifestVersion":{adopted},"status":{{"state":"{state}"{error}}},
-        "components":[{{"name":"web","state":"{state}"{error}}}],"x-colony-extensions":{{"report":{report}{running}}}}}"#
+        "components":[{{"name":"web","state":"{state}"{error}}}],"x-colony-extensions":{{"report":{report}{running}{settling}}}}}"#
     );
     DeploymentStatus::parse(json.as_bytes()).expect("a valid status").value
 }

@@ -3,11 +3,13 @@
 use colony_core::fleet::{Fleet, Outcome, SiteView, overall};
 use colony_core::id::{DeploymentName, SiteName};
 use colony_core::site::deployment_path;
+use colony_core::time::{HumanDuration, Timestamp};
+use colony_core::why::{AttemptCause, Cause, Why};
 
 use super::deployment_site::{DeploymentSiteBuilder, archived};
 use super::why::reason;
 use super::{Context, Page, sentence, target_blob};
-use crate::view::{DeploymentSite, DeploymentView};
+use crate::view::{DeploymentSite, DeploymentView, PlacementView};
 
 /// The deployments that exist or are about to, of one site or of all.
 pub fn deployments(
@@ -68,8 +70,29 @@ fn at_site(
     if outcome != Outcome::Installed {
         let whys = fleet.why(site, name, context.git_problem, context.now).unwrap_or_default();
         shown.why = whys.iter().map(|it| reason(site, it, context)).collect();
+        if shown.silent_since.is_none() {
+            shown.placements.iter_mut().for_each(|it| show_settling(it, &whys, context.now));
+        }
     }
     (shown, outcome)
+}
+
+/// Containers that run and only have to go on running are shown so, unless an
+/// image is being pulled.
+fn show_settling(placement: &mut PlacementView, whys: &[Why], now: Timestamp) {
+    let settling = |it: &Cause| {
+        let Cause::Attempt(AttemptCause::InProgress { node, settling: Some(settling), .. }) = it
+        else {
+            return None;
+        };
+        let (runs, needs) = (now.since(settling.since), settling.until.since(settling.since));
+        let (runs, needs) = (HumanDuration(runs), HumanDuration(needs));
+        let text = format!("running for {runs}, counts as INSTALLED after {needs}");
+        (*node == placement.node).then_some(text)
+    };
+    if placement.progress.is_none() {
+        placement.progress = whys.iter().flat_map(Why::causes).find_map(settling);
+    }
 }
 
 fn application(

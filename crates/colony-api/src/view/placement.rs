@@ -42,7 +42,8 @@ pub struct PlacementView {
     /// What went wrong last; gone when it is INSTALLED.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<FailureView>,
-    /// What an attempt under way is doing: `pulling 34 of 120 MB`.
+    /// What an attempt under way is doing: `pulling 34 of 120 MB`, `running for
+    /// 3 s, counts as INSTALLED after 5 s`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
     /// An event of it did not fit the table.

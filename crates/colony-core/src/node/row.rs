@@ -101,6 +101,9 @@ pub enum Phase {
         ready: BTreeSet<ComponentName>,
         /// Containers of the previous document may have been stopped.
         swapping: bool,
+        /// Everything runs, and only has to go on running.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        settling: Option<Settling>,
     },
     /// Was running and healthy (a staged document: beside the active version),
     /// and is kept so. `current_failure` is why it is not at the moment.
@@ -138,6 +141,14 @@ pub struct ComponentStart {
     pub since: Monotonic,
     /// It was started for this document; otherwise it was found running.
     pub started: bool,
+}
+
+/// The rest of the settle time, as of the observation that everything runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settling {
+    pub until: Monotonic,
+    /// In milliseconds.
+    pub rest: u64,
 }
 
 /// The state of an operation that is tried until it succeeds.
@@ -196,7 +207,12 @@ impl Meta {
 
 impl Phase {
     pub(super) fn start() -> Phase {
-        Phase::Applying { starts: BTreeMap::new(), ready: BTreeSet::new(), swapping: false }
+        Phase::Applying {
+            starts: BTreeMap::new(),
+            ready: BTreeSet::new(),
+            swapping: false,
+            settling: None,
+        }
     }
 
     /// The manifest lists the deployment.

@@ -20,6 +20,7 @@ impl Case<'_> {
             attempt: self.placement.attempt_number(),
             started: attempt.map_or(self.placement.since, |it| it.started),
             deadline: self.deadline(),
+            settling: attempt.and_then(|it| it.settling),
         })
     }
 

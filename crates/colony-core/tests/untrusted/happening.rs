@@ -199,15 +199,16 @@ fn status() -> impl Strategy<Value = Happening> {
     ]);
     let report = option::of(prop_oneof![3 => 0..200u64, 1 => Just(u64::MAX)]);
     let log = option::of(vec(".{0,9}", 0..3));
-    (node(), id, number(), state, option::of(error()), report, log).prop_map(
-        |(node, id, adopted, state, error, report, log)| {
+    let settling = option::of(prop_oneof![3 => 0..9_000u64, 1 => Just(u64::MAX)]);
+    (node(), id, number(), state, option::of(error()), report, log, settling).prop_map(
+        |(node, id, adopted, state, error, report, log, settling)| {
             let status = DeploymentStatus {
                 deployment_id: id,
                 device_id: None,
                 adopted_manifest_version: ManifestVersion::FIRST,
                 status: Overall { state, error },
                 components: vec![],
-                colony: Some(ColonyStatus { report, log, running: None }),
+                colony: Some(ColonyStatus { report, log, running: None, settling }),
             };
             Happening::Status { node, adopted, status: Box::new(status) }
         },

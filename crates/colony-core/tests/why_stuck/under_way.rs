@@ -11,6 +11,18 @@ fn attempt_is_under_way() {
 }
 
 #[test]
+fn everything_runs_and_has_to_settle() {
+    let mut plant = plant("a");
+    plant.deploy(&hello("1.0.0"));
+    plant.pass(4);
+    plant.report("a", "hello", "installing~5000");
+    plant.pass(3);
+    assert_snapshot!(on(&plant, "a"), @"hello on a is installing 1.0.0 (INSTALLING for 7 s): all its containers have been running on node a for 3 s. Next, in 2 s: it counts as installed if they are still running after their settle time.");
+    plant.report("a", "hello", "installing");
+    assert_snapshot!(on(&plant, "a"), @"hello on a is installing 1.0.0 (INSTALLING for 7 s): attempt 1 is in progress on node a. Next, in 9 min: it counts as failed unless node a reports success before.");
+}
+
+#[test]
 fn attempt_is_under_way_on_a_late_node() {
     let mut plant = plant("a");
     plant.deploy(&hello("1.0.0"));

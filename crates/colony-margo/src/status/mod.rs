@@ -85,6 +85,10 @@ pub struct ColonyStatus {
     /// While another version is staged: the error of the active version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub running: Option<StatusError>,
+    /// While installing: everything runs, and the deployment counts as
+    /// installed if that is still so after this many milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settling: Option<u64>,
 }
 
 impl State {

@@ -84,7 +84,8 @@ impl ColonyStatus {
         let report = cursor.field("report").and_then(|it| it.unsigned());
         let log = cursor.field("log").and_then(|it| it.each(|line| bounded(line, MAX_TEXT)));
         let running = cursor.field("running").and_then(|it| StatusError::read(&it));
-        ColonyStatus { report, log: log.map(tail), running }
+        let settling = cursor.field("settling").and_then(|it| it.unsigned());
+        ColonyStatus { report, log: log.map(tail), running, settling }
     }
 }
 

@@ -332,6 +332,33 @@ async fn what_nodes_say_of_the_moment_is_shown_and_not_kept() {
     hub.stop().await;
 }
 
+#[tokio::test]
+async fn containers_that_have_to_settle_are_shown_as_running() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hub = Hub::start(dir.path()).await;
+    let mut lo = hub.site(&["a"]).await;
+    hub.deploy("1.0").await;
+    let head = lo.plant.site.git().map(ToString::to_string).unwrap_or_default();
+    assert!(lo.hints(&format!("head={head}")).await.is_some());
+    lo.pull().await;
+
+    lo.report("installing~5000");
+    lo.push().await;
+    let shown = hub.show().await;
+    let placement = &shown.sites[0].placements[0];
+    assert_eq!(placement.state, State::Installing);
+    let progress = placement.progress.as_deref().expect("a progress");
+    assert!(progress.starts_with("running for "), "{progress}");
+    assert!(progress.ends_with(", counts as INSTALLED after 5 s"), "{progress}");
+    let why = &shown.sites[0].why[0].sentence;
+    assert!(why.contains("all its containers have been running on node a for "), "{why}");
+
+    lo.report("installed");
+    lo.push().await;
+    assert_eq!(hub.show().await.sites[0].placements[0].progress, None);
+    hub.stop().await;
+}
+
 fn node() -> NodeHealth {
     NodeHealth {
         name: "a".parse().expect("a name"),

@@ -20,7 +20,7 @@ use crate::node::deployment_entry::{
     DecisionInput, DeploymentEntry, Next, component_not_in_plan, sooner,
 };
 use crate::node::engine::{Action, Container, Health};
-use crate::node::row::{ComponentStart, Phase};
+use crate::node::row::{ComponentStart, Phase, Settling};
 use crate::time::{HumanDuration, Monotonic};
 
 /// The decision for one component.
@@ -35,14 +35,22 @@ enum ComponentDecision {
 
 pub(in crate::node) fn next(entry: &mut DeploymentEntry, input: &DecisionInput<'_>) -> Next {
     let Ok(plan) = entry.plan.clone() else { return Next::Wait(None) };
+    let next = next_of(entry, &plan, input);
+    if matches!(next, Next::Wait(_)) {
+        note_settling(entry, &plan, input);
+    }
+    next
+}
+
+fn next_of(entry: &mut DeploymentEntry, plan: &Plan, input: &DecisionInput<'_>) -> Next {
     let mut wake = match repair::repair_active(entry, input) {
         Next::Act(action) => return Next::Act(action),
         Next::Wait(until) => until,
     };
-    if let Some(action) = preparation(entry, &plan, input) {
+    if let Some(action) = preparation(entry, plan, input) {
         return Next::Act(action);
     }
-    if let Some(component) = component_not_in_plan(&plan, input) {
+    if let Some(component) = component_not_in_plan(plan, input) {
         let action = entry.remove_component(plan.side, component);
         return act_and_mark_swapping(entry, action);
     }
@@ -139,9 +147,7 @@ fn await_ready(
     input: &DecisionInput<'_>,
 ) -> ComponentDecision {
     let now = input.now.mono;
-    let trusted = !start.started && entry.record.proven.contains(&observation.part.fingerprint);
-    let settle = |it: &Container| settle_time(it, trusted, input);
-    let ready = observation.healthy_at(&entry.memory.healthy_since, settle);
+    let ready = ready_at(entry, observation, start, input);
     if ready.is_some_and(|it| it <= input.observed_at) {
         return ComponentDecision::Ready;
     }
@@ -153,6 +159,34 @@ fn await_ready(
         return ComponentDecision::Fail(too_late(observation, timeout));
     }
     ComponentDecision::Wait(ready.map_or(deadline, |it| it.min(deadline)))
+}
+
+/// When the component has been healthy for its settle time, if it stays so.
+fn ready_at(
+    entry: &DeploymentEntry,
+    observation: &ComponentObservation<'_>,
+    start: ComponentStart,
+    input: &DecisionInput<'_>,
+) -> Option<Monotonic> {
+    let trusted = !start.started && entry.record.proven.contains(&observation.part.fingerprint);
+    let settle = |it: &Container| settle_time(it, trusted, input);
+    observation.healthy_at(&entry.memory.healthy_since, settle)
+}
+
+/// Notes whether only the settle time of containers that run is missing.
+fn note_settling(entry: &mut DeploymentEntry, plan: &Plan, input: &DecisionInput<'_>) {
+    let ready =
+        |it: &ComponentObservation<'_>| ready_at(entry, it, start_of(entry, it.part)?, input);
+    let each = entry.observations(plan, input);
+    let each: Option<Vec<Monotonic>> = each.iter().map(ready).collect();
+    let until = each.and_then(|it| it.into_iter().max()).filter(|it| *it > input.observed_at);
+    let Phase::Applying { settling, .. } = &mut entry.record.phase else { return };
+    if settling.map(|it| it.until) != until {
+        *settling = until.map(|until| {
+            let rest = until.since(input.observed_at).as_millis();
+            Settling { until, rest: u64::try_from(rest).unwrap_or(u64::MAX) }
+        });
+    }
 }
 
 /// How long a container must run; a passed check or an earlier proof is enough.
@@ -191,8 +225,8 @@ fn mark_ready(entry: &mut DeploymentEntry, part: &Part) {
 /// document, unless this document is staged.
 fn act_and_mark_swapping(entry: &mut DeploymentEntry, action: Action) -> Next {
     let beside = entry.is_staging();
-    if let Phase::Applying { swapping, .. } = &mut entry.record.phase {
-        *swapping = !beside;
+    if let Phase::Applying { swapping, settling, .. } = &mut entry.record.phase {
+        (*swapping, *settling) = (!beside, None);
     }
     Next::Act(action)
 }

@@ -18,7 +18,7 @@ use colony_margo::{ComponentName, DeploymentId, Digest, ManifestVersion, State, 
 use crate::attempt::Failure;
 use crate::node::Node;
 use crate::node::deployment_entry::DeploymentEntry;
-use crate::node::row::{Meta, Phase, Record};
+use crate::node::row::{Meta, Phase, Record, Settling};
 use crate::time::Now;
 
 /// The maximum number of log lines, and of characters per text, in a report.
@@ -68,6 +68,7 @@ impl Node {
                 report: Some(entry.record.report.number),
                 log: log(entry),
                 running: running(entry).map(error),
+                settling: settling(entry).map(|it| it.rest),
             }),
         }
     }
@@ -107,6 +108,9 @@ fn content(entry: &DeploymentEntry, incarnation: Option<u64>) -> Digest {
     if let Some(failure) = running(entry) {
         said["running"] = json!(error(failure));
     }
+    if let Some(settling) = settling(entry) {
+        said["settling"] = json!(settling);
+    }
     Digest::of(&canonical::to_vec(&said))
 }
 
@@ -136,6 +140,17 @@ fn failure(entry: &DeploymentEntry) -> Option<&Failure> {
 fn running(entry: &DeploymentEntry) -> Option<&Failure> {
     let beside = entry.is_staging() && entry.record.phase.is_wanted();
     entry.record.active_failure.as_ref().filter(|_| beside)
+}
+
+/// Everything runs: nothing but the settle time is missing.
+fn settling(entry: &DeploymentEntry) -> Option<Settling> {
+    match entry.record.phase {
+        Phase::Applying { settling, .. } => settling,
+        Phase::Installed { .. }
+        | Phase::Failed { .. }
+        | Phase::Removing { .. }
+        | Phase::Removed { .. } => None,
+    }
 }
 
 fn components(entry: &DeploymentEntry) -> Vec<ComponentStatus> {

@@ -58,6 +58,29 @@ fn report_names_components_and_ends_with_the_log() {
 }
 
 #[test]
+fn report_says_that_everything_runs_and_only_has_to_settle() {
+    let settling = |script: &str| {
+        let reports = after(&format!("manager off; {script}")).node.reports();
+        let colony = reports.iter().filter_map(|it| it.colony.as_ref());
+        colony.map(|it| it.settling).collect::<Vec<_>>()
+    };
+    assert_eq!(settling("actions off; deploy a web@1; run 2"), [None]);
+    assert_eq!(settling("deploy a web@1; run 2"), [Some(5_000)]);
+    assert_eq!(settling("deploy a web@1; run 2; reboot; run 1"), [Some(5_000)]);
+    assert_eq!(settling("deploy a web@1; run 9"), [None]);
+    assert_eq!(settling("deploy a db@1 web@1; run 2"), [None], "web was not started yet");
+    assert_eq!(settling("deploy a db@1 web@1; run 8"), [Some(5_000)]);
+    assert_eq!(settling("web@1 is checked; deploy a web@1; run 2"), [None]);
+}
+
+#[test]
+fn settle_time_is_reported_once() {
+    let numbers = |script: &str| after(script).numbers.len();
+    assert_eq!(numbers("deploy a web@1; run 4"), numbers("deploy a web@1; run 2"));
+    assert_eq!(numbers("deploy a web@1; run 9"), numbers("deploy a web@1; run 2") + 1);
+}
+
+#[test]
 fn adopted_version_is_the_one_that_removed_it_and_else_the_newest() {
     let adopted = |script: &str| {
         let reports = after(script).node.reports();

@@ -4,10 +4,12 @@
 //! *stale* if that version is older than the current offer of the placement: it
 //! is about an earlier attempt, and changes no state.
 
+use std::time::Duration;
+
 use colony_margo::DeploymentStatus;
 use colony_margo::status::{State as Reported, StatusError};
 
-use crate::attempt::Failure;
+use crate::attempt::{Failure, Settling};
 use crate::code::Code;
 use crate::event::{Actor, Body};
 use crate::id::{DeploymentId, NodeName, PlacementId};
@@ -20,6 +22,8 @@ use crate::transition::Trigger;
 /// How many characters of a message and how many lines of a log are kept.
 const MESSAGE_LIMIT: usize = 1_024;
 const LOG_LIMIT: usize = 20;
+/// A longer settle time is shown as this one.
+const LONGEST_SETTLE: Duration = Duration::from_secs(24 * 3_600);
 
 impl StepContext<'_> {
     /// Handles one report (Margo: a deployment status).
@@ -68,6 +72,7 @@ impl StepContext<'_> {
         }
         self.record_number(id, status);
         self.record_active_health(id, status);
+        self.record_settling(id, status);
         let failure = failure_of(status);
         match status.status.state {
             Reported::Removed => self.removed(id),
@@ -99,6 +104,21 @@ impl StepContext<'_> {
         let (deployment, node) = (id.deployment.clone(), id.node.clone());
         let body = Body::RunningHealth { deployment, node: node.clone(), revision, failure };
         self.emit(Actor::Node(node), body);
+    }
+
+    /// Records that everything runs and only the settle time is missing. The
+    /// node sends what is left of it, because its clock may be wrong.
+    fn record_settling(&mut self, id: &PlacementId, status: &DeploymentStatus) {
+        let (since, installing) =
+            (self.now.wall, matches!(status.status.state, Reported::Installing));
+        let rest = status.colony.as_ref().and_then(|it| it.settling).filter(|_| installing);
+        let rest = rest.map(|it| Duration::from_millis(it).min(LONGEST_SETTLE));
+        let settling = rest.map(|it| Settling { since, until: since.after(it) });
+        let attempt = self.site.placements.get_mut(id).and_then(|it| it.attempt.as_mut());
+        if let Some(attempt) = attempt.filter(|it| it.settling != settling) {
+            attempt.settling = settling;
+            self.out.changed.placements.insert(id.clone());
+        }
     }
 
     /// Emits an event for a stale report, once for each state that it reports.

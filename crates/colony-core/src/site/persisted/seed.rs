@@ -221,6 +221,7 @@ fn restore(seed: SeedPlacement, now: Now) -> Placement {
         revision,
         started: now.wall,
         deadline: now.mono,
+        settling: None,
         end: None,
     });
     placement.revisions = seed.revisions;

@@ -352,7 +352,9 @@ impl StepContext<'_> {
     ) {
         let number = placement.attempt_number().saturating_add(1);
         let started = self.now.wall;
-        placement.attempt = Some(Attempt { number, op, revision, started, deadline, end: None });
+        let (settling, end) = (None, None);
+        placement.attempt =
+            Some(Attempt { number, op, revision, started, deadline, settling, end });
     }
 
     /// How long an attempt may take: the setting, or more if the components of the

@@ -2,17 +2,25 @@
 
 use super::verdict::retry;
 use super::{Explanation, causes};
-use crate::attempt::Failure;
+use crate::attempt::{Failure, Settling};
 use crate::code::Class;
 use crate::id::NodeName;
 use crate::time::Timestamp;
 use crate::why::Owner;
-use crate::why::text::words::{away, failure_text, used_up};
+use crate::why::text::words::{away, failure_text, lasting, used_up};
 
 causes! {
     /// The progress or the failure of an attempt.
     AttemptCause:
-    InProgress = "in-progress" { node: NodeName, attempt: u32, started: Timestamp, deadline: Option<Timestamp> }
+    InProgress = "in-progress" {
+        node: NodeName,
+        attempt: u32,
+        started: Timestamp,
+        deadline: Option<Timestamp>,
+        /// Everything runs; it counts as installed after its settle time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        settling: Option<Settling>,
+    }
     /// The node went silent during the attempt and is still away.
     LostOffline = "lost-offline" { node: NodeName, attempt: u32, last_heard: Option<Timestamp>, until: Option<Timestamp> }
     /// The node is back but does not report the attempt.
@@ -32,17 +40,28 @@ causes! {
 impl AttemptCause {
     pub(super) fn explain(&self, now: Timestamp, then: &str) -> Explanation {
         match self {
-            AttemptCause::InProgress { node, attempt, started, deadline } => Explanation::new(
-                format!("attempt {attempt} is in progress on node {node}"),
-                match deadline {
-                    Some(_) => {
-                        format!("it counts as failed unless node {node} reports success before")
-                    }
-                    None => format!("node {node} reports the result"),
-                },
+            AttemptCause::InProgress { node, started, settling: Some(it), .. } => Explanation::new(
+                format!(
+                    "all its containers have been running on node {node} for {}",
+                    lasting(it.since, now)
+                ),
+                "it counts as installed if they are still running after their settle time",
             )
             .since(*started)
-            .at(*deadline),
+            .at(it.until),
+            AttemptCause::InProgress { node, attempt, started, deadline, settling: None } => {
+                Explanation::new(
+                    format!("attempt {attempt} is in progress on node {node}"),
+                    match deadline {
+                        Some(_) => {
+                            format!("it counts as failed unless node {node} reports success before")
+                        }
+                        None => format!("node {node} reports the result"),
+                    },
+                )
+                .since(*started)
+                .at(*deadline)
+            }
             AttemptCause::LostOffline { node, attempt, last_heard, until } => Explanation::new(
                 format!(
                     "the result of attempt {attempt} is unknown, node {node} {}",

@@ -193,7 +193,9 @@ impl World {
             if self.deaf {
                 continue;
             }
-            let repeated = self.heard.get(&name) == Some(&text) && text.ends_with("installing");
+            let settling = status.colony.as_ref().is_some_and(|it| it.settling.is_some());
+            let repeated =
+                self.heard.get(&name) == Some(&text) && (text.ends_with("installing") || settling);
             if !repeated && self.numbers.last() != Some(&number) {
                 self.trace.push(text.clone());
             }

@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::bed::Bed;
 use crate::engines::Engine;
-use crate::kit::{Fleet, Gate, Place, free_port, git};
+use crate::kit::{Fleet, Gate, RoleNetwork, free_port, git};
 
 /// Namespaces, cables and a bridge of this test alone.
 pub(crate) struct Net {
@@ -63,9 +63,10 @@ impl Net {
     }
 
     /// Where the parts of a fleet live.
-    pub(crate) fn places(&self) -> BTreeMap<String, Place> {
+    pub(crate) fn places(&self) -> BTreeMap<String, RoleNetwork> {
         let place = |(part, letter): (&str, &str)| {
-            let place = Place { namespace: format!("{}{letter}", self.id), ip: self.ip(part) };
+            let place =
+                RoleNetwork { namespace: format!("{}{letter}", self.id), ip: self.ip(part) };
             (part.to_owned(), place)
         };
         PARTS.into_iter().map(place).collect()

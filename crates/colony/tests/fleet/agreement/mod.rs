@@ -15,8 +15,8 @@ const OF_ITSELF: [&str; 5] = ["role", "url", "ready", "reasons", "at"];
 /// it last, orders on their way, and the archive of what is deleted.
 const OF_CENTRAL: [&str; 5] = ["joined", "lastHeard", "commandsOpen", "deleted", "unconfirmed"];
 
-/// Every question, of a site with `hello` on nodes n1 and n2. The last three
-/// are about what central keeps longer than a site.
+/// Every question, of a site with `hello` on nodes n1 and n2. The last two show
+/// what central keeps longer than a site.
 const QUESTIONS: [&[&str]; 14] = [
     &["why"],
     &["why", "--site", "home"],
@@ -56,7 +56,7 @@ fn ask(fleet: &Fleet, question: &[&str], site: Option<&str>) -> Value {
         arguments.extend(["--socket", socket.to_str().unwrap()]);
     }
     let mut answer = fleet.type_in(&arguments).ok().json();
-    if let Some(events) = answer["events"].as_array_mut() {
+    if let Some(events) = answer.get_mut("events").and_then(Value::as_array_mut) {
         return events_of_site(events);
     }
     common(&mut answer);

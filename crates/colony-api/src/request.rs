@@ -9,9 +9,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use colony_core::id::NodeName;
-use colony_core::site::Action;
-
 pub use colony_core::document::{
     OnFailure, Promote, RetryChange, SettingsChange, StrategyChange, StrategyKind,
 };
@@ -179,57 +176,6 @@ impl Steering {
             Steering::Abort => "abort",
         }
     }
-
-    /// What follows, as a predicate.
-    pub fn sentence(self) -> &'static str {
-        match self {
-            Steering::Promote => "opens the next step of its rollout",
-            Steering::Pause => "starts nothing more until it is resumed",
-            Steering::Resume => "goes on",
-            Steering::Abort => "is rolled back to the previous revision",
-        }
-    }
-}
-
-/// What is done to a node: `POST /api/v1/nodes/{site}/{node}/{order}`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NodeOrder {
-    Cordon,
-    Uncordon,
-    Retire,
-}
-
-impl NodeOrder {
-    pub const ALL: [NodeOrder; 3] = [NodeOrder::Cordon, NodeOrder::Uncordon, NodeOrder::Retire];
-
-    /// The last part of its path.
-    pub fn name(self) -> &'static str {
-        match self {
-            NodeOrder::Cordon => "cordon",
-            NodeOrder::Uncordon => "uncordon",
-            NodeOrder::Retire => "retire",
-        }
-    }
-
-    pub fn action(self, node: NodeName) -> Action {
-        match self {
-            NodeOrder::Cordon => Action::Cordon { node },
-            NodeOrder::Uncordon => Action::Uncordon { node },
-            NodeOrder::Retire => Action::Retire { node },
-        }
-    }
-
-    /// What follows, as a predicate.
-    pub fn sentence(self) -> &'static str {
-        match self {
-            NodeOrder::Cordon => "gets no new deployments",
-            NodeOrder::Uncordon => "gets deployments again",
-            NodeOrder::Retire => {
-                "is given up for good; its containers keep running on the machine, unmanaged, \
-                 until they are removed there or the machine joins the site again"
-            }
-        }
-    }
 }
 
 /// `POST /api/v1/deployments/{name}/quarantine/release`
@@ -248,7 +194,7 @@ pub struct Retry {
     /// Empty: every site where it failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sites: Vec<String>,
-    /// One node, as `<site>/<node>`.
+    /// One node, as `<site>/<node>`, or `<node>` if one site has a node of that name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
 }

@@ -3,6 +3,7 @@
 //! Nothing here is ever built: these names stand in `value_type` and `body`.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use colony_core::fleet::RollupStatus;
 use colony_core::state::State;
@@ -33,17 +34,10 @@ pub struct DeploymentStatus;
 
 impl PartialSchema for DeploymentStatus {
     fn schema() -> RefOr<Schema> {
-        let own = [
-            RollupStatus::Pending,
-            RollupStatus::Conflict,
-            RollupStatus::Refused,
-            RollupStatus::Waiting,
-            RollupStatus::RolledBack,
-            RollupStatus::Gone,
-        ];
-        let placed = State::all().map(RollupStatus::Placed);
-        let distinct = placed.filter(|it| !own.iter().any(|own| own.to_string() == it.to_string()));
-        names(own.into_iter().chain(distinct).map(|it| it.to_string()))
+        let mut all: Vec<String> = RollupStatus::all().map(|it| it.to_string()).collect();
+        let mut seen = BTreeSet::new();
+        all.retain(|it| seen.insert(it.clone()));
+        names(all.into_iter())
     }
 }
 

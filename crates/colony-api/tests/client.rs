@@ -9,10 +9,10 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use colony_api::client::Error;
-use colony_api::request::{DeleteQuery, EventQuery};
+use colony_api::request::{DeleteQuery, EventQuery, PAGE_LIMIT};
 use colony_api::{Client, Server, Signal, problem};
 use colony_core::margo::problem::FieldError;
 use colony_wfm::{Authority, ClientAuth, Credentials, PrivateKey, SpiffeId, TlsListener};
@@ -77,6 +77,21 @@ async fn a_stream_goes_on_where_it_was_cut() {
             format!("{events} after e-5")
         ],
     );
+}
+
+#[tokio::test]
+async fn list_is_read_to_its_end_page_by_page() {
+    let fleet = Fleet::start().await;
+
+    let nodes = fleet.client().node_list(Some("home")).await.expect("all pages");
+
+    let found: Vec<String> = nodes.iter().map(|it| format!("{}/{}", it.site, it.name)).collect();
+    assert_eq!(found, (0..NODES).map(node_of).collect::<Vec<String>>());
+    let nodes = "GET /api/v1/nodes?site=home";
+    let (second, third) = (node_of(999), node_of(1_999));
+    let after = |it: &str| format!("{nodes}&after={} Bearer secret", it.replace('/', "%2F"));
+    let expected = [format!("{nodes} Bearer secret"), after(&second), after(&third)];
+    assert_eq!(fleet.seen(), expected);
 }
 
 #[test]
@@ -165,6 +180,10 @@ async fn answer(
     if uri.path() == "/api/v1/events" {
         return two_events(text("last-event-id"));
     }
+    if uri.path() == "/api/v1/nodes" {
+        let after = uri.query().and_then(|it| it.split_once("after="));
+        return page_of_nodes(after.map(|it| it.1.replace("%2F", "/")).as_deref());
+    }
     let mut problem = problem::Kind::NotFound.problem("no `nope` here");
     problem.errors = vec![FieldError { field: "name".into(), message: "is unknown".into() }];
     (StatusCode::NOT_FOUND, axum::Json(problem)).into_response()
@@ -181,4 +200,22 @@ fn two_events(after: Option<&str>) -> Response {
     };
     let text = format!(": hello\n\n{}{}", message(last + 1), message(last + 2));
     Body::from(Bytes::from(text)).into_response()
+}
+
+/// Two full pages: what follows them has to be asked for as well.
+const NODES: usize = 2 * PAGE_LIMIT as usize;
+
+fn node_of(number: usize) -> String {
+    format!("home/n{number:04}")
+}
+
+fn page_of_nodes(after: Option<&str>) -> Response {
+    let all = (0..NODES).map(node_of);
+    let behind = all.filter(|it| after.is_none_or(|after| it.as_str() > after));
+    let node = |it: String| {
+        let name = it.replace("home/", "");
+        json!({"site": "home", "name": name, "presence": "online", "since": 0})
+    };
+    let page: Vec<Value> = behind.take(PAGE_LIMIT as usize).map(node).collect();
+    axum::Json(page).into_response()
 }

@@ -45,7 +45,7 @@ CHECKS = {
     # Store before acting, orders, the log on its way to central, who may join, and what is on disk.
     "colony-local": [
         "brain/load.rs", "brain/mod.rs", "brain/writer.rs", "home.rs", "join.rs", "margo/enrollment.rs",
-        "margo/keys.rs", "margo/mod.rs", "margo/served_manifests.rs", "operator/caller.rs", "operator/command.rs",
+        "margo/keys.rs", "margo/mod.rs", "margo/served_manifests.rs", "operator/caller.rs", "operator/order.rs",
         "orders.rs", "server/server_certificate.rs", "uplink/events.rs", "uplink/prune.rs", "uplink/renew.rs",
         "uplink/seed.rs",
     ],

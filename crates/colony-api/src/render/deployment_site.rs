@@ -2,7 +2,7 @@
 
 use colony_core::event::{HoldScope, Presence};
 use colony_core::fleet::{
-    self, Archive, CentralChange, DeploymentView, Outcome, PlacementBucket, SiteView,
+    self, Archive, CentralChange, DeploymentView, Outcome, PlacementBucket, RollupStatus, SiteView,
 };
 use colony_core::id::{BlobId, DeploymentName, GitRevision, NodeName, SiteName};
 use colony_core::margo::Digest;
@@ -36,7 +36,7 @@ impl DeploymentSiteBuilder<'_> {
         DeploymentSite {
             site: self.site.clone(),
             id: deployment.map(|it| it.id.clone()),
-            status: self.view.rollup_status(self.name).to_string(),
+            status: self.view.rollup_status(self.name),
             since: since(self.view.rollup_status_since(self.name), target)
                 .or_else(|| Some(self.view.files.get(&path)?.since))
                 .unwrap_or_default(),
@@ -248,7 +248,7 @@ pub(super) fn archived(site: &SiteName, last: &Archive) -> (DeploymentSite, Outc
     let shown = DeploymentSite {
         site: site.clone(),
         id: None,
-        status: "GONE".to_owned(),
+        status: RollupStatus::Gone,
         since: last.last,
         version: None,
         commit: None,

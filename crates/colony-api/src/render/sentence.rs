@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use colony_core::fleet::Outcome;
+use colony_core::fleet::{Outcome, RollupStatus};
 use colony_core::state::State;
 use colony_core::time::{HumanDuration, Timestamp};
 
@@ -111,7 +111,7 @@ fn failed(view: &DeploymentView) -> String {
             ));
         } else if let Some(it) = site.findings.first() {
             causes.push(format!("site {} rejects the file: {it}", site.site));
-        } else if site.status == "REFUSED" {
+        } else if site.status == RollupStatus::Refused {
             let (name, site) = (&view.name, &site.site);
             causes.push(format!("Git rejected the change at {site}; ask: colony why {name}"));
         } else if site.placements.is_empty() {
@@ -135,7 +135,7 @@ fn rolled_back(view: &DeploymentView) -> String {
     let sites: Vec<&DeploymentSite> = view
         .sites
         .iter()
-        .filter(|it| it.rolled_back.is_some() || it.status == "ROLLED_BACK")
+        .filter(|it| it.rolled_back.is_some() || it.status == RollupStatus::RolledBack)
         .collect();
     match sites.is_empty() {
         true => "ROLLED BACK".to_owned(),

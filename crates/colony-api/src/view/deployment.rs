@@ -1,10 +1,12 @@
 //! A deployment over its sites.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use colony_core::event::StepStanding;
-use colony_core::fleet::Outcome;
+use colony_core::fleet::{Outcome, RollupStatus};
 use colony_core::id::{DeploymentId, DeploymentName, GitRevision, NodeName, SiteName};
 use colony_core::margo::Finding;
 use colony_core::time::Timestamp;
@@ -39,7 +41,7 @@ pub struct DeploymentSite {
     pub id: Option<DeploymentId>,
     /// PENDING, WAITING, ROLLED_BACK, CONFLICT, REFUSED, GONE, or its worst placement's state.
     #[schema(value_type = crate::schema::DeploymentStatus)]
-    pub status: String,
+    pub status: RollupStatus,
     #[schema(value_type = u64)]
     pub since: Timestamp,
     /// What Git wants here.
@@ -96,13 +98,13 @@ pub struct DeploymentSite {
 impl DeploymentSite {
     /// Nothing is left of it here.
     pub fn is_gone(&self) -> bool {
-        self.status == "GONE"
+        self.status == RollupStatus::Gone
     }
 }
 
 /// A `status` as sentences and tables spell it: `ROLLED BACK`.
-pub fn status_text(status: &str) -> String {
-    status.replace('_', " ")
+pub fn status_text(status: &impl fmt::Display) -> String {
+    status.to_string().replace('_', " ")
 }
 
 /// A revision that is refused at a site, or on one of its nodes.

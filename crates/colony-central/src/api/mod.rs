@@ -6,10 +6,9 @@
 mod application;
 mod change;
 mod deployment;
-mod event;
+pub(crate) mod event;
 pub(crate) mod extract;
-mod logs;
-mod node;
+pub(crate) mod logs;
 mod order;
 mod registry;
 mod repo;
@@ -19,18 +18,18 @@ mod tests;
 mod token;
 
 use axum::extract::DefaultBodyLimit;
-use axum::routing::{delete, get, post};
+use axum::routing::get;
 use axum::{Json, Router, middleware};
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa::OpenApi;
 use utoipa::openapi::{Content, Ref, Response, ResponseBuilder};
 
-use colony_api::server;
+use colony_api::operations;
+use colony_api::server::{self, Operations};
 
 use crate::app::App;
 use crate::fault::Fault;
 use crate::{health, link};
-use order::{site_order, steer};
 use site::{invite, trust};
 
 /// Limit of a request body. Most requests are small, but the description of a
@@ -40,13 +39,12 @@ const BODY: usize = 2 << 20;
 /// Everything this role serves.
 pub(crate) fn router(app: App) -> Router {
     Router::new()
-        .merge(colony_api::server::routes::<App>())
-        .merge(operators())
+        .merge(operators().routes)
         .layer(DefaultBodyLimit::max(BODY))
         .layer(middleware::from_fn(colony_wfm::server::problems_only))
-        .merge(link::routes())
+        .merge(others().routes)
+        .merge(link::git::routes())
         .route("/healthz", get(health::healthz))
-        .route("/readyz", get(health::readyz))
         .route("/metrics", get(health::metrics))
         .route("/openapi.json", get(async || Json(document())))
         .fallback(async || Fault::not_found("there is nothing at this address"))
@@ -56,97 +54,29 @@ pub(crate) fn router(app: App) -> Router {
         .with_state(app)
 }
 
-fn operators() -> Router<App> {
-    Router::new()
-        .route("/api/v1/sites", post(site::add))
-        .route("/api/v1/sites/{site}/hold", post(site_order::hold))
-        .route("/api/v1/sites/{site}/release", post(site_order::release))
-        .route("/api/v1/sites/{site}/invite", post(invite::site))
-        .route("/api/v1/sites/{site}/nodes/invite", post(invite::node))
-        .route("/api/v1/sites/{site}/trust", post(trust::trust))
-        .route("/api/v1/nodes/{site}/{node}/cordon", post(node::cordon))
-        .route("/api/v1/nodes/{site}/{node}/uncordon", post(node::uncordon))
-        .route("/api/v1/nodes/{site}/{node}/retire", post(node::retire))
-        .route("/api/v1/applications", get(application::list))
-        .route("/api/v1/applications/lint", post(application::lint))
-        .route("/api/v1/applications/{id}", get(application::show))
-        .route("/api/v1/applications/{id}/{version}", get(application::detail))
-        .route("/api/v1/registries", get(registry::list).post(registry::add))
-        .route("/api/v1/registries/{name}", get(registry::show).delete(registry::remove))
-        .route("/api/v1/registries/{name}/sync", post(registry::sync))
-        .route("/api/v1/deployments", post(deployment::deploy))
-        .route("/api/v1/deployments/{name}", delete(deployment::delete))
-        .route("/api/v1/deployments/{name}/history", get(deployment::history))
-        .route("/api/v1/deployments/{name}/logs", get(logs::logs))
-        .route("/api/v1/deployments/{name}/rollback", post(deployment::rollback))
-        .route("/api/v1/deployments/{name}/retry", post(order::retry))
-        .route("/api/v1/deployments/{name}/promote", post(steer::promote))
-        .route("/api/v1/deployments/{name}/pause", post(steer::pause))
-        .route("/api/v1/deployments/{name}/resume", post(steer::resume))
-        .route("/api/v1/deployments/{name}/abort", post(steer::abort))
-        .route("/api/v1/deployments/{name}/hold", post(order::hold))
-        .route("/api/v1/deployments/{name}/release", post(order::release))
-        .route("/api/v1/deployments/{name}/quarantine/release", post(order::quarantine_release))
-        .route("/api/v1/changes", get(change::list))
-        .route("/api/v1/changes/{id}", delete(change::cancel))
-        .route("/api/v1/events", get(event::events))
-        .route("/api/v1/repo", get(repo::repo))
-        .route("/api/v1/tokens", get(token::list).post(token::make))
-        .route("/api/v1/tokens/{name}", delete(token::remove))
+/// What operators ask and order, also what only this role serves.
+fn operators() -> Operations<App> {
+    let own = operations![App:
+        site::add, invite::site, invite::node, trust::trust,
+        application::list, application::lint, application::show, application::detail,
+        registry::list, registry::show, registry::add, registry::remove, registry::sync,
+        deployment::deploy, deployment::delete, deployment::history, deployment::rollback,
+        change::list, change::cancel,
+        repo::repo,
+        token::list, token::make, token::remove,
+    ];
+    server::operations::<App>().merge(own)
 }
 
-/// The API as OpenAPI describes it.
+/// What the document describes beside the operators' part.
+fn others() -> Operations<App> {
+    link::operations().merge(operations![App: health::readyz])
+}
+
+/// The description of the document as a whole.
 #[derive(Debug, OpenApi)]
 #[openapi(
     info(title = "colony", description = "The central orchestrator of a colony fleet"),
-    paths(
-        site::add,
-        site_order::hold,
-        site_order::release,
-        invite::site,
-        invite::node,
-        trust::trust,
-        node::cordon,
-        node::uncordon,
-        node::retire,
-        application::list,
-        application::lint,
-        application::show,
-        application::detail,
-        registry::list,
-        registry::show,
-        registry::add,
-        registry::remove,
-        registry::sync,
-        deployment::deploy,
-        deployment::delete,
-        deployment::history,
-        deployment::rollback,
-        logs::logs,
-        order::retry,
-        steer::promote,
-        steer::pause,
-        steer::resume,
-        steer::abort,
-        order::hold,
-        order::release,
-        order::quarantine_release,
-        change::list,
-        change::cancel,
-        event::events,
-        repo::repo,
-        token::list,
-        token::make,
-        token::remove,
-        link::join::join,
-        link::renew::renew,
-        link::events::take,
-        link::nodes::report,
-        link::hints::hints,
-        link::logs::answer,
-        link::seed::seed,
-        health::readyz,
-    ),
     components(schemas(colony_api::schema::Problem))
 )]
 struct Document;
@@ -155,7 +85,7 @@ struct Document;
 /// the probe have an error response.
 pub(crate) fn document() -> utoipa::openapi::OpenApi {
     let mut document = Document::openapi();
-    document.merge(server::ReadApiDocument::openapi());
+    document.merge(operators().merge(others()).document);
     let items = document.paths.paths.iter_mut();
     let operations = items.flat_map(|(path, it)| {
         let all = [&mut it.get, &mut it.put, &mut it.post, &mut it.delete];

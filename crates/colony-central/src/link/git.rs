@@ -25,7 +25,7 @@ use crate::clock;
 use crate::fault::Fault;
 use colony_store::Write;
 
-pub(super) fn routes() -> Router<App> {
+pub(crate) fn routes() -> Router<App> {
     let limit = DefaultBodyLimit::max(BODY_LIMIT);
     Router::new()
         .route("/git/deployments.git/info/refs", get(refs))

@@ -14,9 +14,9 @@ pub(crate) mod nodes;
 pub(crate) mod renew;
 pub(crate) mod seed;
 
-use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::routing::{get, post, put};
+use colony_api::operations;
+use colony_api::server::Operations;
 
 use crate::app::App;
 
@@ -27,18 +27,13 @@ const REPORT_BYTES: usize = 4 << 20;
 /// certificate.
 const JOIN_BYTES: usize = 64 << 10;
 
-/// The routes of LOs, and Git's.
-pub(crate) fn routes() -> Router<App> {
-    let batch = DefaultBodyLimit::max(BATCH_BYTES);
-    let report = DefaultBodyLimit::max(REPORT_BYTES);
-    let join = DefaultBodyLimit::max(JOIN_BYTES);
-    Router::new()
-        .route("/colony/v1/join", post(join::join).layer(join))
-        .route("/colony/v1/renew", post(renew::renew).layer(join))
-        .route("/api/v1/sites/{site}/events", post(events::take).layer(batch))
-        .route("/api/v1/sites/{site}/nodes", put(nodes::report).layer(report))
-        .route("/api/v1/sites/{site}/hints", get(hints::hints))
-        .route("/api/v1/sites/{site}/logs/{id}", post(logs::answer).layer(report))
-        .route("/api/v1/sites/{site}/seed", get(seed::seed))
-        .merge(git::routes())
+/// What LOs call, beside Git.
+pub(crate) fn operations() -> Operations<App> {
+    let batch = operations![App: events::take];
+    let report = operations![App: nodes::report, logs::answer];
+    let join = operations![App: join::join, renew::renew];
+    operations![App: hints::hints, seed::seed]
+        .merge(batch.map(|it| it.layer(DefaultBodyLimit::max(BATCH_BYTES))))
+        .merge(report.map(|it| it.layer(DefaultBodyLimit::max(REPORT_BYTES))))
+        .merge(join.map(|it| it.layer(DefaultBodyLimit::max(JOIN_BYTES))))
 }

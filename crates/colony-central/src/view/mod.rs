@@ -8,19 +8,25 @@ mod history;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use axum::http::HeaderMap;
+use axum::response::Response;
 use colony_api::render::{self, About, Context, SiteReport, Versions};
-use colony_api::server::{ReadApi, Scope};
+use colony_api::request::{EventQuery, LogsQuery};
+use colony_api::server::{LogTarget, ReadApi, Scope};
+use colony_api::site::LogAnswer;
 use colony_api::view::{DeploymentView, Role};
 use colony_core::document::FileFacts;
 use colony_core::fleet::{Fleet, SitePresence};
-use colony_core::id::{DeploymentName, NodeName, SiteName};
+use colony_core::id::{DeploymentName, SiteName};
 use colony_store::Change;
 
 pub(crate) use event::events;
 pub(crate) use history::history;
 
+use crate::api::{event as event_log, logs};
 use crate::app::App;
 use crate::auth::{Operator, Role as TokenRole};
+use crate::brain::Snapshot;
 use crate::fault::Fault;
 use crate::repo::{Labels, path};
 use crate::{clock, health};
@@ -31,6 +37,10 @@ impl ReadApi for App {
 
     fn may_view(&self, caller: &Operator, site: &SiteName) -> Result<(), Fault> {
         caller.require_role(TokenRole::Viewer, site)
+    }
+
+    async fn fleet(&self) -> Result<Snapshot, Fault> {
+        Ok(self.brain.read().await?)
     }
 
     async fn look<T: Send>(
@@ -72,6 +82,19 @@ impl ReadApi for App {
             reasons,
             commit: self.repo.head().borrow().clone(),
         }
+    }
+
+    async fn log(&self, target: LogTarget, query: LogsQuery) -> Result<LogAnswer, Fault> {
+        logs::read(self, target, query).await
+    }
+
+    async fn events(
+        &self,
+        caller: &Operator,
+        query: EventQuery,
+        headers: &HeaderMap,
+    ) -> Result<Response, Fault> {
+        event_log::read(self, caller, query, headers).await
     }
 }
 
@@ -191,19 +214,6 @@ pub(crate) async fn site_exists(
 ) -> Result<(), Fault> {
     let fleet = app.brain.read().await?;
     fleet.site(site).map(|_| ()).ok_or_else(|| no_site(&fleet, operator, site))
-}
-
-/// Refuses a node that does not exist.
-pub(crate) async fn node_exists(
-    app: &App,
-    operator: &Operator,
-    site: &SiteName,
-    node: &NodeName,
-) -> Result<(), Fault> {
-    let fleet = app.brain.read().await?;
-    let view = fleet.site(site).ok_or_else(|| no_site(&fleet, operator, site))?;
-    let known = view.nodes.contains_key(node);
-    if known { Ok(()) } else { Err(render::unknown_node(&fleet, site, node).into()) }
 }
 
 /// Names only sites that the operator may see.

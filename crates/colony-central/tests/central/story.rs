@@ -4,6 +4,8 @@ use colony_api::request::{
     DeleteQuery, DeployRequest, EventQuery, OnFailure, Rollback, SettingsChange,
 };
 use colony_api::view::{Outcome, PlanAction};
+use colony_core::fleet::RollupStatus;
+use colony_core::state::State;
 
 use crate::support::{Hub, hello};
 
@@ -21,7 +23,7 @@ async fn a_deploy_is_committed_and_its_state_comes_back() {
     let view = hub.end().await;
     hub.check(&view, Outcome::Installed, "INSTALLED 1.0 on 2 nodes, commit ");
     assert_eq!((view.application.as_str(), view.version.as_deref()), ("hello", Some("1.0")));
-    assert_eq!(view.sites[0].status, "INSTALLED");
+    assert_eq!(view.sites[0].status, RollupStatus::Placed(State::Installed));
     let query = EventQuery { kind: Some("state_transition".to_owned()), ..EventQuery::default() };
     let page = hub.client.event_list(&query).await.expect("a page");
     let told = page.events.last().expect("a transition").sentence.as_str();

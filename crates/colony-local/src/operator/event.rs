@@ -8,7 +8,6 @@ use std::collections::{BTreeSet, VecDeque};
 use std::convert::Infallible;
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::sse::{Event as Message, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -22,7 +21,6 @@ use colony_core::id::BlobId;
 use colony_core::margo::{Problem, ProblemType};
 use colony_core::site::Site;
 use colony_wfm::Refusal;
-use colony_wfm::server::QueryParameters;
 
 use super::ApiState;
 use super::names::SiteNames;
@@ -40,19 +38,19 @@ fn epoch(incarnation: Incarnation) -> String {
     format!("lo{incarnation}")
 }
 
-pub(super) async fn event_list(
-    State(desk): State<ApiState>,
-    QueryParameters(query): QueryParameters<EventQuery>,
-    headers: HeaderMap,
+/// A page, or a stream with `Accept: text/event-stream`.
+pub(super) async fn read(
+    desk: &ApiState,
+    query: EventQuery,
+    headers: &HeaderMap,
 ) -> Result<Response, Refusal> {
-    query.site.as_deref().map_or(Ok(()), |it| desk.own(it))?;
     let accept = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok()).unwrap_or_default();
     if accept.contains(EVENT_STREAM) {
         let last = headers.get(LAST_EVENT_ID).and_then(|it| it.to_str().ok());
-        let follow = Follow::new(desk, query, last)?;
+        let follow = Follow::new(desk.clone(), query, last)?;
         return Ok(Sse::new(follow.stream()).keep_alive(KeepAlive::default()).into_response());
     }
-    Ok(Json(page(&desk, &query).await?).into_response())
+    Ok(Json(page(desk, &query).await?).into_response())
 }
 
 async fn page(desk: &ApiState, query: &EventQuery) -> Result<EventPage, Problem> {

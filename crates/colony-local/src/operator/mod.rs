@@ -3,10 +3,10 @@
 //! access.
 
 mod caller;
-mod command;
 mod event;
-mod logs;
+mod log;
 mod names;
+mod order;
 mod question;
 mod versions;
 
@@ -18,14 +18,12 @@ use std::sync::Arc;
 use anyhow::Context;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{Method, Uri};
-use axum::routing::{get, post};
 use axum::{Router, middleware};
 use tokio::net::UnixListener;
 use tokio_util::sync::CancellationToken;
 
 use colony_api::problem::Kind;
-use colony_api::request::Steering;
-use colony_api::server::routes as server_routes;
+use colony_api::server;
 use colony_store::LocalStore;
 use colony_wfm::Refusal;
 
@@ -38,7 +36,6 @@ use crate::orders::Orders;
 use crate::server::GRACE;
 use crate::uplink::About;
 use caller::Caller;
-use command::deployment_steer;
 pub(crate) use names::FormerNames;
 pub(crate) use versions::FormerVersions;
 
@@ -81,23 +78,8 @@ pub(crate) async fn serve(listener: UnixListener, desk: ApiState) -> anyhow::Res
 }
 
 fn router(desk: ApiState) -> Router {
-    let api = Router::new()
-        .route("/sites/{site}/hold", post(command::site_hold))
-        .route("/sites/{site}/release", post(command::site_release))
-        .route("/nodes/{site}/{node}/{order}", post(command::node_order))
-        .route("/deployments/{name}/logs", get(logs::deployment_logs))
-        .route("/deployments/{name}/hold", post(command::deployment_hold))
-        .route("/deployments/{name}/release", post(command::deployment_release))
-        .route("/deployments/{name}/retry", post(command::deployment_retry))
-        .route("/deployments/{name}/promote", deployment_steer(Steering::Promote))
-        .route("/deployments/{name}/pause", deployment_steer(Steering::Pause))
-        .route("/deployments/{name}/resume", deployment_steer(Steering::Resume))
-        .route("/deployments/{name}/abort", deployment_steer(Steering::Abort))
-        .route("/deployments/{name}/quarantine/release", post(command::quarantine_release))
-        .route("/events", get(event::event_list));
-    Router::new()
-        .nest("/api/v1", api)
-        .merge(server_routes::<ApiState>())
+    server::operations::<ApiState>()
+        .routes
         .fallback(elsewhere)
         .method_not_allowed_fallback(elsewhere)
         .layer(DefaultBodyLimit::max(BODY_LIMIT))

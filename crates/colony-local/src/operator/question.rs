@@ -3,8 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use axum::http::HeaderMap;
+use axum::response::Response;
 use colony_api::render::{About, Context, SiteReport, Versions, blobs_of};
-use colony_api::server::{ReadApi, Scope};
+use colony_api::request::{EventQuery, LogsQuery};
+use colony_api::server::{LogTarget, ReadApi, Scope};
+use colony_api::site::LogAnswer;
 use colony_api::view::Role;
 use colony_core::document::FileFacts;
 use colony_core::fleet::Fleet;
@@ -14,7 +18,7 @@ use colony_core::time::{Now, Timestamp};
 use colony_core::why;
 use colony_wfm::Refusal;
 
-use super::{ApiState, Caller};
+use super::{ApiState, Caller, event, log};
 use crate::health::surroundings::surroundings;
 use crate::problem;
 use crate::uplink::nodes_report;
@@ -33,6 +37,11 @@ impl ReadApi for ApiState {
 
     fn may_view(&self, _: &Caller, _: &SiteName) -> Result<(), Refusal> {
         Ok(())
+    }
+
+    async fn fleet(&self) -> Result<Arc<Fleet>, Refusal> {
+        let fleet = self.brain.read(|site, now| self.fleet_of(site, now)).await;
+        Ok(fleet.map(Arc::new).map_err(problem::of_brain)?)
     }
 
     async fn look<T: Send>(
@@ -78,6 +87,19 @@ impl ReadApi for ApiState {
             commit: commit.ok().flatten(),
         }
     }
+
+    async fn log(&self, target: LogTarget, query: LogsQuery) -> Result<LogAnswer, Refusal> {
+        log::read(self, target, query).await
+    }
+
+    async fn events(
+        &self,
+        _: &Caller,
+        query: EventQuery,
+        headers: &HeaderMap,
+    ) -> Result<Response, Refusal> {
+        event::read(self, query, headers).await
+    }
 }
 
 impl ApiState {
@@ -94,17 +116,21 @@ impl ApiState {
     }
 
     fn snapshot(&self, site: &Site, now: Now) -> Snapshot {
+        let labels = (site.name().clone(), site.settings().labels.clone());
+        Snapshot {
+            fleet: self.fleet_of(site, now),
+            versions: versions(site),
+            labels: BTreeMap::from([labels]),
+            now: now.wall,
+        }
+    }
+
+    /// The site as a fleet of one, with the reasons for all that waits.
+    fn fleet_of(&self, site: &Site, now: Now) -> Fleet {
         let mut view = site.view(now);
         let outside = surroundings(site, &self.health, &self.vitals);
         view.answers = why::answers(site, &outside, now).into();
-        let own = site.name().clone();
-        let labels = BTreeMap::from([(own.clone(), site.settings().labels.clone())]);
-        Snapshot {
-            fleet: Fleet::of_site(own, view),
-            versions: versions(site),
-            labels,
-            now: now.wall,
-        }
+        Fleet::of_site(site.name().clone(), view)
     }
 }
 

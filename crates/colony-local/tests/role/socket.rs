@@ -40,7 +40,10 @@ async fn order_that_only_central_takes_is_refused_with_where_it_works() {
     plant.deploy(&App::new("hello", "1.0.0"));
     plant.central.event(|it| matches!(it.body, Body::DeploymentAccepted { .. })).await;
     let refused = operator.deployment_hold("hello", &hold).await.expect_err("another site");
-    assert!(refused.to_string().contains("this is site `plant`, not `attic`"), "{refused}");
+    assert!(
+        refused.to_string().contains("site `attic` does not exist; there is plant"),
+        "{refused}"
+    );
 
     plant.node("a").await;
     let answer = operator.node_retire("plant", "a").await.expect("it is retired").sentence;

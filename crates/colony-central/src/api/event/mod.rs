@@ -5,7 +5,6 @@ mod stream;
 use std::collections::BTreeSet;
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use colony_api::path::{EVENT_STREAM, LAST_EVENT_ID};
@@ -18,40 +17,31 @@ use colony_core::id::DeploymentName;
 use colony_store::{EventFilter, StoredEvent};
 
 use crate::api::event::stream::Start;
-use crate::api::extract::QueryParameters;
 use crate::app::App;
 use crate::auth::Operator;
 use crate::fault::Fault;
-use crate::{plan, view};
+use crate::view;
 
 const LIMIT: u32 = 100;
 const MOST: u32 = 1_000;
 /// The most reads of the store for one page.
 const READS: u32 = 100;
 
-/// Read or follow events
-#[utoipa::path(get, path = "/api/v1/events", tag = "events",
-    params(("site" = Option<String>, Query), ("app" = Option<String>, Query),
-        ("deployment" = Option<String>, Query), ("node" = Option<String>, Query),
-        ("kind" = Option<String>, Query), ("after" = Option<i64>, Query),
-        ("limit" = Option<u32>, Query), ("last" = Option<u32>, Query),
-        ("Last-Event-ID" = Option<String>, Header)),
-    responses((status = 200, description = "A page; a stream of `EventView` with `Accept: text/event-stream`",
-            body = EventPage)))]
-pub(crate) async fn events(
-    State(app): State<App>,
-    operator: Operator,
-    QueryParameters(query): QueryParameters<EventQuery>,
-    headers: HeaderMap,
+/// A page, or a stream with `Accept: text/event-stream`.
+pub(crate) async fn read(
+    app: &App,
+    operator: &Operator,
+    query: EventQuery,
+    headers: &HeaderMap,
 ) -> Result<Response, Fault> {
-    let wanted = SelectedEvents::read(&app, &operator, &query).await?;
+    let wanted = SelectedEvents::read(app, operator, &query).await?;
     let accept = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok()).unwrap_or_default();
     if accept.contains(EVENT_STREAM) {
         let last = headers.get(LAST_EVENT_ID).and_then(|it| it.to_str().ok());
-        let start = Start::read(&app, last, query.after)?;
-        return Ok(stream::stream(app, wanted, start));
+        let start = Start::read(app, last, query.after)?;
+        return Ok(stream::stream(app.clone(), wanted, start));
     }
-    Ok(Json(page(&app, &wanted, &query).await?).into_response())
+    Ok(Json(page(app, &wanted, &query).await?).into_response())
 }
 
 /// The events that a request selects.
@@ -69,7 +59,6 @@ impl SelectedEvents {
         operator: &Operator,
         query: &EventQuery,
     ) -> Result<SelectedEvents, Fault> {
-        plan::sites_by_name(app, operator, query.site.as_slice()).await?;
         // A token for a single site only reads the events of that site.
         let only = operator.only_site().map(str::to_owned);
         let filter = EventFilter {

@@ -57,7 +57,7 @@ async fn what_a_request_cannot_carry_is_refused_and_nothing_happens() {
         (Method::GET, "nodes?limit=abc", "", "invalid digit"),
         (Method::DELETE, "sites", "", "Method Not Allowed"),
         (Method::GET, "sites/%ff", "", "UTF-8"),
-        (Method::GET, "events?site=mars", "", "no site `mars`; there is home"),
+        (Method::GET, "events?site=mars", "", "site `mars` does not exist; there is home"),
     ] {
         let path = format!("/api/v1/{path}");
         let answer = hub.send(method, &path, body).await;

@@ -3,6 +3,7 @@
 mod bad_input;
 mod catalog;
 mod order;
+mod paging;
 mod plan;
 mod purge;
 mod scope;

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use colony_api::view::Outcome;
 use colony_central::GitConfig;
+use colony_core::fleet::RollupStatus;
 use http::Method;
 
 use crate::support::Hub;
@@ -21,7 +22,7 @@ async fn a_change_waits_for_git_over_a_restart_and_is_committed_once() {
     hub.deploy("1.0").await;
     unready(&hub).await;
     assert_eq!(hub.show().await.outcome, Outcome::InProgress);
-    assert_eq!(hub.show().await.sites[0].status, "PENDING");
+    assert_eq!(hub.show().await.sites[0].status, RollupStatus::Pending);
     hub.stop().await;
     let kept = dir.path().join("kept.db");
     std::fs::copy(dir.path().join("central/central.db"), &kept).expect("a copy");

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use colony_api::request::{DeployRequest, SiteAdd};
 use colony_api::view::Outcome;
+use colony_core::fleet::RollupStatus;
 use http::Method;
 
 use crate::repository::crash::{remote, with_git};
@@ -37,7 +38,7 @@ async fn a_change_that_git_refuses_fails_alone() {
     let reason = why.reasons.iter().find(|it| it.sentence.contains("no bad files here"));
     assert_eq!(reason.map(|it| it.owner.as_str()), Some("operator"), "{why:?}");
     let view = hub.client.deployment_show("bad").await.expect("it is known");
-    assert_eq!((view.outcome, view.sites[0].status.as_str()), (Outcome::Failed, "REFUSED"));
+    assert_eq!((view.outcome, view.sites[0].status), (Outcome::Failed, RollupStatus::Refused));
     assert_eq!(hub.send(Method::GET, "/readyz", "").await.status, 200, "Git itself works");
 
     std::fs::remove_file(git.join("hooks/pre-receive")).expect("the rule is gone");

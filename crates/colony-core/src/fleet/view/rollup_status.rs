@@ -1,17 +1,21 @@
 //! One status for a deployment at a site, from its target and its placements.
 
 use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
 
 use crate::fleet::view::bucket::PlacementBucket;
 use crate::fleet::{CentralChange, SiteView};
 use crate::id::DeploymentName;
 use crate::rollup;
-use crate::state::State;
+use crate::state::{State, StateError};
 use crate::time::Timestamp;
 use crate::why::{Cause, SiteCause, Subject, Why};
 
 /// Where a deployment stands at a site.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum RollupStatus {
     /// Central has planned or committed the change; the site has not reported
     /// it.
@@ -145,5 +149,62 @@ impl fmt::Display for RollupStatus {
             RollupStatus::Placed(state) => f.pad(&state.to_string()),
             RollupStatus::Gone => f.pad("GONE"),
         }
+    }
+}
+
+impl RollupStatus {
+    /// The statuses that are not the state of a placement.
+    const OWN: [RollupStatus; 6] = [
+        RollupStatus::Pending,
+        RollupStatus::Conflict,
+        RollupStatus::Refused,
+        RollupStatus::Waiting,
+        RollupStatus::RolledBack,
+        RollupStatus::Gone,
+    ];
+
+    /// All statuses. Two of them have the same name: PENDING.
+    pub fn all() -> impl Iterator<Item = RollupStatus> {
+        RollupStatus::OWN.into_iter().chain(State::all().map(RollupStatus::Placed))
+    }
+}
+
+/// Reads PENDING as the status of the deployment.
+impl FromStr for RollupStatus {
+    type Err = StateError;
+
+    fn from_str(text: &str) -> Result<RollupStatus, StateError> {
+        let own = RollupStatus::OWN.into_iter().find(|it| it.to_string() == text);
+        own.map_or_else(|| text.parse().map(RollupStatus::Placed), Ok)
+    }
+}
+
+impl TryFrom<String> for RollupStatus {
+    type Error = StateError;
+
+    fn try_from(text: String) -> Result<RollupStatus, StateError> {
+        text.parse()
+    }
+}
+
+impl From<RollupStatus> for String {
+    fn from(status: RollupStatus) -> String {
+        status.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_status_is_read_back_from_its_name() {
+        for status in RollupStatus::all() {
+            let text = serde_json::to_string(&status).expect("JSON");
+            let read: RollupStatus = serde_json::from_str(&text).expect("a status");
+            assert_eq!(read.to_string(), status.to_string());
+            assert_eq!(text, format!("\"{status}\""));
+        }
+        assert!("LOST".parse::<RollupStatus>().is_err());
     }
 }

@@ -7,6 +7,7 @@ use colony_api::view::{
     QuarantineView, RolloutStanding, RolloutView, status_text,
 };
 use colony_core::event::Presence;
+use colony_core::fleet::RollupStatus;
 use colony_core::state::State;
 
 use crate::output::RenderOptions;
@@ -65,9 +66,9 @@ fn placement_line(
 /// `hello  plant-b  PENDING 1.1  commit 3f2a1c0  the site has not taken it yet`
 fn bare_line(view: &DeploymentView, site: &DeploymentSite, look: &RenderOptions) -> String {
     let version = site.version.as_deref().map(|it| format!(" {it}")).unwrap_or_default();
-    let status = match (site.status.as_str(), site.deleted) {
-        ("GONE", Some(1..)) => "DELETED".to_owned(),
-        (other, _) => status_text(other),
+    let status = match (site.status, site.deleted) {
+        (RollupStatus::Gone, Some(1..)) => "DELETED".to_owned(),
+        (other, _) => status_text(&other),
     };
     let mut parts =
         vec![view.name.to_string(), site.site.to_string(), format!("{status}{version}")];

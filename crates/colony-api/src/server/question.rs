@@ -1,59 +1,26 @@
-//! The handlers: parse, take one snapshot, render.
+//! Questions: parse, take one snapshot, render.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::str::FromStr;
 
+use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
-use axum::{Json, Router};
 use colony_core::fleet::Fleet;
-use colony_core::id::{DeploymentName, NodeName, SiteName};
+use colony_core::id::{DeploymentName, NodeName};
 use colony_core::margo::{Problem, ProblemType};
-
 use serde::Serialize;
-use utoipa::OpenApi;
 
-use super::{ReadApi, Scope};
+use super::names::{name, viewed};
+use super::{ReadApi, Scope, sees};
 use crate::render::{self, Context, Page};
-use crate::request::{ListQuery, PAGE_LIMIT, SiteQuery};
-use crate::view::{DeploymentView, NodeView, SiteView, StatusView, WhyView};
-
-/// Declares every question once: its route, and its entry in the OpenAPI
-/// document.
-macro_rules! questions {
-    ($($path:literal => $handler:ident,)*) => {
-        /// The routes of all questions.
-        pub fn routes<Q: ReadApi>() -> Router<Q> {
-            Router::new()$(.route($path, get($handler::<Q>)))*
-        }
-
-        /// The OpenAPI document of all questions.
-        #[derive(Debug, OpenApi)]
-        #[openapi(paths($($handler),*))]
-        pub struct ReadApiDocument;
-    };
-}
-
-questions! {
-    "/api/v1/status" => status,
-    "/api/v1/why" => fleet_why,
-    "/api/v1/sites" => site_list,
-    "/api/v1/sites/{site}" => site_show,
-    "/api/v1/sites/{site}/why" => site_why,
-    "/api/v1/nodes" => node_list,
-    "/api/v1/nodes/{site}/{node}" => node_show,
-    "/api/v1/nodes/{site}/{node}/why" => node_why,
-    "/api/v1/deployments" => deployment_list,
-    "/api/v1/deployments/{name}" => deployment_show,
-    "/api/v1/deployments/{name}/why" => deployment_why,
-}
+use crate::request::{EventQuery, ListQuery, PAGE_LIMIT, SiteQuery};
+use crate::view::{DeploymentView, EventPage, NodeView, SiteView, StatusView, WhyView};
 
 type Answer<Q, T> = Result<Json<T>, <Q as ReadApi>::Error>;
-type QueryResult<T> = Result<Query<T>, QueryRejection>;
+pub(super) type QueryResult<T> = Result<Query<T>, QueryRejection>;
 type ListAnswer<Q> = Result<Response, <Q as ReadApi>::Error>;
 
 /// Show the fleet at a glance
@@ -97,7 +64,7 @@ pub async fn site_show<Q: ReadApi>(
     caller: Q::Caller,
     Path(site): Path<String>,
 ) -> Answer<Q, SiteView> {
-    let site = viewed(&app, &caller, &site)?;
+    let site = viewed(&app, &caller, "site", &site)?;
     let render = |fleet: &Fleet, it: &Context<'_>| render::site(fleet, &site, it);
     Ok(Json(app.look(&caller, Scope::Fleet, render).await??))
 }
@@ -111,7 +78,7 @@ pub async fn site_why<Q: ReadApi>(
     caller: Q::Caller,
     Path(site): Path<String>,
 ) -> Answer<Q, WhyView> {
-    let site = viewed(&app, &caller, &site)?;
+    let site = viewed(&app, &caller, "site", &site)?;
     let render = |fleet: &Fleet, it: &Context<'_>| render::why_site(fleet, &site, it);
     Ok(Json(app.look(&caller, Scope::Fleet, render).await??))
 }
@@ -128,7 +95,7 @@ pub async fn node_list<Q: ReadApi>(
     query: QueryResult<ListQuery>,
 ) -> ListAnswer<Q> {
     let query = parameters(query)?;
-    let site = query.site.as_ref().map(|it| viewed(&app, &caller, it)).transpose()?;
+    let site = query.site.as_ref().map(|it| viewed(&app, &caller, "site", it)).transpose()?;
     let render =
         |fleet: &Fleet, it: &Context<'_>| render::nodes(fleet, site.as_ref(), page(&query), it);
     list(&app, &caller, &request, render).await
@@ -143,7 +110,7 @@ pub async fn node_show<Q: ReadApi>(
     caller: Q::Caller,
     Path((site, node)): Path<(String, String)>,
 ) -> Answer<Q, NodeView> {
-    let site = viewed(&app, &caller, &site)?;
+    let site = viewed(&app, &caller, "site", &site)?;
     let node: NodeName = name("node", &node)?;
     let render = |fleet: &Fleet, it: &Context<'_>| render::node(fleet, &site, &node, it);
     Ok(Json(app.look(&caller, Scope::Fleet, render).await??))
@@ -158,7 +125,7 @@ pub async fn node_why<Q: ReadApi>(
     caller: Q::Caller,
     Path((site, node)): Path<(String, String)>,
 ) -> Answer<Q, WhyView> {
-    let site = viewed(&app, &caller, &site)?;
+    let site = viewed(&app, &caller, "site", &site)?;
     let node: NodeName = name("node", &node)?;
     let render = |fleet: &Fleet, it: &Context<'_>| render::why_node(fleet, &site, &node, it);
     Ok(Json(app.look(&caller, Scope::Fleet, render).await??))
@@ -176,7 +143,7 @@ pub async fn deployment_list<Q: ReadApi>(
     query: QueryResult<ListQuery>,
 ) -> ListAnswer<Q> {
     let query = parameters(query)?;
-    let site = query.site.as_ref().map(|it| viewed(&app, &caller, it)).transpose()?;
+    let site = query.site.as_ref().map(|it| viewed(&app, &caller, "site", it)).transpose()?;
     let render = |fleet: &Fleet, context: &Context<'_>| {
         if let Some(site) = &site {
             fleet.site(site).ok_or_else(|| render::unknown_site(fleet, context.sees, site))?;
@@ -215,14 +182,38 @@ pub async fn deployment_why<Q: ReadApi>(
     query: QueryResult<SiteQuery>,
 ) -> Answer<Q, WhyView> {
     let handle: DeploymentName = name("name", &handle)?;
-    let site = parameters(query)?.site.map(|it| viewed(&app, &caller, &it)).transpose()?;
+    let site = parameters(query)?.site.map(|it| viewed(&app, &caller, "site", &it)).transpose()?;
     let render =
         |fleet: &Fleet, it: &Context<'_>| render::why_deployment(fleet, &handle, site.as_ref(), it);
     Ok(Json(app.look(&caller, Scope::Deployment(handle.clone()), render).await??))
 }
 
+/// Read or follow events
+#[utoipa::path(get, path = "/api/v1/events", tag = "events", operation_id = "events",
+    params(("site" = Option<String>, Query), ("app" = Option<String>, Query),
+        ("deployment" = Option<String>, Query), ("node" = Option<String>, Query),
+        ("kind" = Option<String>, Query), ("after" = Option<i64>, Query),
+        ("limit" = Option<u32>, Query), ("last" = Option<u32>, Query),
+        ("Last-Event-ID" = Option<String>, Header)),
+    responses((status = 200, description = "A page; a stream of `EventView` with `Accept: text/event-stream`",
+            body = EventPage)))]
+pub async fn events<Q: ReadApi>(
+    State(app): State<Q>,
+    caller: Q::Caller,
+    query: QueryResult<EventQuery>,
+    headers: HeaderMap,
+) -> Result<Response, Q::Error> {
+    let query = parameters(query)?;
+    if let Some(site) = &query.site {
+        let (site, fleet) = (viewed(&app, &caller, "site", site)?, app.fleet().await?);
+        let unknown = || render::unknown_site(&fleet, &sees(&app, &caller), &site);
+        fleet.site(&site).ok_or_else(unknown)?;
+    }
+    app.events(&caller, query, &headers).await
+}
+
 /// The query of a request, or a problem that describes its error.
-fn parameters<T>(query: QueryResult<T>) -> Result<T, Problem> {
+pub(super) fn parameters<T>(query: QueryResult<T>) -> Result<T, Problem> {
     let invalid =
         |it: QueryRejection| Problem::new(ProblemType::InvalidRequest).detail(it.body_text());
     query.map(|it| it.0).map_err(invalid)
@@ -259,16 +250,4 @@ fn list_tag(version: &str, uri: &Uri) -> String {
     let mut url = DefaultHasher::new();
     uri.path_and_query().map(ToString::to_string).hash(&mut url);
     format!("W/\"{version}-{:x}\"", url.finish())
-}
-
-/// A site that the caller may view.
-fn viewed<Q: ReadApi>(app: &Q, caller: &Q::Caller, site: &str) -> Result<SiteName, Q::Error> {
-    let site: SiteName = name("site", site)?;
-    app.may_view(caller, &site)?;
-    Ok(site)
-}
-
-/// Reads a name from a path or a query.
-fn name<T: FromStr<Err: ToString>>(field: &str, text: &str) -> Result<T, Problem> {
-    text.parse().map_err(|error: T::Err| Problem::field(field, error.to_string()))
 }

@@ -1,9 +1,13 @@
-//! Both orchestrators answer every question alike: asked over the wire, at the
-//! central orchestrator and at the site's socket, in several situations.
+//! Both orchestrators answer every question and every order alike: asked over
+//! the wire, at the central orchestrator and at the site's socket, in several
+//! situations.
+
+mod orders;
+mod questions;
 
 use serde_json::Value;
 
-use crate::kit::{Fleet, wait, wait_or_not};
+use crate::kit::{Fleet, wait_or_not};
 
 /// What the orchestrator that answers says of itself.
 const OF_ITSELF: [&str; 5] = ["role", "url", "ready", "reasons", "at"];
@@ -11,57 +15,24 @@ const OF_ITSELF: [&str; 5] = ["role", "url", "ready", "reasons", "at"];
 /// it last, orders on their way, and the archive of what is deleted.
 const OF_CENTRAL: [&str; 5] = ["joined", "lastHeard", "commandsOpen", "deleted", "unconfirmed"];
 
-const QUESTIONS: [&[&str]; 8] = [
+/// Every question, of a site with `hello` on nodes n1 and n2. The last two show
+/// what central keeps longer than a site.
+const QUESTIONS: [&[&str]; 14] = [
     &["why"],
     &["why", "--site", "home"],
     &["why", "hello"],
+    &["why", "hello", "--site", "home"],
     &["why", "--node", "home/n2"],
     &["node", "list"],
+    &["node", "list", "--site", "home"],
+    &["node", "show", "home/n1"],
+    &["site", "list"],
     &["site", "show", "home"],
+    &["event", "--deployment", "hello", "--last", "1000"],
     &["status"],
+    &["deployment", "list"],
     &["deployment", "show", "hello"],
 ];
-
-#[test]
-fn central_and_site_answer_alike() {
-    let mut fleet = Fleet::central(&[]).with_node();
-    fleet.node("home", "n2");
-    fleet.hello_installs();
-    check(&fleet, "installed", &QUESTIONS);
-
-    fleet.colony(["hold", "hello", "--site", "home", "--note", "audit"]).ok();
-    fleet.colony(["deploy", "hello", "--version", "1.1", "--yes"]).ok();
-    wait("the update to be held", || says(&fleet, "hold-deployment"));
-    check(&fleet, "held", &QUESTIONS);
-
-    fleet.colony(["release", "hello", "--site", "home"]).ok();
-    fleet.see("hello", |it| it["outcome"] == "installed");
-    check(&fleet, "updated", &QUESTIONS);
-
-    fleet.colony(["deploy", "hello", "--version", "1.2-bad", "--watch", "--yes"]).ends(3);
-    check(&fleet, "rolled back", &QUESTIONS);
-
-    fleet.colony(["deploy", "hello", "--version", "1.0", "--watch", "--yes"]).ok();
-    check(&fleet, "updated after a rollback", &QUESTIONS);
-    // The site has forgotten the file; its clone of the repository has it.
-    let shown = ask(&fleet, &["deployment", "show", "hello"], Some("home"));
-    assert_eq!(shown["sites"][0]["quarantine"][0]["version"], "1.2-bad", "{shown:#}");
-
-    fleet.process("home/n2").kill();
-    wait("the node to be offline", || says(&fleet, "node-offline"));
-    check(&fleet, "node offline", &QUESTIONS);
-
-    fleet.colony(["deployment", "delete", "hello", "--yes"]).ok();
-    wait("the removal to wait", || says(&fleet, "delete-waits-for-node"));
-    // How many are deleted already, and by which commit, only central keeps.
-    check(&fleet, "removal waits", &QUESTIONS[..6]);
-}
-
-fn says(fleet: &Fleet, cause: &str) -> Option<()> {
-    let why = fleet.json(["why"]);
-    let reasons = why["reasons"].as_array()?.clone();
-    reasons.iter().any(|it| it["cause"] == cause).then_some(())
-}
 
 /// Asks both until they agree; the central orchestrator may be a moment behind.
 #[track_caller]
@@ -85,8 +56,21 @@ fn ask(fleet: &Fleet, question: &[&str], site: Option<&str>) -> Value {
         arguments.extend(["--socket", socket.to_str().unwrap()]);
     }
     let mut answer = fleet.type_in(&arguments).ok().json();
+    if let Some(events) = answer.get_mut("events").and_then(Value::as_array_mut) {
+        return events_of_site(events);
+    }
     common(&mut answer);
     answer
+}
+
+/// The events of the site alone, without their positions in the log that was
+/// asked. Only the central orchestrator has others.
+fn events_of_site(events: &mut Vec<Value>) -> Value {
+    events.retain(|it| !it["body"]["body"].is_null());
+    for it in events.iter_mut().filter_map(Value::as_object_mut) {
+        it.retain(|name, _| !["id", "position"].contains(&name.as_str()));
+    }
+    std::mem::take(events).into()
 }
 
 /// Leaves out what only one can know, and ages that pass between two questions.

@@ -142,6 +142,28 @@ fn what_recovers_by_itself_is_stopped_no_more() {
 }
 
 #[test]
+fn stop_stays_while_a_node_without_the_revision_is_offline() {
+    let mut plant = installed("a b");
+    plant.deploy(&hello("2.0.0").with(STOP));
+    plant.report("a", "hello", "failed:exited");
+    plant.silence("b");
+    plant.pass(60);
+    plant.report("a", "hello", "installed");
+    check(&plant, "a INSTALLED 2, b INSTALLED 1");
+    let is_stopped = |it: &Plant| {
+        it.site.deployment(&deployment_id("hello")).expect("it is here").is_stopped()
+    };
+    assert!(is_stopped(&plant));
+    plant.wake("b");
+    plant.converge();
+    check(&plant, "a INSTALLED 2, b INSTALLED 1");
+    plant.command(release()).expect("stopped");
+    plant.converge();
+    check(&plant, "a INSTALLED 2, b INSTALLED 2");
+    assert!(!is_stopped(&plant));
+}
+
+#[test]
 fn who_is_away_with_its_failure_lifts_no_stop() {
     let mut plant = stopped();
     plant.silence("a");

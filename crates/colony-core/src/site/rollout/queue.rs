@@ -120,7 +120,9 @@ impl StepContext<'_> {
     }
 
     /// Resumes a stopped rollout without an operator once nothing is queued or in
-    /// progress and the node that failed has recovered or left.
+    /// progress, the node that failed has recovered or left, and the stop blocks
+    /// no other node. A node that is offline is blocked too: it would start the
+    /// revision at its return, though nobody has looked at the failure.
     fn resume_if_recovered(&mut self, id: &DeploymentId) {
         let Some(deployment) = self.site.deployments.get(id) else { return };
         let Some(stopped) =
@@ -128,6 +130,10 @@ impl StepContext<'_> {
         else {
             return;
         };
+        let mut placed = deployment.nodes.intersection(&deployment.placed);
+        if !placed.all(|it| deployment.rollout_index.up_to_date.contains(it)) {
+            return;
+        }
         let failed = PlacementId { deployment: id.clone(), node: stopped.node.clone() };
         let state = self.site.placements.get(&failed).map(Placement::state);
         if matches!(state, Some(State::Failed(_) | State::Unknown(_))) {

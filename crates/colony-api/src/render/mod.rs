@@ -158,7 +158,7 @@ fn failure_clause(failure: &Failure) -> String {
 pub fn unknown_site(fleet: &Fleet, sees: &dyn Fn(&SiteName) -> bool, site: &SiteName) -> Problem {
     let known = fleet.sites().map(|it| it.0).filter(|it| sees(it));
     let known = listed(known, "none yet: add one with `colony site add`");
-    Kind::NotFound.problem(format!("site `{site}` does not exist; its nodes: {known}"))
+    Kind::NotFound.problem(format!("site `{site}` does not exist; there is {known}"))
 }
 
 /// The problem of an unknown node; lists the known ones.
@@ -181,7 +181,7 @@ pub fn unknown_deployment(
         |view: &SiteView| view.archives.values().any(|it| it.name.as_ref() == Some(name));
     let deleted = fleet.sites().any(|it| sees(it.0) && was_there(it.1));
     let problem = if deleted { "is already deleted" } else { "does not exist" };
-    Kind::NotFound.problem(format!("deployment `{name}` {problem}; its nodes: {known}"))
+    Kind::NotFound.problem(format!("deployment `{name}` {problem}; there is {known}"))
 }
 
 /// `a, b and 3 more`, or `none` if the list is empty.

@@ -4,18 +4,14 @@
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are tests")]
 
 mod benches;
-#[cfg(feature = "kubernetes")]
-#[path = "kit/cluster.rs"]
-mod cluster;
 mod conformance;
-#[cfg_attr(
-    not(all(feature = "containerd", feature = "kubernetes")),
-    expect(dead_code, reason = "tests of faults need more of it than these")
-)]
+#[expect(dead_code, reason = "tests of fleets need more of it than these")]
 mod kit;
 mod stories;
 
 use kit::Engine;
+#[cfg(feature = "kubernetes")]
+use kit::cluster;
 
 #[tokio::test]
 async fn podman_conforms() {

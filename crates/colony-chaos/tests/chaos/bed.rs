@@ -70,6 +70,7 @@ impl Bed {
             bed.leave_waiting();
         }
         bed.remember();
+        assert!(!bed.containers.is_empty(), "`{KEPT}` has no container");
         bed
     }
 
@@ -88,7 +89,9 @@ impl Bed {
     /// Asks for a deployment; whether that was taken is seen later.
     pub(crate) fn deploy(&self, name: &str) -> i32 {
         let deploy = ["deploy", "hello", "--name", name, "--version", "1.0", "--site", "home"];
-        self.fleet.type_in(&[&deploy[..], &["--yes"]].concat()).code
+        let settings = self.fleet.settings();
+        let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+        self.fleet.type_in(&[&deploy[..], &settings, &["--yes"]].concat()).code
     }
 
     #[track_caller]

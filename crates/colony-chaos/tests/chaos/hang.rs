@@ -67,7 +67,12 @@ fn database_hangs() {
 
 /// Whether there is a process with all of this in its command.
 pub(crate) fn is_running(words: &[&str]) -> bool {
-    processes().any(|it| words.iter().all(|word| line(it).contains(word)))
+    running(words).next().is_some()
+}
+
+/// The processes with all of this in their command.
+pub(crate) fn running(words: &[&str]) -> impl Iterator<Item = u32> {
+    processes().filter(|it| words.iter().all(|word| line(*it).contains(word)))
 }
 
 /// Processes that have the text in their command, and are no child of another

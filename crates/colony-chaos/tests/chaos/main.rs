@@ -25,6 +25,7 @@ mod disk;
 mod hang;
 mod journal;
 mod kill;
+mod kubernetes;
 mod ledger;
 mod net;
 mod operation;

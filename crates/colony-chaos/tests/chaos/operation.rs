@@ -20,7 +20,18 @@ type Cut = (Point, u64, &'static [&'static str]);
 #[test]
 #[ignore = "takes long; make chaos runs it"]
 fn node_dies_at_every_action_of_an_update() {
-    let mut story = Story::begin(Engine::podman(), "kill -9 in an update");
+    dies_in_an_update(Engine::podman());
+}
+
+#[test]
+#[ignore = "takes long; make chaos runs it"]
+fn node_dies_at_every_action_of_an_update_on_containerd() {
+    dies_in_an_update(Engine::containerd());
+}
+
+#[track_caller]
+fn dies_in_an_update(engine: Engine) {
+    let mut story = Story::begin(engine, "kill -9 in an update");
     story.bed.install("job");
     story.old = story.runs();
     story.arm(Begun, 1);

@@ -13,7 +13,20 @@ use crate::story::deploy::rounds;
 #[test]
 #[ignore = "takes long; make chaos runs it"]
 fn podman_is_restarted() {
-    let mut bed = Bed::ready(Engine::podman(), "engine restarted", "podman");
+    is_restarted(Engine::podman());
+}
+
+/// Nor do those of containerd.
+#[test]
+#[ignore = "takes long; make chaos runs it"]
+fn containerd_is_restarted() {
+    is_restarted(Engine::containerd());
+}
+
+#[track_caller]
+fn is_restarted(engine: Engine) {
+    let kind = engine.kind;
+    let mut bed = Bed::ready(engine, "engine restarted", kind);
     bed.fleet.engine.as_mut().unwrap().stop();
     bed.faults(1);
     assert_eq!(bed.deploy("job"), 0);
@@ -43,19 +56,37 @@ fn docker_is_restarted() {
 #[test]
 #[ignore = "takes long; make chaos runs it"]
 fn podman_is_gone_for_a_while() {
-    let mut bed = Bed::ready(Engine::podman(), "engine gone", "podman");
+    is_gone_for_a_while(Engine::podman());
+}
+
+#[test]
+#[ignore = "takes long; make chaos runs it"]
+fn containerd_is_gone_for_a_while() {
+    is_gone_for_a_while(Engine::containerd());
+}
+
+#[track_caller]
+fn is_gone_for_a_while(engine: Engine) {
+    let kind = engine.kind;
+    let mut bed = Bed::ready(engine, "engine gone", kind);
     bed.fleet.engine.as_mut().unwrap().stop();
     bed.faults(1);
     assert_eq!(bed.deploy("job"), 0);
     bed.known("job");
     bed.why("job", "");
-    let sick = |it: &Value| it["ready"] == false;
-    let node = || Some(()).filter(|()| sick(&bed.fleet.json(["node", "show", "home/n1"])));
-    wait("the node to say that its engine is gone", node);
+    until_not_ready(&bed);
     bed.why("job", "");
     bed.over();
     bed.fleet.engine.as_mut().unwrap().start_again();
     bed.end(&["job", KEPT]);
+}
+
+/// The node says that its engine is gone.
+#[track_caller]
+pub(crate) fn until_not_ready(bed: &Bed) {
+    let sick = |it: &Value| it["ready"] == false;
+    let node = || Some(()).filter(|()| sick(&bed.fleet.json(["node", "show", "home/n1"])));
+    wait("the node to say that its engine is gone", node);
 }
 
 /// The place is at fault, not the version: nothing is quarantined.

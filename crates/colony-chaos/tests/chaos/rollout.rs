@@ -124,9 +124,14 @@ pub(crate) fn promote(bed: &Bed) {
 }
 
 pub(crate) fn has_new(view: &Value) -> bool {
+    has(view, "1.1")
+}
+
+/// All of its nodes run the version.
+pub(crate) fn has(view: &Value, version: &str) -> bool {
     let placements = view["sites"][0]["placements"].as_array();
     let mut placements = placements.into_iter().flatten();
-    view["outcome"] == "installed" && placements.all(|it| it["version"] == "1.1")
+    view["outcome"] == "installed" && placements.all(|it| it["version"] == version)
 }
 
 /// Of what ran before, what still does.

@@ -39,11 +39,10 @@ impl Bed {
     pub(crate) fn labelled(&self, name: &str, like: impl Fn(&Value) -> bool) -> Vec<String> {
         let shown = self.fleet.json(["deployment", "show", name]);
         let id = shown["sites"][0]["id"].clone();
-        let engine = self.fleet.engine.as_ref().unwrap();
-        let all = engine.ask("GET", "/containers/json?all=true");
+        let all = self.fleet.engine.as_ref().unwrap().list();
         let own = |it: &&Value| it["Labels"]["colony.deployment"] == id && like(it);
         let text = |it: &Value| it["Id"].as_str().unwrap().to_owned();
-        all.as_array().unwrap().iter().filter(own).map(text).collect()
+        all.iter().filter(own).map(text).collect()
     }
 
     /// So many containers run.
@@ -54,8 +53,8 @@ impl Bed {
 
     /// How many containers run; what only waits to be started does not.
     pub(crate) fn running(&self) -> usize {
-        let engine = self.fleet.engine.as_ref().unwrap();
-        engine.ask("GET", "/containers/json").as_array().map_or(0, Vec::len)
+        let all = self.fleet.engine.as_ref().unwrap().list();
+        all.iter().filter(|it| it["State"] == "running").count()
     }
 
     /// The site goes on and writes its log, without help.

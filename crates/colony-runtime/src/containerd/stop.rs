@@ -56,7 +56,7 @@ impl ContainerdClient {
     async fn stop_pod(&self, id: &str) -> Answer<()> {
         let request = PodRequest { pod_sandbox_id: id.to_owned() };
         let stopped: Answer<Empty> = self.runtime_within("StopPodSandbox", &request, POD).await;
-        there(stopped).map(drop)
+        there(stopped.map_err(pod::refusal::explained)).map(drop)
     }
 
     pub(super) async fn uid(&self, id: &str) -> Answer<Option<String>> {
@@ -69,7 +69,7 @@ impl ContainerdClient {
         self.stop_pod(id).await?;
         let request = PodRequest { pod_sandbox_id: id.to_owned() };
         let removed: Answer<Empty> = self.runtime_within("RemovePodSandbox", &request, POD).await;
-        there(removed)?;
+        there(removed.map_err(pod::refusal::explained))?;
         self.addresses.lock().remove(id);
         self.pods.lock().retain(|_, it| it.0 != id);
         match uid {

@@ -70,10 +70,19 @@ pub(crate) async fn find(choice: &Choice, hints: &Hints) -> Result<DockerClient,
         match greet(&path).await {
             Ok(version) if suits(choice, &version) => return connected(path, &version).await,
             Ok(version) => tried.push(format!("{} (it is {})", path.display(), version.kind())),
-            Err(why) => tried.push(format!("{} ({why})", path.display())),
+            Err(why) => tried.push(format!("{} ({why}{})", path.display(), hint(&path))),
         }
     }
     Err(Error::NoEngine { tried })
+}
+
+/// A socket of containerd does not answer Docker's API.
+fn hint(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match name.contains("containerd") {
+        true => format!("; for containerd, name it containerd:{}", path.display()),
+        false => String::new(),
+    }
 }
 
 async fn greet(path: &Path) -> Result<Version, String> {
@@ -140,6 +149,14 @@ mod tests {
     async fn where_there_is_no_engine_it_says_what_was_tried() {
         let error = find(&Choice::Socket("/nowhere.sock".into()), &Hints::default()).await;
         let said = "no container engine answers; tried /nowhere.sock (does not exist)";
+        assert_eq!(error.unwrap_err().to_string(), said);
+    }
+
+    #[tokio::test]
+    async fn socket_of_containerd_is_to_be_named_as_one() {
+        let error = find(&Choice::Socket("/no/containerd.sock".into()), &Hints::default()).await;
+        let said = "no container engine answers; tried /no/containerd.sock (does not exist; for \
+                    containerd, name it containerd:/no/containerd.sock)";
         assert_eq!(error.unwrap_err().to_string(), said);
     }
 

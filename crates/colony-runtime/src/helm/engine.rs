@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -62,6 +62,9 @@ pub(crate) struct HelmEngine {
     scope: Scope,
     charts: Archives,
     news: News,
+    /// Records of operations that were under way at the first look: an earlier
+    /// process of the node began them, and no process will end them.
+    left_behind: OnceLock<BTreeSet<String>>,
 }
 
 /// Finds the cluster and `helm`. Nothing on the cluster changes.
@@ -84,7 +87,8 @@ pub(crate) async fn connect(
     let info = EngineInfo { kind: EngineKind::Kubernetes, version, address };
     let charts = Archives::charts(registry, &config.dir);
     let news = News::default();
-    Ok(Arc::new(HelmEngine { api, helm, info, config, scope, charts, news }))
+    let left_behind = OnceLock::new();
+    Ok(Arc::new(HelmEngine { api, helm, info, config, scope, charts, news, left_behind }))
 }
 
 #[async_trait]
@@ -266,6 +270,11 @@ impl HelmEngine {
 
     async fn observed(&self, known: &BTreeSet<DeploymentId>) -> Result<Vec<Container>, KubeError> {
         let mut releases = self.releases(None).await?;
+        let pending = || releases.iter().filter(|it| it.is_pending()).map(Release::record_path);
+        let left_behind = self.left_behind.get_or_init(|| pending().collect());
+        for release in &mut releases {
+            release.is_left_behind = left_behind.contains(&release.record_path());
+        }
         // Of a deployment that is not wanted, everything has to be seen.
         releases.retain(|it| !it.replaced || !known.contains(&it.origin.deployment));
         let namespaces = releases.iter().map(|it| it.id.namespace.as_str()).collect();

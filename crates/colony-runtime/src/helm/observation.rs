@@ -46,6 +46,8 @@ pub(super) struct Release {
     pub(super) replaced: bool,
     /// Some revision of it was installed successfully.
     pub(super) was_deployed: bool,
+    /// Helm ended with an earlier process of the node.
+    pub(super) is_left_behind: bool,
 }
 
 impl Release {
@@ -77,6 +79,8 @@ impl Release {
             "deployed" => (Status::Running, Health::Healthy),
             "failed" => (Status::Exited { code: 1 }, Health::None),
             "uninstalling" | "uninstalled" => (Status::Stopped, Health::None),
+            // Another start discards what was begun.
+            _ if self.is_left_behind => (Status::Stopped, Health::None),
             _ => (Status::Starting, Health::Starting),
         };
         self.container(RELEASE.to_owned(), self.record.clone(), status, health)
@@ -123,6 +127,7 @@ fn read(record: Metadata) -> Option<Release> {
         version: get("version")?.parse().ok()?,
         replaced: record.annotations.contains_key(release::REPLACED),
         was_deployed: false,
+        is_left_behind: false,
         record: record.name,
     })
 }
@@ -296,6 +301,17 @@ mod tests {
         assert_eq!(status("failed"), Status::Exited { code: 1 });
         assert_eq!(status("pending-install"), Status::Starting);
         assert_eq!(status("uninstalling"), Status::Stopped);
+    }
+
+    #[test]
+    fn operation_left_behind_is_not_waited_for() {
+        let status = |it: &str| {
+            let release = newest(vec![record(1, it)]).remove(0);
+            Release { is_left_behind: true, ..release }.itself().status
+        };
+        assert_eq!(status("pending-upgrade"), Status::Stopped);
+        // Its record is used again.
+        assert_eq!(status("deployed"), Status::Running);
     }
 
     #[test]

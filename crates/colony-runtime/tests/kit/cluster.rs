@@ -118,6 +118,14 @@ impl Cluster {
         self.kubectl(&["apply", "-f", text(&path)]);
     }
 
+    /// All pods, as the cluster describes them.
+    #[track_caller]
+    pub(crate) fn pods(&self) -> Vec<serde_json::Value> {
+        let pods = self.kubectl(&["get", "pods", "-A", "-o", "json"]);
+        let pods: serde_json::Value = serde_json::from_str(&pods).unwrap();
+        pods["items"].as_array().cloned().unwrap_or_default()
+    }
+
     fn try_kubectl(&self, arguments: &[&str]) -> (bool, String) {
         let mut command = Command::new(Path::new(&self.values["BIN"]).join("kubectl"));
         let output = command.arg("--kubeconfig").arg(self.kubeconfig()).args(arguments).output();

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
+use super::cluster::Cluster;
 use super::http;
 use super::program::{Program, find};
 
@@ -13,8 +14,10 @@ use super::program::{Program, find};
 pub(crate) struct Engine {
     pub(crate) kind: &'static str,
     pub(crate) socket: PathBuf,
-    /// None for containerd, which its script starts and ends.
+    /// None where a script starts and ends it.
     program: Option<Program>,
+    /// Of Kubernetes, whose kubeconfig stands in place of the socket.
+    pub(super) cluster: Option<Cluster>,
     dir: TempDir,
 }
 
@@ -54,7 +57,7 @@ impl Engine {
         ];
         let environment = environment.each_ref().map(|(key, value)| (*key, value.as_path()));
         let program = Program::start("podman", &arguments, &environment, &at("podman.log"));
-        Engine { kind: "podman", socket, program: Some(program), dir }.ready()
+        Engine { kind: "podman", socket, program: Some(program), cluster: None, dir }.ready()
     }
 
     /// A Docker daemon with its own data.
@@ -78,16 +81,36 @@ impl Engine {
             "none",
         ];
         let program = Program::start("dockerd", &arguments, &[], &at("docker.log"));
-        Engine { kind: "docker", socket, program: Some(program), dir }.ready()
+        Engine { kind: "docker", socket, program: Some(program), cluster: None, dir }.ready()
     }
 
     /// containerd with CRI, from `scripts/containerd`.
     pub(crate) fn containerd() -> Engine {
         let dir = folder();
         let socket = dir.path().join("c/containerd.sock");
-        let engine = Engine { kind: "containerd", socket, program: None, dir };
+        let engine = Engine { kind: "containerd", socket, program: None, cluster: None, dir };
         engine.script("up");
         engine
+    }
+
+    /// A cluster; `None` where the programs of Kubernetes were not built yet.
+    pub(crate) fn kubernetes() -> Option<Engine> {
+        let (cluster, dir) = (Cluster::start()?, folder());
+        let socket = cluster.kubeconfig();
+        Some(Engine { kind: "kubernetes", socket, program: None, cluster: Some(cluster), dir })
+    }
+
+    /// What a node is told of it: `--engine <address>`.
+    pub(crate) fn address(&self) -> String {
+        let socket = self.socket.display();
+        match self.kind {
+            "containerd" | "kubernetes" => format!("{}:{socket}", self.kind),
+            _ => socket.to_string(),
+        }
+    }
+
+    pub(crate) fn cluster(&self) -> Option<&Cluster> {
+        self.cluster.as_ref()
     }
 
     #[track_caller]
@@ -105,12 +128,19 @@ impl Engine {
     /// Runs `ctr` in the namespace of CRI, past the code under test.
     #[track_caller]
     pub(crate) fn ctr(&self, arguments: &[&str]) -> String {
+        self.try_ctr(arguments).unwrap_or_else(|refused| panic!("ctr {arguments:?}: {refused}"))
+    }
+
+    /// The same of what may have gone.
+    pub(crate) fn try_ctr(&self, arguments: &[&str]) -> Result<String, String> {
         let mut command = Command::new(find("ctr"));
         command.args(["-a", text(&self.socket), "-n", "k8s.io"]).args(arguments);
         let output = command.output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "ctr {arguments:?}: {said}");
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        let text = |it: Vec<u8>| String::from_utf8_lossy(&it).into_owned();
+        match output.status.success() {
+            true => Ok(text(output.stdout)),
+            false => Err(text(output.stderr)),
+        }
     }
 
     /// The file with the network of containerd's pods.
@@ -221,6 +251,9 @@ impl Engine {
     /// Starts an engine that was stopped, on what it left behind.
     #[track_caller]
     pub(crate) fn start_again(&mut self) {
+        if let Some(cluster) = &self.cluster {
+            return cluster.start_api();
+        }
         let Some(program) = &mut self.program else { return self.script("start") };
         let _ = std::fs::remove_file(&self.socket);
         program.start_again();
@@ -256,9 +289,10 @@ impl Engine {
 
     /// Ends the engine's service; what runs goes on or not as it likes.
     pub(crate) fn stop(&mut self) {
-        match &mut self.program {
-            Some(program) => program.end(),
-            None => self.script("stop"),
+        match (&mut self.program, &self.cluster) {
+            (Some(program), _) => program.end(),
+            (None, Some(cluster)) => cluster.stop_api(),
+            (None, None) => self.script("stop"),
         }
     }
 
@@ -291,6 +325,9 @@ fn clean(socket: &Path) -> Option<()> {
 
 impl Drop for Engine {
     fn drop(&mut self) {
+        if self.cluster.is_some() {
+            return;
+        }
         let Some(program) = &mut self.program else { return self.script("down") };
         let (socket, dir) = (&self.socket, &self.dir);
         clean(socket);

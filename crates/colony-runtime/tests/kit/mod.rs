@@ -5,9 +5,11 @@
 //! path. A program that is missing fails the test with the command that
 //! installs it.
 
+pub(crate) mod cluster;
 mod engine;
 mod http;
 pub(crate) mod image;
+mod listing;
 pub(crate) mod program;
 mod registry;
 

@@ -113,7 +113,11 @@ fn images(config: &Config) -> anyhow::Result<ImagePolicy> {
 }
 
 fn engines(text: &str) -> anyhow::Result<Vec<Choice>> {
-    let engines: Vec<Choice> = text.split(',').map(|it| engine(it.trim())).collect();
+    let words: Vec<&str> = text.split(',').map(str::trim).collect();
+    if words.iter().any(|it| it.is_empty() || it.ends_with(':')) {
+        bail!("node.engine = {text}: an engine or its path is missing");
+    }
+    let engines: Vec<Choice> = words.into_iter().map(engine).collect();
     let is_cluster = |it: &&Choice| matches!(it, Choice::Kubernetes(_));
     let clusters = engines.iter().filter(is_cluster).count();
     if clusters > 1 || engines.len() - clusters > 1 {
@@ -158,6 +162,8 @@ mod tests {
         check("kubernetes:/k.conf", Some(vec![cluster("/k.conf")]));
         check("unix:///a.sock", Some(vec![Choice::Socket(PathBuf::from("/a.sock"))]));
         check("docker,podman", None);
+        check("containerd:", None);
+        check("docker,", None);
         check("kubernetes,kubernetes:/k", None);
     }
 

@@ -76,6 +76,9 @@ impl Fleet {
     }
 
     pub(crate) fn with_node_on(mut self, engine: Engine) -> Fleet {
+        if let Some(image) = image_in(&engine) {
+            self.colony(["app", "push-image", &image]).ok();
+        }
         self.engine = Some(engine);
         self.site("home");
         self.node("home", "n1");
@@ -112,7 +115,7 @@ impl Fleet {
 
     /// Starts a node that wants to join.
     pub(crate) fn joining_node(&mut self, part: &str, node: &str, invitation: &str) {
-        let engine = self.engine.as_ref().unwrap().socket.display().to_string();
+        let engine = self.engine.as_ref().unwrap().address();
         let join = ["node", "--join", invitation, "--name", node, "--engine", &engine];
         let health = ["--health", "off"];
         let own = join.into_iter().chain(health).map(str::to_owned);
@@ -139,9 +142,12 @@ impl Fleet {
             ("COLONY_NODE_SETTLE", "1s"),
             ("COLONY_FAILPOINT", &trap),
         ];
-        let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let mut settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
+        if let Some(cluster) = self.engine.as_ref().and_then(Engine::cluster) {
+            settings.push(("COLONY_NODE_HELM".to_owned(), cluster.helm().display().to_string()));
+        }
         let namespace = self.places.get(name).map(|it| it.namespace.clone());
-        let process = Process::start(arguments, settings.into(), namespace, &log);
+        let process = Process::start(arguments, settings, namespace, &log);
         self.parts.insert(name.to_owned(), process);
     }
 
@@ -182,6 +188,12 @@ impl Fleet {
         said
     }
 
+    /// What the built-in application is to be told on this engine.
+    pub(crate) fn settings(&self) -> Vec<String> {
+        let image = self.engine.as_ref().and_then(image_in);
+        image.map_or(vec![], |it| vec!["--set".to_owned(), format!("image={it}")])
+    }
+
     /// The built-in application goes through all parts.
     #[track_caller]
     pub(crate) fn hello_installs(&self) {
@@ -202,16 +214,9 @@ impl Fleet {
     }
 
     /// All containers of the node, running or not, by id and when they started.
-    /// One that goes while we look is gone.
+    #[track_caller]
     pub(crate) fn containers(&self) -> BTreeMap<String, String> {
-        let engine = self.engine.as_ref().unwrap();
-        let all = engine.ask("GET", "/containers/json?all=true");
-        let ids = all.as_array().unwrap().iter().map(|it| it["Id"].as_str().unwrap().to_owned());
-        let started = |id: &str| {
-            let it = engine.find("GET", &format!("/containers/{id}/json")).ok()?;
-            Some(it["State"]["StartedAt"].as_str().unwrap().to_owned())
-        };
-        ids.filter_map(|id| Some((id.clone(), started(&id)?))).collect()
+        self.engine.as_ref().unwrap().starts()
     }
 
     /// A plain look at the central orchestrator: status and text.
@@ -233,4 +238,9 @@ impl Fleet {
     pub(crate) fn path(&self) -> &Path {
         self.dir.path()
     }
+}
+
+/// A cluster pulls the image of the built-in application from its registry.
+fn image_in(engine: &Engine) -> Option<String> {
+    engine.cluster().map(|it| format!("{}/hello:1.0", it.registry()))
 }

@@ -30,6 +30,11 @@ impl Shop {
         self.registry.require_login(user, password);
     }
 
+    /// Adds an image, version 1, for machines that no test runs on.
+    pub(crate) fn put_foreign_image(&self, name: &str) {
+        self.registry.push_image_for(name, "1", "s390x", json!({ "Cmd": ["/bin/sleep", "3600"] }));
+    }
+
     /// Publishes a version. `SHOP` in its compose file stands for the registry.
     pub(crate) fn put(&self, id: &str, version: &str, compose: &str) -> &Shop {
         let compose = compose.replace("SHOP", &self.gate.address);

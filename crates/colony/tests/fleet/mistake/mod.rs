@@ -2,6 +2,7 @@
 //! sentence that says what is wrong.
 
 mod by_hand;
+mod containerd;
 mod image;
 mod names;
 mod parameters;

@@ -80,6 +80,22 @@ async fn podman_authenticates_by_the_api_it_shares() {
 }
 
 #[tokio::test]
+async fn podman_fetches_images() {
+    stories::tell_images(Engine::podman()).await;
+}
+
+#[tokio::test]
+async fn docker_fetches_images() {
+    stories::tell_images(Engine::docker()).await;
+}
+
+#[cfg(feature = "containerd")]
+#[tokio::test]
+async fn containerd_fetches_images() {
+    stories::tell_images(Engine::containerd()).await;
+}
+
+#[tokio::test]
 #[ignore = "measures, and asserts nothing"]
 async fn podman_swap_timing() {
     stories::time_swaps(Engine::podman()).await;

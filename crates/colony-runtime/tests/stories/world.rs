@@ -128,8 +128,26 @@ impl Node {
         identity: &str,
         dir: TempDir,
     ) -> Node {
-        let name = identity.rsplit_once('/').unwrap().1;
         let runtime = Node::connect(engine, registry, identity, dir.path()).await.unwrap();
+        Node::with(engine, identity, dir, runtime)
+    }
+
+    /// Uses the registry `insecure` without TLS.
+    pub(crate) async fn start_without_tls(
+        engine: &Engine,
+        registry: &Arc<Registry>,
+        identity: &str,
+        insecure: &str,
+    ) -> Node {
+        let dir = tempfile::tempdir().unwrap();
+        let mut config = Node::config(engine, registry, identity, dir.path());
+        config.registries.insecure.insert(insecure.to_owned());
+        let runtime = Runtime::connect(config).await.unwrap();
+        Node::with(engine, identity, dir, runtime)
+    }
+
+    fn with(engine: &Engine, identity: &str, dir: TempDir, runtime: Runtime) -> Node {
+        let name = identity.rsplit_once('/').unwrap().1;
         let kinds: Vec<&str> = runtime.engines().map(|it| it.kind.name()).collect();
         assert_eq!(kinds, [engine.kind]);
         let stop = CancellationToken::new();
@@ -145,9 +163,18 @@ impl Node {
         identity: &str,
         dir: &std::path::Path,
     ) -> Result<Runtime, colony_runtime::Error> {
+        Runtime::connect(Node::config(engine, registry, identity, dir)).await
+    }
+
+    fn config(
+        engine: &Engine,
+        registry: &Arc<Registry>,
+        identity: &str,
+        dir: &std::path::Path,
+    ) -> Config {
         let name = identity.rsplit_once('/').unwrap().1;
         let manager: Arc<dyn Source> = Arc::new(Manager(Arc::clone(registry)));
-        let config = Config {
+        Config {
             node: name.parse().unwrap(),
             identity: identity.to_owned(),
             dir: dir.to_owned(),
@@ -160,8 +187,7 @@ impl Node {
                 ..Registries::default()
             },
             images: ImagePolicy { keep: Duration::from_secs(3_600), low: 0 },
-        };
-        Runtime::connect(config).await
+        }
     }
 
     pub(crate) async fn end(self) {

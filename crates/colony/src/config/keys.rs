@@ -83,7 +83,7 @@ pub(crate) const KEYS: &[Key] = &[
     key(
         "node.insecure-registries",
         "",
-        "OCI registries without TLS, host:port, comma-separated; for images only with Podman, since Docker has its own list",
+        "OCI registries without TLS, host:port, comma-separated; for archives and images, on every container engine",
     ),
     key(
         "node.registry-credentials",

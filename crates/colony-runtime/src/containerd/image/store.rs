@@ -11,6 +11,7 @@ use bytes::Bytes;
 use colony_core::margo::Digest;
 use futures_util::stream::{StreamExt, iter, unfold};
 use tokio::time::{sleep, timeout};
+use uuid::Uuid;
 
 use crate::containerd::client::ContainerdClient;
 use crate::containerd::events::NAMESPACE;
@@ -57,7 +58,8 @@ impl ContainerdClient {
         let LoadedImage { name, manifests, config, layers, stall } = image;
         let target = manifests.first().map(described);
         let target = target.ok_or_else(|| EngineError::Unreadable("has no manifest".to_owned()))?;
-        let lease = format!("colony-{}", target.digest.replace(':', "-"));
+        // Images that share a layer may be stored at once, and so may one image.
+        let lease = format!("colony-{}", Uuid::new_v4());
         self.lease(&lease).await?;
         let layers = layers.into_iter().map(|(layer, parts)| Blob {
             digest: layer.digest,
@@ -145,7 +147,9 @@ impl Blob {
     /// what arrives, the first only asks whether it is there.
     fn body(self) -> RequestBody {
         let total = i64::try_from(self.size).unwrap_or(i64::MAX);
-        let (reference, expected) = (format!("colony-{}", self.digest), self.digest.to_string());
+        // Only one writer at a time may use a reference.
+        let reference = format!("colony-{}", Uuid::new_v4());
+        let expected = self.digest.to_string();
         let labels = self.labels;
         let message = move |action: WriteAction, offset: usize, data: &[u8]| WriteContentRequest {
             action: action.into(),

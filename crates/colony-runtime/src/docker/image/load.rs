@@ -50,20 +50,23 @@ impl DockerClient {
         let tag = pinned::tag(&name).unwrap_or(name);
         let layers = layers.into_iter().map(|(layer, parts)| (layer.size, Piece::Layer(parts)));
         let pieces = pieces(&tag, &config, layers.collect()).map_err(EngineError::Unreadable)?;
-        let (sending, sent) = oneshot::channel();
+        let (sending, mut sent) = oneshot::channel();
         let body = bollard::body_try_stream(stream(pieces, sending));
         let docker = self.docker.clone().with_timeout(LOAD);
         let mut steps = Box::pin(docker.import_image(ImportImageOptions::default(), body, None));
-        // As long as layers arrive, it is their source that may not stall.
-        let stalled = async {
-            let _ = sent.await;
-            tokio::time::sleep(stall).await;
-        };
-        tokio::pin!(stalled);
+        let mut is_sent = false;
         loop {
+            // As long as layers arrive, it is their source that may not stall.
+            let stalled = async {
+                if !is_sent {
+                    let _ = (&mut sent).await;
+                    is_sent = true;
+                }
+                tokio::time::sleep(stall).await;
+            };
             let step = tokio::select! {
                 step = steps.next() => step,
-                () = &mut stalled => return Err(EngineError::Timeout),
+                () = stalled => return Err(EngineError::Timeout),
             };
             match step {
                 Some(step) => drop(step?),

@@ -80,19 +80,19 @@ async fn podman_authenticates_by_the_api_it_shares() {
 }
 
 #[tokio::test]
-async fn podman_fetches_images() {
-    stories::tell_images(Engine::podman()).await;
+async fn podman_takes_images_and_names() {
+    stories::names::tell_all(Engine::podman()).await;
 }
 
 #[tokio::test]
-async fn docker_fetches_images() {
-    stories::tell_images(Engine::docker()).await;
+async fn docker_takes_images_and_names() {
+    stories::names::tell_all(Engine::docker()).await;
 }
 
 #[cfg(feature = "containerd")]
 #[tokio::test]
-async fn containerd_fetches_images() {
-    stories::tell_images(Engine::containerd()).await;
+async fn containerd_takes_images_and_names() {
+    stories::names::tell_all(Engine::containerd()).await;
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ mod follow;
 mod good;
 #[cfg(feature = "kubernetes")]
 pub(crate) mod helm;
-mod plain;
+pub(crate) mod names;
 mod private;
 mod shared;
 mod staged;
@@ -85,15 +85,6 @@ pub(crate) async fn tell_private(engine: Engine) {
     let world = World::new(engine).await;
     world.registry.push_image("busybox", "1", json!({ "Cmd": ["/bin/sleep", "3600"] }));
     private::a_registry_with_a_password(&world).await;
-    world.node.end().await;
-}
-
-/// Images by all names, from registries with and without TLS.
-pub(crate) async fn tell_images(engine: Engine) {
-    let world = World::new(engine).await;
-    plain::a_registry_without_tls(&world).await;
-    good::an_image_named_by_its_digest(&world).await;
-    bad::an_image_for_another_architecture(&world).await;
     world.node.end().await;
 }
 

@@ -9,7 +9,8 @@ use colony_core::margo::{ApplicationDeployment, DeploymentId, Digest};
 use colony_core::node::image::ImagePolicy;
 use colony_core::node::{Action, Container, Health, Prepared, Status, fingerprint};
 use colony_runtime::{
-    Choice, Config, CredentialStore, Fetched, LogQuery, Registries, Runtime, Source, Subject,
+    Choice, Config, CredentialStore, DocumentPolicy, Fetched, LogQuery, Registries, Runtime,
+    Source, Subject,
 };
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
@@ -132,18 +133,17 @@ impl Node {
         Node::with(engine, identity, dir, runtime)
     }
 
-    /// Uses the registry `insecure` without TLS.
-    pub(crate) async fn start_without_tls(
-        engine: &Engine,
-        registry: &Arc<Registry>,
+    /// One with other settings, in a folder of its own.
+    pub(crate) async fn start_with(
+        world: &World,
         identity: &str,
-        insecure: &str,
+        change: impl FnOnce(&mut Config),
     ) -> Node {
         let dir = tempfile::tempdir().unwrap();
-        let mut config = Node::config(engine, registry, identity, dir.path());
-        config.registries.insecure.insert(insecure.to_owned());
+        let mut config = Node::config(&world.engine, &world.registry, identity, dir.path());
+        change(&mut config);
         let runtime = Runtime::connect(config).await.unwrap();
-        Node::with(engine, identity, dir, runtime)
+        Node::with(&world.engine, identity, dir, runtime)
     }
 
     fn with(engine: &Engine, identity: &str, dir: TempDir, runtime: Runtime) -> Node {
@@ -187,6 +187,7 @@ impl Node {
                 ..Registries::default()
             },
             images: ImagePolicy { keep: Duration::from_secs(3_600), low: 0 },
+            policy: DocumentPolicy::default(),
         }
     }
 

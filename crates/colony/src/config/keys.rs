@@ -91,6 +91,21 @@ pub(crate) const KEYS: &[Key] = &[
         "A file with credentials for OCI registries, as `docker login` or `podman login` writes it; read before the user's own",
     ),
     key(
+        "node.container-names",
+        "refuse",
+        "allow or refuse `container_name` in compose files: the name must be free on the engine",
+    ),
+    key(
+        "node.external-resources",
+        "allow",
+        "allow or refuse networks and volumes of compose files that are `external`",
+    ),
+    key(
+        "node.namespaces",
+        "",
+        "The namespaces that Helm releases may use, comma-separated; if empty, all but those of the cluster",
+    ),
+    key(
         "node.otel-endpoint",
         "",
         "The telemetry endpoint for containers: each gets it as HTTP_OTEL_EXPORTER_OTLP_ENDPOINT",

@@ -8,8 +8,8 @@ use base64::engine::general_purpose::STANDARD;
 use colony_core::code::Code;
 use serde_json::json;
 
-use super::world::{App, Node, World, credentials};
 use crate::kit::Registry;
+use crate::stories::world::{App, Node, World, credentials};
 
 const COMPOSE: &str = "services: { web: { image: IMAGE, stop_grace_period: 0s } }";
 
@@ -31,10 +31,22 @@ pub(crate) async fn a_registry_without_tls(world: &World) {
     assert_eq!(failure.code, Code::RegistryUnavailable, "it is not on the list: {failure:?}");
 
     let identity = format!("plain-{}/n1", std::process::id());
-    let node = Node::start_without_tls(&world.engine, &world.registry, &identity, &host).await;
+    let insecure = host.clone();
+    let node = Node::start_with(world, &identity, |it| {
+        it.registries.insecure.insert(insecure);
+    });
+    let node = node.await;
     for app in [&tagged, &pinned] {
         runs(&node, app).await;
     }
+    // Two images at once, with the same layer.
+    plain.push_foreign_image("line/twin", "1");
+    plain.push_foreign_image("line/twin", "2");
+    let twin = |number: u8| format!("t{number}: {{ image: '{host}/line/twin:{number}' }}");
+    let twins = world.app("twins", &format!("services: {{ {}, {} }}", twin(1), twin(2)));
+    node.prepare(&twins).await.unwrap();
+    node.remove_with_images(&twins).await;
+
     let absent = node.prepare(&app("absent", ":9")).await.unwrap_err();
     assert_eq!(absent.code, Code::ImageMissing, "{absent:?}");
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use colony_core::attempt::Failure;
@@ -64,7 +64,7 @@ impl Archives {
 
     /// Helm charts.
     #[cfg(feature = "kubernetes")]
-    pub(crate) fn charts(registry: Arc<Registry>, node: &Path) -> Archives {
+    pub(crate) fn charts(registry: Arc<Registry>, node: &std::path::Path) -> Archives {
         Archives {
             registry,
             dir: node.join("charts"),

@@ -1,9 +1,9 @@
 //! Reading from OCI registries: the archives of components, and the images
-//! that come through the node's manager.
+//! that come through the node's manager or from registries without TLS.
 //!
 //! Owns the transport, the answers to a registry's challenge, and the check
-//! of every digest. Images of real registries are left to the engine, which
-//! shares their layers.
+//! of every digest. Images of other registries are left to the engine, which
+//! does not fetch the layers that it has.
 
 pub(crate) mod auth;
 mod blob_feed;

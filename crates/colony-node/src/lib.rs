@@ -34,7 +34,7 @@ use colony_runtime::Runtime;
 
 pub use colony_core::node::Policy;
 pub use colony_core::node::image::ImagePolicy;
-pub use colony_runtime::{Choice, CredentialStore, usual_credential_files};
+pub use colony_runtime::{Choice, CredentialStore, DocumentPolicy, usual_credential_files};
 pub use identity::Identity;
 pub use manager::NodeRefused;
 
@@ -64,6 +64,8 @@ pub struct Config {
     pub insecure_registries: BTreeSet<String>,
     /// How long images are kept that nothing needs.
     pub images: ImagePolicy,
+    /// What deployments may ask for.
+    pub documents: DocumentPolicy,
     /// Credentials for registries, for archives and images.
     pub credentials: CredentialStore,
     /// Variables of every container, such as the telemetry endpoint.
@@ -217,6 +219,7 @@ mod tests {
             health: None,
             insecure_registries: BTreeSet::new(),
             images: ImagePolicy::default(),
+            documents: DocumentPolicy::default(),
             credentials: CredentialStore::default(),
             environment: BTreeMap::new(),
             policy: Policy::default(),

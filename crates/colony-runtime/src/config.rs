@@ -32,6 +32,29 @@ pub struct Config {
     pub registries: Registries,
     /// How long images are kept that nothing needs.
     pub images: ImagePolicy,
+    pub policy: DocumentPolicy,
+}
+
+/// What deployments may ask for on this node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentPolicy {
+    /// `container_name` of compose files.
+    pub container_names: bool,
+    /// Networks and volumes of compose files that are `external`.
+    pub external_resources: bool,
+    /// The namespaces of Helm releases; every one that is not the cluster's own
+    /// if there are none.
+    pub namespaces: BTreeSet<String>,
+}
+
+impl Default for DocumentPolicy {
+    fn default() -> DocumentPolicy {
+        DocumentPolicy {
+            container_names: false,
+            external_resources: true,
+            namespaces: BTreeSet::new(),
+        }
+    }
 }
 
 /// Which engine to use.

@@ -14,7 +14,7 @@ use crate::containers::image::Reference;
 use crate::containers::label::{self, Care, Owner};
 use crate::containers::survey::ObservedContainer;
 use crate::docker::api::{self, Image, Info, Inspected, Listed, Verdict, Version};
-use crate::docker::load;
+use crate::docker::image::load::{self, Piece};
 use crate::oci::registry::auth::{self, Challenge};
 use crate::oci::registry::{Manifest, RegistryLocation};
 
@@ -72,7 +72,13 @@ pub fn name(node: &DeviceId, parts: &[&str]) -> String {
 
 /// An image as an engine loads it.
 pub fn image(config: &[u8], layers: &[Vec<u8>]) -> Result<Vec<u8>, String> {
-    load::packed("colony.test/fuzz:1", config, layers)
+    let layer = |it: &Vec<u8>| (it.len() as u64, Piece::Bytes(Bytes::copy_from_slice(it)));
+    let pieces = load::pieces("colony.test/fuzz:1", config, layers.iter().map(layer).collect())?;
+    let bytes = pieces.into_iter().filter_map(|it| match it {
+        Piece::Bytes(bytes) => Some(bytes),
+        Piece::Layer(_) => None,
+    });
+    Ok(bytes.flatten().collect())
 }
 
 /// The parsed answer of an engine, or the failures it is shown as.

@@ -46,7 +46,8 @@ mod runtime;
 mod url;
 
 pub use config::{
-    Choice, Config, Credential, EngineInfo, EngineKind, Facts, PullProgress, Registries, Subject,
+    Choice, Config, Credential, DocumentPolicy, EngineInfo, EngineKind, Facts, PullProgress,
+    Registries, Subject,
 };
 pub use error::Error;
 pub use logs::{LogEntry, LogPage, LogQuery};

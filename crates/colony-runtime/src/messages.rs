@@ -49,6 +49,7 @@ const PULLED: &[(&str, Code)] = &[
     ("repository name not known", Code::ImageMissing),
     ("no matching manifest", Code::ImageMissing),
     ("no image found in manifest list", Code::ImageMissing),
+    ("no image found in image index", Code::ImageMissing),
     ("invalid reference format", Code::InvalidConfig),
     ("unauthorized", Code::RegistryDenied),
     ("authentication required", Code::RegistryDenied),

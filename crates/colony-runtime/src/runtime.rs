@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
-use crate::config::{Choice, Config, EngineInfo, Facts, PullProgress, Subject};
+use crate::config::{Choice, Config, EngineInfo, EngineKind, Facts, PullProgress, Subject};
 #[cfg(feature = "containerd")]
 use crate::containerd;
 use crate::containers;
@@ -215,9 +215,11 @@ impl Runtime {
         }
     }
 
-    /// The resources of the machine, as the first engine sees them.
+    /// The resources of the machine. An engine of the machine shows them; a
+    /// cluster shows those of all its machines, and is asked only if it is alone.
     pub async fn facts(&self) -> Facts {
-        match self.inner.engines.first() {
+        let is_here = |it: &&Arc<dyn Engine>| it.info().kind != EngineKind::Kubernetes;
+        match self.each().find(is_here).or(self.each().next()) {
             Some(engine) => engine.facts().await,
             None => Facts::default(),
         }

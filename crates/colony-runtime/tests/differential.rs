@@ -3,7 +3,8 @@
 //! Each file of `compose-corpus` is brought up by both on one Docker daemon, and
 //! their containers are compared field by field. What may differ is in a table
 //! that `docs/compose.md` publishes. A file is also read by both: the reference
-//! prints it in its canonical form, which must mean the same to colony.
+//! prints it in its canonical form, which must mean the same to colony. Every
+//! key of the published schema is in the tables of `docs/compose.md`.
 //!
 //! Comments at the start of a file say how: `# parameters: NAME=value …`;
 //! `# started`: Compose starts its containers as well; `# gated`: no container
@@ -24,6 +25,8 @@ mod differences;
 mod kit;
 #[path = "differential/reference.rs"]
 mod reference;
+#[path = "differential/schema.rs"]
+mod schema;
 #[expect(dead_code, reason = "tests of engines need more of it than these")]
 #[path = "stories/world.rs"]
 mod world;

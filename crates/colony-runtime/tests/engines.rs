@@ -76,6 +76,22 @@ async fn podman_authenticates_by_the_api_it_shares() {
 }
 
 #[tokio::test]
+async fn podman_takes_images_and_names() {
+    stories::names::tell_all(Engine::podman()).await;
+}
+
+#[tokio::test]
+async fn docker_takes_images_and_names() {
+    stories::names::tell_all(Engine::docker()).await;
+}
+
+#[cfg(feature = "containerd")]
+#[tokio::test]
+async fn containerd_takes_images_and_names() {
+    stories::names::tell_all(Engine::containerd()).await;
+}
+
+#[tokio::test]
 #[ignore = "measures, and asserts nothing"]
 async fn podman_swap_timing() {
     stories::time_swaps(Engine::podman()).await;

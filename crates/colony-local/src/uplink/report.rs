@@ -1,10 +1,12 @@
 //! Reports the state of the site and its nodes to central: on a change, but at
 //! most once a second, and periodically.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::Method;
+use serde_json::Value;
 
 use colony_api::site::{NodeHealth, NodesReport};
 use colony_core::event::Presence;
@@ -74,19 +76,30 @@ fn node(site: &Site, site_node: &SiteNode, vitals: &Vitals, now: Now) -> NodeHea
     NodeHealth {
         name: site_node.name.clone(),
         last_heard_ms_ago: heard.then(|| u64::try_from(ago).unwrap_or(u64::MAX)),
-        engine: engine(site_node),
+        engine: site_node.capabilities().and_then(|it| engine(it.labels())),
         ready,
         reasons,
         progress: vitals.pulls(site, &site_node.name),
     }
 }
 
-/// colony's own nodes name their engine in labels of their capabilities.
-fn engine(site_node: &SiteNode) -> Option<String> {
-    let labels = site_node.capabilities()?.labels();
-    let text = |key: &str| labels.get(key).and_then(|it| it.as_str()).map(str::to_owned);
-    let kind = text("engine")?;
-    Some(text("engine-version").map_or(kind.clone(), |it| format!("{kind} {it}")))
+/// colony's own nodes name their engines in labels of their capabilities: a
+/// text, or a list if there are several, with the versions in the same order.
+fn engine(labels: &BTreeMap<String, Value>) -> Option<String> {
+    let texts = |key: &str| -> Vec<&str> {
+        match labels.get(key) {
+            Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect(),
+            one => one.and_then(Value::as_str).into_iter().collect(),
+        }
+    };
+    let versions = texts("engine-version");
+    let engines = texts("engine").into_iter().enumerate();
+    let named = engines.map(|(at, kind)| match versions.get(at) {
+        Some(version) => format!("{kind} {version}"),
+        None => kind.to_owned(),
+    });
+    let named: Vec<String> = named.collect();
+    (!named.is_empty()).then(|| named.join(", "))
 }
 
 impl Reconcile for Report {
@@ -98,5 +111,28 @@ impl Reconcile for Report {
         let told = self.central.send_only(Method::PUT, "/nodes", body).await;
         record_result(&self.brain, &self.health, told).await?;
         Ok(PERIOD)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn all_engines_of_a_node_are_shown() {
+        check(json!({}), None);
+        check(json!({ "engine": "docker" }), Some("docker"));
+        check(json!({ "engine": "docker", "engine-version": "20.10" }), Some("docker 20.10"));
+        let both =
+            json!({ "engine": ["docker", "kubernetes"], "engine-version": ["20.10", "1.20"] });
+        check(both, Some("docker 20.10, kubernetes 1.20"));
+    }
+
+    #[track_caller]
+    fn check(labels: Value, expected: Option<&str>) {
+        let labels: BTreeMap<String, Value> = serde_json::from_value(labels).unwrap();
+        assert_eq!(engine(&labels).as_deref(), expected);
     }
 }

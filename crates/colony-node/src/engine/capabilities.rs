@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use anyhow::Context;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use colony_core::margo::capability::{Cpu, Properties};
 use colony_core::margo::{Capabilities, Cores, Quantity};
-use colony_runtime::{Facts, Runtime};
+use colony_runtime::{EngineInfo, Facts, Runtime};
 
 use crate::{Config, Identity};
 
@@ -19,9 +19,8 @@ pub(crate) async fn detect(
 ) -> anyhow::Result<Capabilities> {
     let facts = runtime.facts().await;
     let mut own = Capabilities::new(properties(identity, &facts, runtime.profile_types())?);
-    if let Some(engine) = runtime.engines().next() {
-        own.set_label("engine", json!(engine.kind.name()));
-        own.set_label("engine-version", json!(engine.version));
+    for (key, value) in engine_labels(runtime.engines()) {
+        own.set_label(key, value);
     }
     own.set_label("os", json!(facts.os));
     own.set_label("colony", json!(env!("CARGO_PKG_VERSION")));
@@ -29,6 +28,21 @@ pub(crate) async fn detect(
         own.set_label(key, json!(value));
     }
     Ok(own)
+}
+
+/// A selector matches a label that is a list by each of its values. The
+/// versions are in the order of the engines.
+fn engine_labels<'a>(engines: impl Iterator<Item = &'a EngineInfo>) -> Vec<(&'static str, Value)> {
+    let (kinds, versions): (Vec<&str>, Vec<&str>) =
+        engines.map(|it| (it.kind.name(), it.version.as_str())).unzip();
+    let label = |values: &[&str]| match values {
+        [one] => json!(one),
+        several => json!(several),
+    };
+    match kinds.is_empty() {
+        true => Vec::new(),
+        false => vec![("engine", label(&kinds)), ("engine-version", label(&versions))],
+    }
 }
 
 fn properties(
@@ -74,4 +88,34 @@ fn text(path: &str) -> String {
     let text = fs::read_to_string(path).unwrap_or_default();
     let text: String = text.trim().chars().take(100).collect();
     if text.is_empty() { "unknown".to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use colony_runtime::EngineKind;
+
+    use super::*;
+
+    #[test]
+    fn every_engine_is_named() {
+        check(&[], &[]);
+        let one = [("engine", json!("docker")), ("engine-version", json!("20.10"))];
+        check(&[(EngineKind::Docker, "20.10")], &one);
+        let both = [
+            ("engine", json!(["podman", "kubernetes"])),
+            ("engine-version", json!(["4.3", "1.20"])),
+        ];
+        check(&[(EngineKind::Podman, "4.3"), (EngineKind::Kubernetes, "1.20")], &both);
+    }
+
+    #[track_caller]
+    fn check(engines: &[(EngineKind, &str)], expected: &[(&str, Value)]) {
+        let info = |(kind, version): &(EngineKind, &str)| EngineInfo {
+            kind: *kind,
+            version: (*version).to_owned(),
+            address: String::new(),
+        };
+        let engines: Vec<EngineInfo> = engines.iter().map(info).collect();
+        assert_eq!(engine_labels(engines.iter()), expected);
+    }
 }

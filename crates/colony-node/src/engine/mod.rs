@@ -98,6 +98,7 @@ async fn connect(
             credentials: config.credentials.clone(),
         },
         images: config.images,
+        policy: config.documents.clone(),
     };
     let found = Runtime::connect(settings.clone()).await;
     let (error, podman) = match (found, podman(&config.engines)) {

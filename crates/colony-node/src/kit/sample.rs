@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use colony_core::attempt::Failure;
 use colony_core::margo::{Capabilities, DeploymentId, Digest, ManifestVersion, StateManifest};
 use colony_core::node::{Input, Policy};
-use colony_runtime::{LogPage, LogQuery};
+use colony_runtime::{DocumentPolicy, LogPage, LogQuery};
 use colony_wfm::{Authority, Claims, Credentials, PrivateKey, SpiffeId, TokenKind, TokenSigner};
 
 use crate::manager::Manager;
@@ -29,6 +29,7 @@ pub(crate) fn config(data: &Path) -> Config {
         health: None,
         insecure_registries: BTreeSet::new(),
         images: colony_core::node::image::ImagePolicy::default(),
+        documents: DocumentPolicy::default(),
         credentials: CredentialStore::default(),
         environment: BTreeMap::new(),
         policy: Policy::default(),

@@ -10,7 +10,7 @@ use colony_core::margo::yaml::Cursor;
 use colony_core::margo::{Finding, Parsed, Severity};
 
 use super::{Project, file, unpack};
-use crate::config::EngineKind;
+use crate::config::{DocumentPolicy, EngineKind};
 
 /// The one name of the compose file.
 pub(super) const COMPOSE: &str = "compose.yaml";
@@ -71,13 +71,15 @@ impl Archive {
         file::read(self, parameters, None)
     }
 
-    /// Like [`Archive::project`], without what `engine` cannot do.
+    /// Like [`Archive::project`], without what `engine` cannot do and what the
+    /// node does not allow.
     pub fn project_on(
         &self,
         engine: EngineKind,
+        policy: &DocumentPolicy,
         parameters: &BTreeMap<String, String>,
     ) -> Result<Project, Vec<Finding>> {
-        file::read(self, parameters, Some(engine)).map(|it| it.value)
+        file::read(self, parameters, Some((engine, policy))).map(|it| it.value)
     }
 
     /// The files by path, such as `compose.yaml` and `conf/app.toml`.

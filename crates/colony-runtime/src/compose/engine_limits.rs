@@ -54,6 +54,7 @@ limits! {
     Podman Ipam "driver" "other than `default`" |it| !is(it, "default"), "its API ignores it", "`default`";
     Podman Ipam "options" "" any, "its API ignores it", "the file without it";
     Podman AddressPool "aux_addresses" "" any, "its API ignores it", "an `ip_range` without them";
+    Containerd Service "container_name" "" any, "the node names pods", "the service's name, by which others reach it";
     Containerd Service "pids_limit" "" any, "CRI has no such limit", "the file without it";
     Containerd ResourceLimits "pids" "" any, "CRI has no such limit", "the file without it";
     Containerd Service "mem_reservation" "" any, "CRI has no such limit", "`mem_limit`";
@@ -167,7 +168,7 @@ fn mapping<'a>(cursor: &Cursor<'a>, key: &str) -> Option<Cursor<'a>> {
 }
 
 /// The mappings in the list or the mapping under a key.
-fn mappings<'a>(cursor: &Cursor<'a>, key: &str) -> Vec<Cursor<'a>> {
+pub(super) fn mappings<'a>(cursor: &Cursor<'a>, key: &str) -> Vec<Cursor<'a>> {
     let Some(field) = cursor.node().get(key).and_then(|_| cursor.field(key)) else {
         return Vec::new();
     };
@@ -185,7 +186,7 @@ fn any(_: &Cursor<'_>) -> bool {
     true
 }
 
-fn is(field: &Cursor<'_>, text: &str) -> bool {
+pub(super) fn is(field: &Cursor<'_>, text: &str) -> bool {
     matches!(&field.node().value, Value::Scalar { text: it, .. } if it == text)
 }
 

@@ -10,10 +10,10 @@ use super::keys::{self, KeySection};
 use super::network::{self, DEFAULT};
 use super::project::{Project, Service};
 use super::selection::Selection;
-use super::{config, cross, engine_limits, extends, service};
+use super::{config, cross, engine_limits, extends, policy, service};
 use crate::compose::syntax::interpolate::Variables;
 use crate::compose::syntax::tree;
-use crate::config::EngineKind;
+use crate::config::{DocumentPolicy, EngineKind};
 
 /// How many things of one kind a file may have.
 pub(super) const EACH: usize = 100;
@@ -70,7 +70,7 @@ impl Names {
 pub(super) fn read(
     archive: &Archive,
     parameters: &BTreeMap<String, String>,
-    engine: Option<EngineKind>,
+    on: Option<(EngineKind, &DocumentPolicy)>,
 ) -> Result<Parsed<Project>, Vec<Finding>> {
     let (_, bytes) = archive.find(COMPOSE).map_err(|_| {
         vec![flaw(Some(COMPOSE), "is missing", "a compose file in the archive's directory")]
@@ -87,7 +87,10 @@ pub(super) fn read(
     let is_mapping = matches!(node.value, Value::Map(_));
     let services = if is_mapping { entries(&root, "services") } else { Vec::new() };
     let selection = Selection::read(&services, parameters);
-    engine.inspect(|it| engine_limits::check(*it, &root));
+    if let Some((engine, rules)) = on {
+        engine_limits::check(engine, &root);
+        policy::check(rules, &root);
+    }
     let project = project(&root, &services, &selection, |root| Scope {
         archive,
         parameters,
@@ -141,6 +144,7 @@ fn project<'a>(
         project.networks.entry(DEFAULT.to_owned()).or_default();
     }
     cross::check(&project, &places);
+    policy::names_differ(&project, &places);
     selection.multiply(&mut project, &places);
     Some(project)
 }

@@ -8,7 +8,7 @@
 //! The path of a file: [`Archive::unpack`] checks the archive, `syntax`
 //! resolves merge keys and variables, `extends` completes services from others,
 //! `file` and `service` read the content, `cross` compares the services with
-//! each other, and `selection` decides which have containers, and how many.
+//! each other, `policy` knows what the node's operator refuses, and `selection` decides which have containers, and how many.
 
 mod archive;
 mod config;
@@ -18,6 +18,7 @@ mod extends;
 mod file;
 pub mod keys;
 mod network;
+mod policy;
 mod project;
 mod selection;
 mod service;

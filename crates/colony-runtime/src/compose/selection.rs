@@ -108,6 +108,10 @@ fn is_multipliable(service: &Service, place: &Cursor<'_>) {
     if service.ports.iter().any(|it| it.host.is_some()) {
         at("ports", "several containers cannot publish one port", "ports of the container alone");
     }
+    if service.container_name.is_some() {
+        let expected = "the service without a name of its container";
+        at("container_name", "several containers cannot have one name", expected);
+    }
     let fixed = |it: &super::Attachment| it.ipv4_address.is_some() || it.ipv6_address.is_some();
     if service.networks.values().any(fixed) {
         at("networks", "several containers cannot have one address", "networks without addresses");

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 use tracing::debug;
 
 use crate::containerd::client::ContainerdClient;
-use crate::containerd::grpc::framed;
+use crate::containerd::grpc::{framed, whole};
 use crate::containerd::output;
 use crate::containerd::wire::{
     ContainerRequest, ContainerState, Empty, Envelope, SubscribeRequest, TaskExit,
@@ -29,7 +29,7 @@ impl ContainerdClient {
     pub(super) async fn listen(&self, on_event: &(dyn Fn(Event) + Sync)) -> Answer<()> {
         let topics = ["/tasks/start", EXIT, "/tasks/oom", "/containers/delete"];
         let filters = topics.map(|it| format!("namespace==\"k8s.io\",topic==\"{it}\"")).to_vec();
-        let body = framed([&SubscribeRequest { filters }]);
+        let body = whole(framed([&SubscribeRequest { filters }]));
         let listen = async {
             // The engine answers with the first event.
             let mut events = self.grpc.open(SUBSCRIBE, &[NAMESPACE], body).await?;

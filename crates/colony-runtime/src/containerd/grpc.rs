@@ -4,13 +4,16 @@
 //! prefix of five bytes: whether it is compressed, and its length. The result
 //! follows in the trailers, or in the headers if there is no body.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
+use futures_util::{Stream, TryStreamExt};
 use http::HeaderMap;
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::{Frame, Incoming};
 use hyper::client::conn::http2::{SendRequest, handshake};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
@@ -26,7 +29,9 @@ const PREFIX: usize = 5;
 /// How long an answer may take that needs no work.
 pub(super) const ANSWER: Duration = Duration::from_secs(60);
 
-type Sender = SendRequest<Full<Bytes>>;
+/// What is sent: one message or several, or messages as they are made.
+pub(super) type RequestBody = UnsyncBoxBody<Bytes, io::Error>;
+type Sender = SendRequest<RequestBody>;
 
 /// Result codes of gRPC with an error variant of their own.
 const INVALID_ARGUMENT: u16 = 3;
@@ -79,7 +84,7 @@ impl Grpc {
         time: Duration,
     ) -> Answer<T> {
         let call = async {
-            let mut messages = self.open(method, headers, framed([request])).await?;
+            let mut messages = self.open(method, headers, whole(framed([request]))).await?;
             let answer = messages.next().await?;
             let unanswered = || EngineError::Unexpected(format!("{method} has no answer"));
             answer.ok_or_else(unanswered)
@@ -98,13 +103,12 @@ impl Grpc {
         self.call_with(&[header], method, request, time).await
     }
 
-    /// Sends all of `body`, and returns the messages of the answer as they
-    /// come.
+    /// Sends `body`, and returns the messages of the answer as they come.
     pub(super) async fn open(
         &self,
         method: &str,
         headers: &[(&'static str, &str)],
-        body: Bytes,
+        body: RequestBody,
     ) -> Answer<Messages> {
         let mut sender = self.sender().await?;
         let mut request = http::Request::post(format!("http://engine{method}"))
@@ -113,7 +117,7 @@ impl Grpc {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let request = request.body(Full::new(body));
+        let request = request.body(body);
         let request = request.map_err(|it| EngineError::Unexpected(it.to_string()))?;
         let answer = match sender.send_request(request).await {
             Ok(answer) => answer,
@@ -177,7 +181,19 @@ impl Messages {
     }
 }
 
-/// The body of a request.
+/// A body of these bytes.
+pub(super) fn whole(bytes: Bytes) -> RequestBody {
+    Full::new(bytes).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// A body that is sent as it comes. An error ends the call.
+pub(super) fn streamed(
+    parts: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
+) -> RequestBody {
+    StreamBody::new(parts.map_ok(Frame::data)).boxed_unsync()
+}
+
+/// Messages with their prefixes.
 pub(super) fn framed<'a, M: Message + 'a>(messages: impl IntoIterator<Item = &'a M>) -> Bytes {
     let mut body = BytesMut::new();
     for message in messages {

@@ -20,6 +20,7 @@ use crate::config::{Credential, EngineInfo, Facts};
 use crate::containers::engine_error::EngineError;
 use crate::containers::health::check::Check;
 use crate::containers::pulls::Shown;
+use crate::oci::registry::{Descriptor, Manifest, Parts};
 
 pub(crate) type Labels = BTreeMap<String, String>;
 
@@ -88,7 +89,7 @@ pub(crate) trait ContainerApi: fmt::Debug + Send + Sync {
 
     async fn pull(&self, pull: &Pull<'_>, shown: &Shown<'_>) -> Answer<()>;
 
-    /// Stores an image whose digests were verified.
+    /// Stores an image whose digests are verified, its layers while they arrive.
     async fn load(&self, image: LoadedImage) -> Answer<()>;
 
     /// Not by force: an image that a container uses is refused. What has one of
@@ -233,6 +234,10 @@ pub(crate) struct Event {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Image {
     pub(crate) id: String,
+    /// Of the platform that it is made for, as images name it; empty if it does
+    /// not say.
+    pub(crate) os: String,
+    pub(crate) architecture: String,
     pub(crate) check: Option<ImageCheck>,
 }
 
@@ -261,12 +266,20 @@ pub(crate) struct Pull<'a> {
     pub(crate) stall: Duration,
 }
 
-/// An image in memory: its configuration, and its layers as they were fetched.
+/// An image that is read from its registry while the engine stores it.
 #[derive(Debug)]
 pub(crate) struct LoadedImage {
     pub(crate) name: String,
+    /// As published: what the name stands for first, that of the image last.
+    #[cfg_attr(
+        not(feature = "containerd"),
+        expect(dead_code, reason = "Docker and Podman make manifests themselves")
+    )]
+    pub(crate) manifests: Vec<(Bytes, Manifest)>,
     pub(crate) config: Bytes,
-    pub(crate) layers: Vec<Bytes>,
+    /// The layers, which arrive one after the other. One of which nothing is
+    /// wanted can be dropped.
+    pub(crate) layers: Vec<(Descriptor, Parts)>,
     /// How long the engine may stall.
     pub(crate) stall: Duration,
 }

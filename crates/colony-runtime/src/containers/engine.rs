@@ -61,7 +61,7 @@ pub(crate) async fn open(
     file::make_private(&config.dir).await.map_err(folder)?;
     let scope = Scope::open(config.node.clone(), &config.identity, &config.dir).await;
     let scope = scope.map_err(folder)?;
-    let archives = Archives::compose(registry.clone(), &config.dir, api.info().kind);
+    let archives = Archives::compose(registry.clone(), &config, api.info().kind);
     let engine = ContainerEngine {
         api,
         config,

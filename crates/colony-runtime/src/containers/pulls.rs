@@ -56,14 +56,6 @@ impl Pulls {
 impl Shown<'_> {
     /// The progress of one layer.
     pub(crate) fn note(&self, layer: &str, done: u64, total: u64) {
-        self.insert(layer, done, total);
-    }
-
-    pub(crate) fn set(&self, done: u64, total: u64) {
-        self.insert("", done, total);
-    }
-
-    fn insert(&self, layer: &str, done: u64, total: u64) {
         if let Some(layers) = self.pulls.open.lock().get_mut(&self.key) {
             layers.insert(layer.to_owned(), (done, total));
         }
@@ -88,7 +80,7 @@ mod tests {
         shown.note("l1", 10, 100);
         shown.note("l2", 5, 50);
         shown.note("l1", 100, 100);
-        other.set(1, 2);
+        other.note("", 1, 2);
         assert_eq!(pulls.shown(), [pull(&one, 105, 150), pull(&two, 1, 2)]);
         drop(shown);
         assert_eq!(pulls.shown(), [pull(&two, 1, 2)]);

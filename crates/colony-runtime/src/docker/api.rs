@@ -73,6 +73,10 @@ pub(crate) struct State {
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct Image {
     pub(crate) id: String,
+    #[serde(default)]
+    os: String,
+    #[serde(default)]
+    architecture: String,
     config: Option<ImageConfig>,
     /// The check as Podman's own API returns it.
     healthcheck: Option<ImageCheck>,
@@ -81,7 +85,8 @@ pub(crate) struct Image {
 impl From<Image> for api::Image {
     fn from(it: Image) -> api::Image {
         let config = it.config.and_then(|it| it.healthcheck);
-        api::Image { id: it.id, check: it.healthcheck.or(config) }
+        let (os, architecture) = (it.os, it.architecture);
+        api::Image { id: it.id, os, architecture, check: it.healthcheck.or(config) }
     }
 }
 

@@ -28,6 +28,7 @@ use crate::containers::pulls::Shown;
 use crate::docker::api::{EngineApi, Info};
 use crate::docker::body::body;
 use crate::docker::body::network::{self, settings};
+use crate::docker::image::pinned;
 use crate::docker::probe::DockerProbe;
 
 /// The engine's own overhead when it stops a container.
@@ -104,7 +105,12 @@ impl ContainerApi for DockerClient {
     }
 
     async fn create(&self, new: &NewContainer<'_>) -> Answer<String> {
-        let body = body(new, self.is_podman(), self.rotates_logs);
+        let mut body = body(new, self.is_podman(), self.rotates_logs);
+        if new.service.image.contains('@')
+            && let Some((name, _)) = self.known(&new.service.image).await?
+        {
+            body.image = Some(name);
+        }
         let platform = new.service.platform.clone().unwrap_or_default();
         let create = |name: &String| {
             let options =
@@ -177,7 +183,7 @@ impl ContainerApi for DockerClient {
     }
 
     async fn image(&self, name: &str) -> Answer<Option<Image>> {
-        Ok(self.api.image(name).await?.map(Image::from))
+        Ok(self.known(name).await?.map(|it| Image::from(it.1)))
     }
 
     async fn pull(&self, pull: &Pull<'_>, shown: &Shown<'_>) -> Answer<()> {
@@ -190,7 +196,11 @@ impl ContainerApi for DockerClient {
 
     /// The engine keeps what has another name.
     async fn remove_image(&self, name: &str, _keep: &BTreeSet<String>) -> Answer<()> {
-        or_gone(self.docker.remove_image(name, None::<RemoveImageOptions>, None).await.map(drop))
+        for name in pinned::tag(name).as_deref().into_iter().chain([name]) {
+            let removed = self.docker.remove_image(name, None::<RemoveImageOptions>, None).await;
+            or_gone(removed.map(drop))?;
+        }
+        Ok(())
     }
 
     async fn networks(&self, labels: &[String]) -> Answer<Vec<ListedNetwork>> {

@@ -6,7 +6,6 @@ mod client;
 pub(crate) mod connect;
 mod error;
 mod events;
-pub(crate) mod load;
+pub(crate) mod image;
 mod place;
 mod probe;
-mod pull;

@@ -179,7 +179,8 @@ impl HelmEngine {
         if refresh {
             self.charts.refresh(job).await;
         }
-        let (id, chart) = (release_id(job)?, self.charts.stored(job).await?);
+        let (id, chart) =
+            (ReleaseId::of(job, &self.config.policy.namespaces)?, self.charts.stored(job).await?);
         let values = self.write_values(job, &chart).await?;
         let before = self.release_at(&id).await?;
         let mut arguments =
@@ -203,7 +204,8 @@ impl HelmEngine {
     /// Installs or updates the release. Hooks are waited for, workloads are
     /// not: their state is observed.
     async fn start(&self, job: &Job) -> Result<(), Failure> {
-        let (id, chart) = (release_id(job)?, self.charts.stored(job).await?);
+        let (id, chart) =
+            (ReleaseId::of(job, &self.config.policy.namespaces)?, self.charts.stored(job).await?);
         let values = self.write_values(job, &chart).await?;
         self.repair(&id).await?;
         let origin = Origin::of(job, &chart.digest.hex());
@@ -411,10 +413,6 @@ impl HelmEngine {
         file::replace(&path, bytes, 0o600).await.map_err(|it| disk(&it))?;
         Ok(path)
     }
-}
-
-fn release_id(job: &Job) -> Result<ReleaseId, Failure> {
-    ReleaseId::of(job).map_err(|it| Failure::new(Code::InvalidConfig, it))
 }
 
 fn text(path: &Path) -> Result<&str, Failure> {

@@ -3,10 +3,12 @@
 //! Helm writes the labels to its record of the release. Values of Kubernetes
 //! labels have at most 63 characters, so digests are shortened or encoded.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use colony_core::attempt::Failure;
+use colony_core::code::Code;
 use colony_core::margo::{ComponentName, DeploymentId, Digest};
 
 use crate::job::Job;
@@ -47,18 +49,33 @@ pub(super) struct Origin {
 }
 
 impl ReleaseId {
-    /// The release of a job, or what is wrong with its namespace.
-    pub(super) fn of(job: &Job) -> Result<ReleaseId, String> {
+    /// The release of a job, or what is wrong with its namespace. `allowed` are
+    /// the namespaces of the node's setting; none means every one.
+    pub(super) fn of(job: &Job, allowed: &BTreeSet<String>) -> Result<ReleaseId, Failure> {
         let namespace = job.subject.document.metadata.namespace.clone();
-        if !is_label(&namespace) {
-            return Err(format!("`{namespace}` is not the name of a Kubernetes namespace"));
-        }
-        if RESERVED.contains(&namespace.as_str()) {
-            return Err(format!("the namespace `{namespace}` belongs to the cluster"));
-        }
+        check_namespace(&namespace, allowed)?;
         let name = release_name(&[job.name(), job.component.as_str()]);
         Ok(ReleaseId { namespace, name })
     }
+}
+
+fn check_namespace(namespace: &str, allowed: &BTreeSet<String>) -> Result<(), Failure> {
+    let invalid = |message| Err(Failure::new(Code::InvalidConfig, message));
+    if !is_label(namespace) {
+        return invalid(format!("`{namespace}` is not the name of a Kubernetes namespace"));
+    }
+    if RESERVED.contains(&namespace) {
+        return invalid(format!("the namespace `{namespace}` belongs to the cluster"));
+    }
+    if allowed.is_empty() || allowed.contains(namespace) {
+        return Ok(());
+    }
+    let names: Vec<&str> = allowed.iter().map(String::as_str).collect();
+    let message = format!(
+        "the namespace `{namespace}` is not allowed on this node: its setting `node.namespaces` has {}",
+        names.join(", ")
+    );
+    Err(Failure::new(Code::NotEligible, message))
 }
 
 impl Origin {
@@ -184,6 +201,24 @@ mod tests {
         {
             assert_eq!(is_label(text), good, "{text}");
         }
+    }
+
+    #[test]
+    fn namespaces_are_allowed_by_the_node() {
+        let check = |namespace: &str, allowed: &[&str]| {
+            let allowed = allowed.iter().map(|it| (*it).to_owned()).collect();
+            check_namespace(namespace, &allowed).map_err(|it| (it.code, it.message))
+        };
+        assert_eq!(check("line", &[]), Ok(()));
+        assert_eq!(check("line", &["line", "hall"]), Ok(()));
+        let (code, message) = check("other", &["line", "hall"]).unwrap_err();
+        assert_eq!(code, Code::NotEligible);
+        assert_eq!(
+            message,
+            "the namespace `other` is not allowed on this node: its setting `node.namespaces` has hall, line"
+        );
+        // A setting gives nothing away that is the cluster's.
+        assert_eq!(check("kube-system", &["kube-system"]).unwrap_err().0, Code::InvalidConfig);
     }
 
     /// An expected name that ends with a hyphen goes on with a hash.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use colony_core::attempt::Failure;
@@ -15,7 +15,7 @@ use colony_core::margo::{Digest, Finding};
 use tracing::debug;
 
 use crate::compose::{Archive, Project, keys};
-use crate::config::EngineKind;
+use crate::config::{Config, DocumentPolicy, EngineKind};
 use crate::file;
 use crate::job::Job;
 use crate::oci::registry::{Descriptor, Manifest, Registry, RegistryLocation};
@@ -30,8 +30,10 @@ pub(crate) struct Archives {
     registry: Arc<Registry>,
     dir: PathBuf,
     layer: Layer,
-    /// What the engine cannot do of a file is refused.
+    /// What the engine cannot do of a file is refused, and what the node does not
+    /// allow.
     engine: EngineKind,
+    policy: DocumentPolicy,
 }
 
 /// The layer of a manifest that holds the archive, or why there is none.
@@ -51,18 +53,24 @@ pub(crate) struct Stored {
 
 impl Archives {
     /// Compose archives, kept below the node's folder.
-    pub(crate) fn compose(registry: Arc<Registry>, node: &Path, engine: EngineKind) -> Archives {
-        Archives { registry, dir: node.join("archives"), layer: Manifest::archive, engine }
+    pub(crate) fn compose(
+        registry: Arc<Registry>,
+        config: &Config,
+        engine: EngineKind,
+    ) -> Archives {
+        let (dir, policy) = (config.dir.join("archives"), config.policy.clone());
+        Archives { registry, dir, layer: Manifest::archive, engine, policy }
     }
 
     /// Helm charts.
     #[cfg(feature = "kubernetes")]
-    pub(crate) fn charts(registry: Arc<Registry>, node: &Path) -> Archives {
+    pub(crate) fn charts(registry: Arc<Registry>, node: &std::path::Path) -> Archives {
         Archives {
             registry,
             dir: node.join("charts"),
             layer: Manifest::chart,
             engine: EngineKind::Kubernetes,
+            policy: DocumentPolicy::default(),
         }
     }
 
@@ -79,7 +87,7 @@ impl Archives {
         let stored = self.stored(job).await?;
         let archive =
             Archive::unpack(&stored.bytes).map_err(|it| findings(Code::ArchiveInvalid, &it))?;
-        let project = archive.project_on(self.engine, &job.parameters());
+        let project = archive.project_on(self.engine, &self.policy, &job.parameters());
         let project = project.map_err(|it| findings(unusable(&it), &it))?;
         self.note_images(&job.fingerprint, &project).await?;
         Ok(project)

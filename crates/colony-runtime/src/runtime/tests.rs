@@ -56,6 +56,15 @@ fn id(number: u8) -> DeploymentId {
     DeploymentId::from_bytes([number; 16])
 }
 
+#[tokio::test]
+async fn resources_are_those_of_the_machine_and_not_of_a_cluster() {
+    for kinds in
+        [[EngineKind::Docker, EngineKind::Kubernetes], [EngineKind::Kubernetes, EngineKind::Docker]]
+    {
+        assert_eq!(runtime_of(kinds).0.facts().await.os, "docker", "{kinds:?}");
+    }
+}
+
 #[derive(Debug)]
 struct FakeEngine {
     info: EngineInfo,
@@ -64,7 +73,11 @@ struct FakeEngine {
 }
 
 fn runtime() -> (Runtime, [Arc<FakeEngine>; 2]) {
-    let engines = [EngineKind::Docker, EngineKind::Kubernetes].map(|kind| {
+    runtime_of([EngineKind::Docker, EngineKind::Kubernetes])
+}
+
+fn runtime_of(kinds: [EngineKind; 2]) -> (Runtime, [Arc<FakeEngine>; 2]) {
+    let engines = kinds.map(|kind| {
         let info = EngineInfo { kind, version: String::new(), address: kind.name().to_owned() };
         Arc::new(FakeEngine { info, away: AtomicBool::new(false), containers: Mutex::default() })
     });
@@ -127,7 +140,7 @@ impl Engine for FakeEngine {
     }
 
     async fn facts(&self) -> Facts {
-        Facts::default()
+        Facts { os: self.info.kind.name().to_owned(), ..Facts::default() }
     }
 
     fn progress(&self) -> Vec<PullProgress> {

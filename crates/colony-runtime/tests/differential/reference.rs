@@ -17,15 +17,20 @@ use crate::world::World;
 #[derive(Debug)]
 pub(crate) struct Compose(PathBuf);
 
+/// A file that `scripts/lib/compose.sh` fetches.
+pub(crate) fn cached(path: &str) -> PathBuf {
+    let variable = |it: &str| std::env::var_os(it).map(PathBuf::from);
+    let cache = variable("COLONY_CACHE").unwrap_or_else(|| {
+        let usual = || variable("HOME").unwrap_or_default().join(".cache");
+        variable("XDG_CACHE_HOME").unwrap_or_else(usual).join("colony")
+    });
+    cache.join("compose-2.40.3").join(path)
+}
+
 impl Compose {
     /// `None` where it was not fetched yet.
     pub(crate) fn find() -> Option<Compose> {
-        let variable = |it: &str| std::env::var_os(it).map(PathBuf::from);
-        let cache = variable("COLONY_CACHE").unwrap_or_else(|| {
-            let usual = || variable("HOME").unwrap_or_default().join(".cache");
-            variable("XDG_CACHE_HOME").unwrap_or_else(usual).join("colony")
-        });
-        let program = cache.join("compose-2.40.3/bin/docker-compose");
+        let program = cached("bin/docker-compose");
         if !program.is_file() {
             println!("not run: Docker Compose is not there; make test-engines fetches it");
             return None;

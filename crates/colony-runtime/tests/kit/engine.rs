@@ -236,6 +236,15 @@ impl Engine {
         }
     }
 
+    /// Whether an image of this registry is there, under any name.
+    #[track_caller]
+    pub(crate) fn has_image_of(&self, host: &str) -> bool {
+        match self.kind {
+            "containerd" => self.ctr(&["images", "ls", "-q"]).contains(host),
+            _ => self.ask("GET", "/images/json").to_string().contains(host),
+        }
+    }
+
     fn ready(mut self) -> Engine {
         self.await_ready();
         self

@@ -1,6 +1,6 @@
 //! A real `docker-registry`, and how a test puts things there.
 
-use std::net::{TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
 
 use colony_core::margo::Digest;
@@ -16,7 +16,7 @@ const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 
 #[derive(Debug)]
 pub(crate) struct Registry {
-    /// `127.0.0.1:<port>`
+    /// The address with the port.
     pub(crate) host: String,
     /// None for one that was started elsewhere.
     program: Option<(Program, TempDir)>,
@@ -24,9 +24,22 @@ pub(crate) struct Registry {
 
 impl Registry {
     pub(crate) fn start() -> Registry {
+        Registry::start_on(Ipv4Addr::LOCALHOST.into())
+    }
+
+    /// One that engines use with TLS only, since it is not on a loopback
+    /// address. It has none.
+    pub(crate) fn start_without_tls() -> Registry {
+        // No packet is sent: this only asks for the machine's own address.
+        let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+        socket.connect("192.0.2.1:9").expect("this machine has a default route");
+        Registry::start_on(socket.local_addr().unwrap().ip())
+    }
+
+    fn start_on(address: IpAddr) -> Registry {
         let dir = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let host = format!("127.0.0.1:{port}");
+        let port = TcpListener::bind((address, 0)).unwrap().local_addr().unwrap().port();
+        let host = format!("{address}:{port}");
         let config = dir.path().join("config.yml");
         let data = dir.path().join("data");
         let text = format!(
@@ -77,18 +90,34 @@ impl Registry {
     }
 
     /// An image from scratch with busybox, and what `config` says about it.
-    pub(crate) fn push_image(&self, name: &str, tag: &str, config: Value) {
-        self.push_image_for(name, tag, architecture(), config);
+    pub(crate) fn push_image(&self, name: &str, tag: &str, config: Value) -> Value {
+        self.push_image_for(name, tag, Registry::architecture(), config)
     }
 
-    /// An index with an image for one architecture.
-    pub(crate) fn push_index(&self, name: &str, tag: &str, architecture: &str, image: &Value) {
+    /// The machine's own, as images name it.
+    pub(crate) fn architecture() -> &'static str {
+        match std::env::consts::ARCH {
+            "x86_64" => "amd64",
+            "aarch64" => "arm64",
+            other => other,
+        }
+    }
+
+    /// An index with an image for one architecture. Returns its digest.
+    pub(crate) fn push_index(
+        &self,
+        name: &str,
+        tag: &str,
+        architecture: &str,
+        image: &Value,
+    ) -> Digest {
         let bytes = image.to_string();
         let (digest, size) = (Digest::of(bytes.as_bytes()), bytes.len());
         let mut entry = described((digest, size), MANIFEST);
         entry["platform"] = json!({ "os": "linux", "architecture": architecture });
         let index = json!({ "schemaVersion": 2, "mediaType": INDEX, "manifests": [entry] });
         self.push_manifest_as(name, tag, INDEX, &index);
+        Digest::of(index.to_string().as_bytes())
     }
 
     /// The same, for an architecture that it does not run on.
@@ -130,7 +159,7 @@ impl Registry {
 
     /// An image whose `/bin/sleep` no machine can run.
     pub(crate) fn push_foreign_image(&self, name: &str, tag: &str) {
-        self.push_layer(name, tag, architecture(), json!({}), &image::foreign_layer());
+        self.push_layer(name, tag, Registry::architecture(), json!({}), &image::foreign_layer());
     }
 
     /// A Margo component with these files in its archive.
@@ -203,12 +232,4 @@ impl Drop for Registry {
 
 fn described((digest, size): (Digest, usize), media_type: &str) -> Value {
     json!({ "mediaType": media_type, "digest": digest, "size": size })
-}
-
-fn architecture() -> &'static str {
-    match std::env::consts::ARCH {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        other => other,
-    }
 }

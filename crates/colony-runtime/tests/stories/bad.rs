@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::net::TcpListener;
 
 use colony_core::attempt::Failure;
-use colony_core::code::Code;
+use colony_core::code::{Class, Code};
 use colony_core::node::{Health, Status};
+use serde_json::json;
 
 use super::world::{World, app};
 
@@ -16,6 +17,31 @@ pub(crate) async fn an_image_that_does_not_exist(world: &World) {
     check(world.node.prepare(&app).await, Code::ImageMissing, "/busybox:9");
     let app = world.app("noname", &compose.replace("busybox", "nothing"));
     check(world.node.prepare(&app).await, Code::ImageMissing, "/nothing:9");
+}
+
+/// Engines choose by platform from a list alone.
+pub(crate) async fn an_image_for_another_architecture(world: &World) {
+    let config = json!({ "Cmd": ["/bin/sleep", "3600"] });
+    let foreign = world.registry.push_image_for("foreign", "1", "s390x", config);
+    world.registry.push_index("foreign", "all", "s390x", &foreign);
+    let none = match world.engine.kind {
+        "docker" => "no matching manifest for linux/",
+        "podman" => "no image found in image index for architecture",
+        _ => "platform",
+    };
+    for (tag, words) in [("1", "the image is for linux/s390x, not for linux/"), ("all", none)] {
+        let image = format!("{}/foreign:{tag}", world.registry.host);
+        let compose = format!("services: {{ web: {{ image: '{image}' }} }}");
+        let app = world.app(&format!("foreign-{tag}"), &compose);
+        // Also when it is at hand.
+        for _ in 0..2 {
+            let failure = world.node.prepare(&app).await.unwrap_err();
+            assert_eq!(failure.code.class(), Class::Revision, "{failure:?}");
+            assert!(failure.message.contains(&image), "{}", failure.message);
+            check::<()>(Err(failure), Code::ImageMissing, words);
+        }
+        world.node.remove(&app).await;
+    }
 }
 
 pub(crate) async fn an_archive_that_does_not_exist(world: &World) {

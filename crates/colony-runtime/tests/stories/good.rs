@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use colony_core::code::Code;
-use colony_core::margo::DeploymentId;
+use colony_core::margo::{DeploymentId, Digest};
 use colony_core::node::{Health, Status};
 use serde_json::json;
 
 use super::world::{App, World, app};
+use crate::kit::Registry;
 
 const WEB: &str = "
 services:
@@ -179,6 +180,39 @@ pub(crate) async fn the_builtin_image(world: &World) {
     world.node.start_app(&app).await.unwrap();
     world.node.until_healthy(&app).await;
     world.node.remove(&app).await;
+}
+
+/// Named by the digest of a manifest or of a list of them.
+pub(crate) async fn an_image_named_by_its_digest(world: &World) {
+    let registry = Registry::start();
+    let host = registry.host.clone();
+    let config = json!({ "Cmd": ["/bin/sleep", "3600"], "Env": ["PINNED=1"] });
+    let image = registry.push_image("pinned", "1", config);
+    let list = registry.push_index("pinned", "all", Registry::architecture(), &image);
+    let app = |name: &str, digest: Digest| {
+        let image = format!("{host}/pinned@{digest}");
+        world.app(
+            name,
+            &format!("services: {{ web: {{ image: '{image}', stop_grace_period: 0s }} }}"),
+        )
+    };
+    let apps = [app("one", Digest::of(image.to_string().as_bytes())), app("list", list)];
+    for app in &apps {
+        world.node.prepare(app).await.unwrap();
+    }
+    drop(registry);
+    for app in &apps {
+        world.node.prepare(app).await.unwrap();
+        world.node.start_app(app).await.unwrap();
+        world.node.until_well(app).await;
+        world.node.runtime.collect(&BTreeSet::new()).await.unwrap();
+        assert!(world.engine.has_image_of(&host), "what a container is made from stays");
+    }
+    for app in &apps {
+        world.node.remove_with_images(app).await;
+    }
+    world.node.runtime.collect(&BTreeSet::new()).await.unwrap();
+    assert!(!world.engine.has_image_of(&host), "what is not to be kept goes");
 }
 
 pub(crate) async fn what_nothing_needs_is_collected(world: &World) {

@@ -298,6 +298,7 @@ impl World {
             environment: BTreeMap::new(),
             registries: Registries::default(),
             images: ImagePolicy::default(),
+            policy: colony_runtime::DocumentPolicy::default(),
         };
         Runtime::connect(config).await
     }

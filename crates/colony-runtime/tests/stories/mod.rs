@@ -9,6 +9,7 @@ mod follow;
 mod good;
 #[cfg(feature = "kubernetes")]
 pub(crate) mod helm;
+pub(crate) mod names;
 mod private;
 mod shared;
 mod staged;

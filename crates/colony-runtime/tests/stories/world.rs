@@ -9,7 +9,8 @@ use colony_core::margo::{ApplicationDeployment, DeploymentId, Digest};
 use colony_core::node::image::ImagePolicy;
 use colony_core::node::{Action, Container, Health, Prepared, Status, fingerprint};
 use colony_runtime::{
-    Choice, Config, CredentialStore, Fetched, LogQuery, Registries, Runtime, Source, Subject,
+    Choice, Config, CredentialStore, DocumentPolicy, Fetched, LogQuery, Registries, Runtime,
+    Source, Subject,
 };
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
@@ -128,8 +129,25 @@ impl Node {
         identity: &str,
         dir: TempDir,
     ) -> Node {
-        let name = identity.rsplit_once('/').unwrap().1;
         let runtime = Node::connect(engine, registry, identity, dir.path()).await.unwrap();
+        Node::with(engine, identity, dir, runtime)
+    }
+
+    /// One with other settings, in a folder of its own.
+    pub(crate) async fn start_with(
+        world: &World,
+        identity: &str,
+        change: impl FnOnce(&mut Config),
+    ) -> Node {
+        let dir = tempfile::tempdir().unwrap();
+        let mut config = Node::config(&world.engine, &world.registry, identity, dir.path());
+        change(&mut config);
+        let runtime = Runtime::connect(config).await.unwrap();
+        Node::with(&world.engine, identity, dir, runtime)
+    }
+
+    fn with(engine: &Engine, identity: &str, dir: TempDir, runtime: Runtime) -> Node {
+        let name = identity.rsplit_once('/').unwrap().1;
         let kinds: Vec<&str> = runtime.engines().map(|it| it.kind.name()).collect();
         assert_eq!(kinds, [engine.kind]);
         let stop = CancellationToken::new();
@@ -145,9 +163,18 @@ impl Node {
         identity: &str,
         dir: &std::path::Path,
     ) -> Result<Runtime, colony_runtime::Error> {
+        Runtime::connect(Node::config(engine, registry, identity, dir)).await
+    }
+
+    fn config(
+        engine: &Engine,
+        registry: &Arc<Registry>,
+        identity: &str,
+        dir: &std::path::Path,
+    ) -> Config {
         let name = identity.rsplit_once('/').unwrap().1;
         let manager: Arc<dyn Source> = Arc::new(Manager(Arc::clone(registry)));
-        let config = Config {
+        Config {
             node: name.parse().unwrap(),
             identity: identity.to_owned(),
             dir: dir.to_owned(),
@@ -160,8 +187,8 @@ impl Node {
                 ..Registries::default()
             },
             images: ImagePolicy { keep: Duration::from_secs(3_600), low: 0 },
-        };
-        Runtime::connect(config).await
+            policy: DocumentPolicy::default(),
+        }
     }
 
     pub(crate) async fn end(self) {

@@ -83,12 +83,27 @@ pub(crate) const KEYS: &[Key] = &[
     key(
         "node.insecure-registries",
         "",
-        "OCI registries without TLS, host:port, comma-separated; for images only with Podman, since Docker has its own list",
+        "OCI registries without TLS, host:port, comma-separated; for archives and images, on every container engine",
     ),
     key(
         "node.registry-credentials",
         "",
         "A file with credentials for OCI registries, as `docker login` or `podman login` writes it; read before the user's own",
+    ),
+    key(
+        "node.container-names",
+        "refuse",
+        "allow or refuse `container_name` in compose files: the name must be free on the engine",
+    ),
+    key(
+        "node.external-resources",
+        "allow",
+        "allow or refuse networks and volumes of compose files that are `external`",
+    ),
+    key(
+        "node.namespaces",
+        "",
+        "The namespaces that Helm releases may use, comma-separated; if empty, all but those of the cluster",
     ),
     key(
         "node.otel-endpoint",

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use tokio_util::sync::CancellationToken;
 
-use colony_node::{Choice, CredentialStore, ImagePolicy, Node, Policy, usual_credential_files};
+use colony_node::{
+    Choice, CredentialStore, DocumentPolicy, ImagePolicy, Node, Policy, usual_credential_files,
+};
 
 use super::Flag;
 use crate::config::{self, Config};
@@ -96,6 +98,7 @@ pub(crate) fn settings(
             .into_iter()
             .collect(),
         images: images(config)?,
+        documents: documents(config)?,
         credentials: credentials(config.get("node.registry-credentials")),
         environment: otel.into_iter().collect(),
         policy: Policy { settle, ..Policy::default() },
@@ -110,6 +113,26 @@ fn images(config: &Config) -> anyhow::Result<ImagePolicy> {
         keep: keep.context("in node.image-keep")?.unwrap_or(usual.keep),
         low: low.context("in node.disk-low")?.unwrap_or(usual.low),
     })
+}
+
+fn documents(config: &Config) -> anyhow::Result<DocumentPolicy> {
+    let allowed = |name: &str| {
+        let text = config.get(name).unwrap_or_default();
+        is_allowed(text).with_context(|| format!("in {name}"))
+    };
+    Ok(DocumentPolicy {
+        container_names: allowed("node.container-names")?,
+        external_resources: allowed("node.external-resources")?,
+        namespaces: config::list(config.get("node.namespaces")).into_iter().collect(),
+    })
+}
+
+fn is_allowed(text: &str) -> anyhow::Result<bool> {
+    match text {
+        "allow" => Ok(true),
+        "refuse" => Ok(false),
+        text => bail!("`{text}` is neither `allow` nor `refuse`"),
+    }
 }
 
 fn engines(text: &str) -> anyhow::Result<Vec<Choice>> {
@@ -174,6 +197,13 @@ mod tests {
         assert_eq!(value, Some(folder.join("auth.json").display().to_string()));
         let (_, _, value) = credentials_flag(Some(Path::new("/etc/auth.json")));
         assert_eq!(value.as_deref(), Some("/etc/auth.json"));
+    }
+
+    #[test]
+    fn what_files_ask_for_is_allowed_or_refused() {
+        let read = |text: &str| is_allowed(text).map_err(|it| it.to_string());
+        assert_eq!((read("allow"), read("refuse")), (Ok(true), Ok(false)));
+        assert_eq!(read("yes"), Err("`yes` is neither `allow` nor `refuse`".to_owned()));
     }
 
     #[track_caller]

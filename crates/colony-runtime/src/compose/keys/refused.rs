@@ -14,11 +14,11 @@ refused! {
     File "include" "a package holds one compose file", "all services in `compose.yaml`";
     File "models" "colony runs containers only", "a service that runs the model";
     Service "build" "a device builds no images", "`image` with an image that was pushed to a registry";
-    Service "container_name" "several nodes may share an engine", "the service's name, by which others reach it";
     Extends "file" "a package holds one compose file", "a service of `compose.yaml`";
     Service "links" "services reach each other by name", "`networks` with `aliases`";
     Service "external_links" "containers outside the project are not known", "an external network";
     Service "volumes_from" "volumes are shared by name", "the same named volume in both services";
+    Service "pull_refresh_after" "a tag is resolved again after a failed attempt only", "an image with another tag or a digest";
     Service "label_file" "labels stand in the compose file", "`labels`";
     Service "mac_address" "two versions side by side would have the same one", "an address that the engine chooses";
     Service "cpu_count" "only Windows has it", "`cpus`";
@@ -62,6 +62,7 @@ refused! {
     Network "attachable" "there is no swarm", "the file without it";
     Network "enable_ipv4" "Podman and Docker before version 28 ignore it", "the file without it";
     Config "external" "there is no swarm", "`file`, `content` or `environment`";
+    Config "labels" "a file has none", "the file without it";
     Config "name" "there is no swarm", "the file without it";
     Config "template_driver" "there is no swarm", "`content` with variables";
     Secret "external" "there is no swarm", "`file` or `environment`";

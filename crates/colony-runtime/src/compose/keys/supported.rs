@@ -40,6 +40,7 @@ supported! {
     Service "user" "a user, or `user:group`, by name or number";
     Service "working_dir" "an absolute path in the container";
     Service "hostname" "a host name";
+    Service "container_name" "a name that no other container of the engine has; only on nodes with `node.container-names = allow`, and not with blue-green";
     Service "domainname" "a domain name";
     Service "read_only" "`true` or `false`";
     Service "privileged" "`true` or `false`";

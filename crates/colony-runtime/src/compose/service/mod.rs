@@ -78,6 +78,7 @@ fn reach(service: &mut Service, cursor: &Cursor<'_>, scope: &Scope<'_>) {
     service.expose = take(cursor, "expose", port::exposed).unwrap_or_default();
     service.hostname = take(cursor, "hostname", hostname);
     service.extra_hosts = take(cursor, "extra_hosts", extra_hosts).unwrap_or_default();
+    service.container_name = take(cursor, "container_name", container_name);
     service.domainname = take(cursor, "domainname", hostname);
     service.dns = take(cursor, "dns", dns).unwrap_or_default();
     service.dns_search = take(cursor, "dns_search", value::some_texts).unwrap_or_default();
@@ -134,6 +135,17 @@ fn hostname(cursor: &Cursor<'_>) -> Option<String> {
     let part = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
     let usable = text.len() <= 63 && text.chars().all(part);
     if usable { Some(text) } else { cursor.mismatch("a host name of at most 63 characters") }
+}
+
+/// As engines require it.
+fn container_name(cursor: &Cursor<'_>) -> Option<String> {
+    let text = value::text(cursor)?;
+    let part = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+    let begins = text.starts_with(|c: char| c.is_ascii_alphanumeric());
+    let usable = begins && (2..=128).contains(&text.len()) && text.chars().all(part);
+    let expected =
+        "2 to 128 letters, digits, `_`, `.` and `-`, of which the first is a letter or digit";
+    if usable { Some(text) } else { cursor.mismatch(expected) }
 }
 
 fn tmpfs(cursor: &Cursor<'_>) -> Option<Vec<String>> {

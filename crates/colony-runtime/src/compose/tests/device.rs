@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::*;
-use crate::config::EngineKind;
+use crate::compose::keys;
+use crate::config::{DocumentPolicy, EngineKind};
 
 #[test]
 fn secrets_are_mounted_below_their_folder() {
@@ -137,7 +138,7 @@ fn a_network_without_these_keys_is_stored_as_before() {
 #[test]
 fn engines_refuse_what_they_cannot_do_where_it_stands() {
     let on = |engine, line: &str| {
-        let found = archive(&web(line)).project_on(engine, &parameters());
+        let found = archive(&web(line)).project_on(engine, &allowing(), &parameters());
         let found = found.map(drop).err().unwrap_or_default();
         found.iter().map(|it| format!("{it}\n")).collect::<String>()
     };
@@ -162,6 +163,58 @@ fn engines_refuse_what_they_cannot_do_where_it_stands() {
     }
     let bind = "volumes: [{type: bind, source: /a, target: /b, bind: {create_host_path: false}}]";
     assert!(on(EngineKind::Podman, bind).contains("volumes[0].bind.create_host_path"));
+}
+
+#[test]
+fn what_the_node_refuses_is_named_with_its_place_and_setting() {
+    let file = "services: {web: {image: x, container_name: cam}}\n\
+                networks: {a: {external: true}}\nvolumes: {b: {external: true}, c: {external: false}}\n";
+    let on = |policy: &DocumentPolicy| {
+        let found = archive(file).project_on(EngineKind::Docker, policy, &parameters());
+        let found = found.map(drop).err().unwrap_or_default();
+        assert!(found.iter().all(keys::is_unsupported), "another node may allow it");
+        found.iter().map(|it| format!("{it}\n")).collect::<String>()
+    };
+    assert_eq!(on(&allowing()), "");
+    assert_eq!(
+        on(&DocumentPolicy::default()),
+        "compose.yaml:1:44: services.web.container_name: key is not supported on this node: its setting `node.container-names` is `refuse`; expected the service's name, by which others reach it, or a node whose setting is `allow`\n"
+    );
+    let strict = DocumentPolicy { external_resources: false, ..allowing() };
+    let found = on(&strict);
+    for (at, path) in [("2:26", "networks.a.external"), ("3:25", "volumes.b.external")] {
+        let expected = format!(
+            "compose.yaml:{at}: {path}: key is not supported on this node: its setting `node.external-resources` is `refuse`"
+        );
+        assert!(found.contains(&expected), "{found}");
+    }
+    assert_eq!(found.lines().count(), 2, "{found}");
+}
+
+#[test]
+fn containers_have_names_of_their_own() {
+    let named = project("services: {web: {image: x, container_name: cam_1}}\n");
+    assert_eq!(named.services["web"].container_name.as_deref(), Some("cam_1"));
+    for (file, problem) in [
+        ("{web: {image: x, container_name: -a}}", "container_name: `-a` is a text"),
+        ("{web: {image: x, container_name: a}}", "container_name: `a` is a text"),
+        (
+            "{web: {image: x, container_name: cam, scale: 2}}",
+            "container_name: several containers cannot have one name",
+        ),
+        (
+            "{a: {image: x, container_name: cam}, b: {image: x, container_name: cam}}",
+            "services.b.container_name: `a` has the name `cam` too",
+        ),
+    ] {
+        let found = findings(&format!("services: {file}\n"));
+        assert!(found.contains(problem), "{found}");
+    }
+}
+
+/// A node that allows everything.
+fn allowing() -> DocumentPolicy {
+    DocumentPolicy { container_names: true, ..DocumentPolicy::default() }
 }
 
 #[track_caller]

@@ -10,10 +10,6 @@ fn unsupported_keys_are_named_with_their_place_and_reason() {
         "services.web.build: key is not supported: a device builds no images; expected `image` with an image that was pushed to a registry",
     );
     key(
-        "container_name: x",
-        "services.web.container_name: key is not supported: several nodes may share an engine; expected the service's name, by which others reach it",
-    );
-    key(
         "imagee: x",
         "services.web.imagee: key is not supported: `imagee` is not known (did you mean `image`?); expected a key of the table in docs/compose.md",
     );

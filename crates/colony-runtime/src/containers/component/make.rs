@@ -126,7 +126,7 @@ impl ContainerEngine {
         let archive = self.archives.digest(&work.job.fingerprint).await;
         labels.extend(archive.map(|it| (label::ARCHIVE.to_owned(), it)));
         let new = NewContainer {
-            names: self.names(work.job, name),
+            names: self.names(work.job, name, service),
             service,
             environment: &self.config.environment,
             labels,
@@ -137,19 +137,35 @@ impl ContainerEngine {
             check: check.as_ref(),
         };
         let made = self.api.create(&new).await;
-        let id = made.map_err(|it| it.failed(&format!("create the container of `{name}`")))?;
+        let id = made.map_err(|it| not_created(name, service, &it))?;
         Ok(ServiceContainer { id, state: State::Made, checked: check.is_some() })
     }
 
     /// Two deployments may have the same display name; then the second name
     /// contains the id as well. A container that is to take over is created
     /// while the active one has either name; its name also contains a mark of
-    /// its fingerprint.
-    fn names(&self, job: &Job, service: &str) -> [String; 3] {
+    /// its fingerprint. A name that the file gives is the only one.
+    fn names(&self, job: &Job, service: &str, of: &Service) -> [String; 3] {
+        if let Some(name) = &of.container_name {
+            return [0, 1, 2].map(|_| name.clone());
+        }
         let (prefix, made_from) = (job.prefix(), self.scope.mark(&job.mark().to_string()));
         let deployment = job.deployment.as_str();
         let parts = [&prefix, job.component.as_str(), service, deployment, made_from.as_str()];
         [3, 4, 5].map(|it| self.scope.name(&parts[..it]))
+    }
+}
+
+/// A name that another container has is not the author's mistake: the container
+/// may go.
+fn not_created(name: &str, service: &Service, trouble: &EngineError) -> Failure {
+    let failure = trouble.failed(&format!("create the container of `{name}`"));
+    match &service.container_name {
+        Some(taken) if trouble.is_conflict() => {
+            let why = format!("another container of the engine has the name `{taken}`");
+            Failure { message: format!("{why}: {}", failure.message), ..failure }
+        }
+        Some(_) | None => failure,
     }
 }
 

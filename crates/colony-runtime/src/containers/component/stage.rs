@@ -9,6 +9,7 @@
 use std::collections::BTreeSet;
 
 use colony_core::attempt::Failure;
+use colony_core::code::Code;
 use futures_util::future::join_all;
 use tracing::debug;
 
@@ -22,6 +23,7 @@ use crate::job::Job;
 impl ContainerEngine {
     pub(crate) async fn stage(&self, job: &Job) -> Result<(), Failure> {
         let project = self.archives.project(job).await?;
+        refuse_names(&project)?;
         let waves = waves(&project)?;
         self.start_all(job, &project, &waves).await?;
         // Without containers created ahead the swap only takes longer.
@@ -64,6 +66,17 @@ impl ContainerEngine {
         }
         whole
     }
+}
+
+/// Two containers cannot have one name, and one that runs keeps its name.
+fn refuse_names(project: &Project) -> Result<(), Failure> {
+    let named = project.services.iter().find(|it| it.1.container_name.is_some());
+    let Some((name, _)) = named else { return Ok(()) };
+    let message = format!(
+        "the service `{name}` has a `container_name`, so its next version cannot run beside it: \
+         blue-green needs a file without it"
+    );
+    Err(Failure::new(Code::NotEligible, message))
 }
 
 /// Engines attach one network to a container when they create it, and Docker

@@ -1,11 +1,14 @@
-//! Images: already present, pulled by the engine, or loaded through the node's
-//! manager.
+//! Images: already present, pulled by the engine, or fetched by the node and
+//! loaded: through its manager, and from registries that the engine would use
+//! with TLS only.
 
 mod outdated;
+mod platform;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use bytes::Bytes;
 use colony_core::attempt::Failure;
 use colony_core::code::Code;
 use colony_core::margo::{DeploymentId, Digest};
@@ -14,13 +17,12 @@ use futures_util::stream::iter;
 use tracing::debug;
 
 use crate::compose::{Project, PullPolicy, Service};
-use crate::config::EngineKind;
 use crate::containers::api::{Image, LoadedImage, Pull};
 use crate::containers::engine::ContainerEngine;
 use crate::containers::engine_error::EngineError;
 use crate::containers::pulls::Shown;
 use crate::oci::credentials::Lookup;
-use crate::oci::registry::{Manifest, RegistryLocation, oci_architecture};
+use crate::oci::registry::{BlobFeed, Manifest, RegistryLocation, oci_architecture};
 
 /// How long a pull may run without any progress.
 const STALL: Duration = Duration::from_secs(120);
@@ -30,8 +32,6 @@ const CONFIG_LIMIT: usize = 4 << 20;
 /// Layers that come through the manager are held in memory.
 const LAYER_LIMIT: usize = 256 << 20;
 const TOGETHER: usize = 2;
-/// What all layers together may unpack to.
-pub(crate) const UNPACKED_LIMIT: u64 = 1 << 30;
 
 impl ContainerEngine {
     /// Makes every image of the project available.
@@ -60,10 +60,17 @@ impl ContainerEngine {
     ) -> Result<Image, Failure> {
         let name = service.image.as_str();
         let found = self.image_at_hand(name).await?;
+        let machine = &self.api.facts().architecture;
         match found {
-            Some(image) if !purpose.pulls(service) => {
+            // Another one may have been pushed under the name of a foreign one.
+            Some(image)
+                if !purpose.pulls(service) && platform::check(&image, service, machine).is_ok() =>
+            {
                 self.image_used(name, deployment).await?;
                 return Ok(image);
+            }
+            Some(image) if service.pull_policy == PullPolicy::Never => {
+                return platform::check(&image, service, machine).map(|()| image);
             }
             None if service.pull_policy == PullPolicy::Never => {
                 let message = format!("the image `{name}` is not here, and may not be fetched");
@@ -71,13 +78,15 @@ impl ContainerEngine {
             }
             Some(_) | None => {}
         }
-        match (self.image_fetch(service, found.as_ref(), deployment).await, found) {
+        let fetched = self.image_fetch(service, found.as_ref(), deployment).await;
+        let image = match (fetched, found) {
             (Err(failure), Some(image)) if purpose == Use::Refresh => {
                 debug!(image = name, "keeping the image at hand: {}", failure.message);
-                Ok(image)
+                image
             }
-            (fetched, _) => fetched,
-        }
+            (fetched, _) => fetched?,
+        };
+        platform::check(&image, service, machine).map(|()| image)
     }
 
     async fn image_fetch(
@@ -93,7 +102,7 @@ impl ContainerEngine {
         let place = RegistryLocation::of_image(Reference::read(name).name);
         let shown = self.pulls.begin(deployment, name);
         match place {
-            Some(place) if place.is_builtin() => self.image_load(name, &place, &shown).await?,
+            Some(place) if place.is_builtin() => self.image_load(service, &place, &shown).await?,
             place => self.image_pull(service, place.as_ref(), &shown).await?,
         }
         let gone = || EngineError::Unexpected("it is not there after it was fetched".to_owned());
@@ -111,6 +120,14 @@ impl ContainerEngine {
             return Ok(());
         }
         let message = format!("{} MiB of disk are free, too little for images", free >> 20);
+        Err(Failure::new(Code::DiskFull, message))
+    }
+
+    /// Layers unpack to more, so this only finds what cannot fit at all.
+    fn check_room(&self, name: &str, bytes: u64) -> Result<(), Failure> {
+        let Some((free, _)) = self.storage().filter(|it| it.0 < bytes) else { return Ok(()) };
+        let (free, bytes) = (free >> 20, bytes >> 20);
+        let message = format!("{free} MiB of disk are free; the image `{name}` has {bytes} MiB");
         Err(Failure::new(Code::DiskFull, message))
     }
 
@@ -133,59 +150,93 @@ impl ContainerEngine {
         let Err(failure) = self.api.pull(&pull, shown).await.map_err(refused) else {
             return Ok(());
         };
-        let insecure = place.is_some_and(|it| self.registry.is_insecure(&it.host));
-        if !insecure || !wants_tls(&failure) {
+        let Some(place) = place.filter(|it| self.is_without_tls(it, &failure)) else {
             return Err(failure);
-        }
+        };
         // Podman before 4.4 does not count the bytes of such a pull.
         match self.api.abilities().pulls_without_tls {
             true => self.api.pull(&Pull { plain: true, ..pull }, shown).await.map_err(refused),
-            false => Err(with_hint(self.api.info().kind, failure)),
+            false => self.image_load(service, place, shown).await,
         }
     }
 
-    /// Fetches an image through the manager and gives it to the engine.
+    /// The node may use the registry without TLS, and the engine uses it with
+    /// TLS only.
+    fn is_without_tls(&self, place: &RegistryLocation, failure: &Failure) -> bool {
+        // Nothing need listen on the port of HTTPS.
+        let has_port = place.host.rsplit_once(':').is_some_and(|it| !it.1.ends_with(']'));
+        let refused = !has_port && failure.message.contains("connection refused");
+        self.registry.is_insecure(&place.host) && (refused || wants_tls(failure))
+    }
+
+    /// Fetches an image by the node's own means and gives it to the engine while it
+    /// arrives.
     async fn image_load(
         &self,
-        name: &str,
+        service: &Service,
         place: &RegistryLocation,
         shown: &Shown<'_>,
     ) -> Result<(), Failure> {
-        let manifest = self.image_manifest(name, place).await?;
+        let name = service.image.as_str();
+        let manifests = self.image_manifests(service, place).await?;
         let odd = |why: &str| Failure::new(Code::ImageMissing, format!("the image `{name}` {why}"));
-        let config = manifest.config.as_ref().ok_or_else(|| odd("has no configuration"))?;
+        let manifest = manifests.last().map(|it| &it.1);
+        let config = manifest.and_then(|it| it.config.as_ref());
+        let config = config.ok_or_else(|| odd("has no configuration"))?;
         let config = self.registry.blob(place, config, CONFIG_LIMIT).await?;
-        let total: u64 = manifest.layers.iter().map(|it| it.size).sum();
-        let mut layers = Vec::new();
-        for layer in &manifest.layers {
-            layers.push(self.registry.blob(place, layer, LAYER_LIMIT).await?);
-            shown.set(layers.iter().map(|it| it.len() as u64).sum(), total);
-        }
-        let image = LoadedImage { name: name.to_owned(), config, layers, stall: STALL };
-        self.api.load(image).await.map_err(|it| match it {
-            EngineError::Unreadable(why) => odd(&why),
-            EngineError::Unavailable(_)
-            | EngineError::Timeout
-            | EngineError::Rejected { .. }
-            | EngineError::Unexpected(_) => it.failed(&format!("load the image `{name}`")),
-        })
+        let layers = manifest.map(|it| it.layers.clone()).unwrap_or_default();
+        self.check_room(name, layers.iter().map(|it| it.size).sum())?;
+        let (inlets, parts): (Vec<_>, Vec<_>) = layers.iter().map(|_| BlobFeed::channel()).unzip();
+        let image = LoadedImage {
+            name: name.to_owned(),
+            manifests,
+            config,
+            layers: layers.iter().cloned().zip(parts).collect(),
+            stall: STALL,
+        };
+        let load = async {
+            self.api.load(image).await.map_err(|it| match it {
+                EngineError::Unreadable(why) => odd(&why),
+                EngineError::Unavailable(_)
+                | EngineError::Timeout
+                | EngineError::Rejected { .. }
+                | EngineError::Unexpected(_) => it.failed(&format!("load the image `{name}`")),
+            })
+        };
+        let feed = async {
+            for (layer, inlet) in layers.iter().zip(inlets) {
+                let progress = |done| shown.note(&layer.digest.to_string(), done, layer.size);
+                let feed = BlobFeed::new(layer, inlet, &progress);
+                self.registry.pass_blob(place, &feed, LAYER_LIMIT).await?;
+            }
+            Ok(())
+        };
+        tokio::try_join!(feed, load).map(|_| ())
     }
 
-    async fn image_manifest(
+    /// The manifest that the name stands for, and that of the image if it is
+    /// another one.
+    async fn image_manifests(
         &self,
-        name: &str,
+        service: &Service,
         place: &RegistryLocation,
-    ) -> Result<Manifest, Failure> {
-        let manifest = self.registry.manifest(place, Reference::read(name).version).await?;
-        if manifest.manifests.is_empty() {
-            return Ok(manifest);
+    ) -> Result<Vec<(Bytes, Manifest)>, Failure> {
+        let name = service.image.as_str();
+        let version = Reference::read(name).version;
+        let mut all = vec![self.registry.published_manifest(place, version).await?];
+        let list = &all[0].1;
+        if list.manifests.is_empty() {
+            return Ok(all);
         }
-        let architecture = oci_architecture(&self.api.facts().architecture);
-        let one = manifest.image_for(architecture).ok_or_else(|| {
-            let message = format!("the image `{name}` is not made for `{architecture}`");
+        let own = oci_architecture(&self.api.facts().architecture);
+        let wanted = service.platform.as_deref().unwrap_or(own);
+        let one = list.image_for(wanted).ok_or_else(|| {
+            let message = format!("the image `{name}` is not made for `{wanted}`");
             Failure::new(Code::ImageMissing, message)
         })?;
-        self.registry.manifest(place, &one.digest.to_string()).await
+        let digest = one.digest.to_string();
+        all.push(self.registry.published_manifest(place, &digest).await?);
+        Ok(all)
     }
 }
 
@@ -193,21 +244,6 @@ impl ContainerEngine {
 fn wants_tls(failure: &Failure) -> bool {
     let message = failure.message.to_lowercase();
     ["http response to https client", "x509", "tls:"].iter().any(|it| message.contains(it))
-}
-
-/// Adds where the engine has its own list of registries without TLS.
-fn with_hint(kind: EngineKind, failure: Failure) -> Failure {
-    let hint = match kind {
-        EngineKind::Containerd => {
-            "containerd does not use the node's list: add a `hosts.toml` for the registry below \
-             the `config_path` of its configuration"
-        }
-        EngineKind::Docker | EngineKind::Podman | EngineKind::Kubernetes => {
-            "Docker does not use the node's list: add the registry to `insecure-registries` in \
-             its daemon.json and restart it"
-        }
-    };
-    Failure { message: format!("{}; {hint}", failure.message), ..failure }
 }
 
 /// The purpose for which an image is needed.

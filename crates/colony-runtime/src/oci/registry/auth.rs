@@ -8,7 +8,7 @@ use http::header::WWW_AUTHENTICATE;
 use http::{HeaderMap, Method};
 use serde::Deserialize;
 
-use super::http::{Answer, Call, Client, HttpError};
+use super::http::{Answer, Call, Client, HttpError, Sink};
 use crate::config::Credential;
 use crate::url::escaped;
 
@@ -67,7 +67,7 @@ impl Challenge {
                         let mark = if realm.contains('?') { '&' } else { '?' };
                         let url = client.absolute(&format!("{realm}{mark}{}", form(&about)))?;
                         let basic = credential.and_then(basic);
-                        client.get(&url, "*/*", basic, TOKEN_LIMIT).await?
+                        client.get(&url, "*/*", basic, Sink::Memory(TOKEN_LIMIT)).await?
                     }
                 };
                 Ok(bearer(&answer.bytes).filter(|_| answer.status.is_success()))

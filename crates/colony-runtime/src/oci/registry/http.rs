@@ -12,11 +12,14 @@ use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, LOCATION, USER_AGE
 use http::uri::{Authority, Scheme, Uri};
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+
+use super::blob_feed::BlobFeed;
 
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 /// How long an answer may take to begin.
@@ -49,6 +52,15 @@ pub(super) struct Call {
     pub(super) method: Method,
     pub(super) content_type: Option<&'static str>,
     pub(super) body: Bytes,
+}
+
+/// Where the body of an answer goes.
+#[derive(Clone, Copy)]
+pub(super) enum Sink<'a> {
+    /// To memory, up to so many bytes.
+    Memory(usize),
+    /// On to its receiver, if the answer is good.
+    Feed(&'a BlobFeed<'a>),
 }
 
 #[derive(Debug)]
@@ -95,11 +107,11 @@ impl Client {
         url: &Uri,
         accept: &str,
         mut authorization: Option<String>,
-        limit: usize,
+        sink: Sink<'_>,
     ) -> Result<Answer, HttpError> {
         let mut url = url.clone();
         for _ in 0..=REDIRECTS {
-            let answer = self.get_once(&url, accept, authorization.as_deref(), limit).await?;
+            let answer = self.get_once(&url, accept, authorization.as_deref(), sink).await?;
             if !answer.status.is_redirection() {
                 return Ok(answer);
             }
@@ -123,7 +135,7 @@ impl Client {
             request.headers_mut().insert(CONTENT_TYPE, http::HeaderValue::from_static(kind));
         }
         *request.body_mut() = Full::new(call.body.clone());
-        self.exchange(url, request, CALL_LIMIT).await
+        self.exchange(url, request, Sink::Memory(CALL_LIMIT)).await
     }
 
     /// The URL an answer's `Location` names, relative or not.
@@ -142,16 +154,16 @@ impl Client {
         url: &Uri,
         accept: &str,
         authorization: Option<&str>,
-        limit: usize,
+        sink: Sink<'_>,
     ) -> Result<Answer, HttpError> {
-        self.exchange(url, request(url, accept, authorization)?, limit).await
+        self.exchange(url, request(url, accept, authorization)?, sink).await
     }
 
     async fn exchange(
         &self,
         url: &Uri,
         request: Request<Full<Bytes>>,
-        limit: usize,
+        sink: Sink<'_>,
     ) -> Result<Answer, HttpError> {
         let stream = tokio::time::timeout(CONNECT_TIME, self.connect(url)).await;
         let unreachable = |it: io::Error| HttpError::Unreachable(format!("{}: {it}", host(url)));
@@ -164,9 +176,14 @@ impl Client {
             let head = tokio::time::timeout(HEAD_TIME, sender.send_request(request)).await;
             let head = head.map_err(|_| HttpError::Slow)?.map_err(broken)?;
             let (head, body) = head.into_parts();
-            let body = Limited::new(body, limit).collect().await;
-            let body = body.map_err(|it| too_large_or_broken(it.as_ref(), url, limit))?;
-            Ok(Answer { status: head.status, headers: head.headers, bytes: body.to_bytes() })
+            let bytes = match sink {
+                Sink::Feed(feed) if head.status == StatusCode::OK => {
+                    feed.pass(body).await.map(|()| Bytes::new())?
+                }
+                Sink::Feed(_) => in_memory(body, url, CALL_LIMIT).await?,
+                Sink::Memory(limit) => in_memory(body, url, limit).await?,
+            };
+            Ok(Answer { status: head.status, headers: head.headers, bytes })
         };
         // The connection has no task of its own: it lives as long as the answer.
         tokio::pin!(answer);
@@ -204,6 +221,12 @@ impl Client {
         let config = Arc::new(builder.with_root_certificates(roots).with_no_client_auth());
         Ok(Arc::clone(self.tls.get_or_init(|| config)))
     }
+}
+
+async fn in_memory(body: Incoming, url: &Uri, limit: usize) -> Result<Bytes, HttpError> {
+    let body = Limited::new(body, limit).collect().await;
+    let body = body.map_err(|it| too_large_or_broken(it.as_ref(), url, limit))?;
+    Ok(body.to_bytes())
 }
 
 fn request(

@@ -9,6 +9,7 @@ use serde::Deserialize;
 pub(crate) struct Manifest {
     pub(crate) artifact_type: Option<String>,
     pub(crate) config: Option<Descriptor>,
+    pub(crate) media_type: Option<String>,
     #[serde(default)]
     pub(crate) layers: Vec<Descriptor>,
     #[serde(default)]
@@ -29,6 +30,7 @@ pub(crate) struct Descriptor {
 pub(crate) struct Platform {
     pub(crate) architecture: String,
     pub(crate) os: String,
+    pub(crate) variant: Option<String>,
 }
 
 pub(super) const COMPONENT: &str = "application/vnd.org.margo.component.compose+json";
@@ -64,9 +66,19 @@ impl Manifest {
         found.ok_or_else(|| format!("is not a Helm chart: it has no layer of the type `{CHART}`"))
     }
 
-    /// In a list of images, the one for a Linux machine of this architecture.
-    pub(crate) fn image_for(&self, architecture: &str) -> Option<&Descriptor> {
-        let fits = |it: &Platform| it.os == "linux" && it.architecture == architecture;
+    /// In a list of images, the one for a Linux machine of this architecture,
+    /// or for a platform (`os/architecture[/variant]`).
+    pub(crate) fn image_for(&self, platform: &str) -> Option<&Descriptor> {
+        let mut parts = platform.split('/');
+        let (os, architecture) = match (parts.next(), parts.next()) {
+            (Some(os), Some(architecture)) => (os, architecture),
+            (_, None) | (None, _) => ("linux", platform),
+        };
+        let variant = parts.next();
+        let fits = |it: &Platform| {
+            let is_variant = variant.is_none_or(|wanted| it.variant.as_deref() == Some(wanted));
+            it.os == os && it.architecture == architecture && is_variant
+        };
         self.manifests.iter().find(|it| it.platform.as_ref().is_some_and(fits))
     }
 }
@@ -102,7 +114,11 @@ mod tests {
             media_type: String::new(),
             digest: Digest::of(format!("{os} {architecture}").as_bytes()),
             size: 1,
-            platform: Some(Platform { architecture: architecture.into(), os: os.into() }),
+            platform: Some(Platform {
+                architecture: architecture.into(),
+                os: os.into(),
+                variant: None,
+            }),
         };
         let manifests =
             vec![image("windows", "amd64"), image("linux", "arm"), image("linux", "amd64")];
@@ -112,6 +128,9 @@ mod tests {
         {
             let chosen = list.image_for(oci_architecture(engine)).map(|it| it.digest);
             assert_eq!(chosen, found.map(|it| Digest::of(it.as_bytes())), "{engine}");
+        }
+        for (platform, found) in [("linux/amd64", true), ("linux/arm/v7", false), ("x", false)] {
+            assert_eq!(list.image_for(platform).is_some(), found, "{platform}");
         }
         assert_eq!(oci_architecture("i686"), "386");
         assert_eq!(oci_architecture("riscv64"), "riscv64");

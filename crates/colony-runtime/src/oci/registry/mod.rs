@@ -1,11 +1,12 @@
 //! Reading from OCI registries: the archives of components, and the images
-//! that come through the node's manager.
+//! that come through the node's manager or from registries without TLS.
 //!
 //! Owns the transport, the answers to a registry's challenge, and the check
-//! of every digest. Images of real registries are left to the engine, which
-//! shares their layers.
+//! of every digest. Images of other registries are left to the engine, which
+//! does not fetch the layers that it has.
 
 pub(crate) mod auth;
+mod blob_feed;
 mod http;
 mod manifest;
 mod place;
@@ -23,7 +24,8 @@ use colony_core::margo::Digest;
 use crate::config::Registries;
 use crate::oci::source::Source;
 use auth::Challenge;
-use http::{Answer, Client, HttpError};
+pub(crate) use blob_feed::{BlobFeed, Parts};
+use http::{Answer, Client, HttpError, Sink};
 pub(crate) use manifest::{Descriptor, Manifest, oci_architecture};
 pub(crate) use place::{HUB, RegistryLocation};
 
@@ -58,15 +60,25 @@ impl Registry {
         place: &RegistryLocation,
         reference: &str,
     ) -> Result<Manifest, Failure> {
+        Ok(self.published_manifest(place, reference).await?.1)
+    }
+
+    /// The same with the bytes that its digest is of.
+    pub(crate) async fn published_manifest(
+        &self,
+        place: &RegistryLocation,
+        reference: &str,
+    ) -> Result<(Bytes, Manifest), Failure> {
         let what = format!("{place}:{reference}");
         let path = format!("/v2/{}/manifests/{reference}", place.name);
-        let bytes = self.fetch(place, &path, ACCEPT, MANIFEST_LIMIT, &what).await?;
+        let bytes = self.fetch(place, &path, ACCEPT, Sink::Memory(MANIFEST_LIMIT), &what).await?;
         if let Ok(expected) = reference.parse::<Digest>() {
             verified(&bytes, &expected, &what)?;
         }
-        Manifest::read(&bytes).map_err(|it| {
+        let manifest = Manifest::read(&bytes).map_err(|it| {
             Failure::new(Code::ArchiveInvalid, format!("the manifest of `{what}` {it}"))
-        })
+        })?;
+        Ok((bytes, manifest))
     }
 
     /// A blob, verified.
@@ -83,9 +95,26 @@ impl Registry {
             return Err(Failure::new(Code::ArchiveInvalid, message));
         }
         let path = format!("/v2/{}/blobs/{}", place.name, blob.digest);
-        let bytes = self.fetch(place, &path, "*/*", size.max(1), &what).await?;
+        let bytes = self.fetch(place, &path, "*/*", Sink::Memory(size.max(1)), &what).await?;
         verified(&bytes, &blob.digest, &what)?;
         Ok(bytes)
+    }
+
+    /// Passes a blob on while it arrives. What comes from the manager is held
+    /// in memory, so it has a limit.
+    pub(crate) async fn pass_blob(
+        &self,
+        place: &RegistryLocation,
+        feed: &BlobFeed<'_>,
+        limit: usize,
+    ) -> Result<(), Failure> {
+        let what = format!("{place}@{}", feed.digest());
+        if place.is_builtin() && feed.size() > limit as u64 {
+            let message = format!("`{what}` has {} bytes, at most {limit} are taken", feed.size());
+            return Err(Failure::new(Code::ArchiveInvalid, message));
+        }
+        let path = format!("/v2/{}/blobs/{}", place.name, feed.digest());
+        self.fetch(place, &path, "*/*", Sink::Feed(feed), &what).await.map(drop)
     }
 
     async fn fetch(
@@ -93,12 +122,12 @@ impl Registry {
         place: &RegistryLocation,
         path: &str,
         accept: &str,
-        limit: usize,
+        sink: Sink<'_>,
         what: &str,
     ) -> Result<Bytes, Failure> {
         let answer = match place.is_builtin() {
-            true => self.ask_manager(path, accept, limit).await,
-            false => self.ask(place, path, accept, limit).await,
+            true => self.ask_manager(path, accept, sink).await,
+            false => self.ask(place, path, accept, sink).await,
         };
         let answer = answer.map_err(|it| it.failed(what))?;
         if answer.status == StatusCode::OK {
@@ -115,14 +144,21 @@ impl Registry {
         &self,
         path: &str,
         accept: &str,
-        limit: usize,
+        sink: Sink<'_>,
     ) -> Result<Answer, HttpError> {
+        let limit = match sink {
+            Sink::Memory(limit) => limit,
+            Sink::Feed(feed) => usize::try_from(feed.size()).unwrap_or(usize::MAX).max(1),
+        };
         let none = || HttpError::Unreachable("this node has no manager to read through".to_owned());
         let source = self.manager.as_ref().ok_or_else(none)?;
         let asked = tokio::time::timeout(BLOB_TIME, source.fetch(path, accept, limit)).await;
         let fetched = asked.map_err(|_| HttpError::Slow)?.map_err(HttpError::Unreachable)?;
         let status = StatusCode::from_u16(fetched.status);
         let status = status.map_err(|it| HttpError::Odd(it.to_string()))?;
+        if let (Sink::Feed(feed), StatusCode::OK) = (sink, status) {
+            feed.pass(http_body_util::Full::new(fetched.bytes.clone())).await?;
+        }
         Ok(Answer { status, headers: ::http::HeaderMap::new(), bytes: fetched.bytes })
     }
 
@@ -133,27 +169,34 @@ impl Registry {
         place: &RegistryLocation,
         path: &str,
         accept: &str,
-        limit: usize,
+        sink: Sink<'_>,
     ) -> Result<Answer, HttpError> {
         let url = self.client.url(&place.host, path)?;
-        let get = |authorization| self.client.get(&url, accept, authorization, limit);
-        let first = timed(get(None)).await?;
+        let get = |authorization| self.client.get(&url, accept, authorization, sink);
+        let first = timed(sink, get(None)).await?;
         if first.status != StatusCode::UNAUTHORIZED {
             return Ok(first);
         }
         let Some(challenge) = Challenge::read(&first.headers) else { return Ok(first) };
         let lookup = self.registries.credentials.find(place).await;
         match challenge.answer(&self.client, lookup.credential()).await? {
-            Some(authorization) => timed(get(Some(authorization))).await,
+            Some(authorization) => timed(sink, get(Some(authorization))).await,
             None => Ok(first),
         }
     }
 }
 
+/// What is passed on has no limit as long as it arrives.
 async fn timed(
+    sink: Sink<'_>,
     answer: impl Future<Output = Result<Answer, HttpError>>,
 ) -> Result<Answer, HttpError> {
-    tokio::time::timeout(BLOB_TIME, answer).await.unwrap_or(Err(HttpError::Slow))
+    match sink {
+        Sink::Memory(_) => {
+            tokio::time::timeout(BLOB_TIME, answer).await.unwrap_or(Err(HttpError::Slow))
+        }
+        Sink::Feed(_) => answer.await,
+    }
 }
 
 fn verified(bytes: &[u8], expected: &Digest, what: &str) -> Result<(), Failure> {

@@ -12,7 +12,7 @@ use http::{Method, StatusCode, Uri};
 use serde_json::json;
 
 use super::auth::Challenge;
-use super::http::{Answer, Call, Client, HttpError};
+use super::http::{Answer, Call, Client, HttpError, Sink};
 use super::manifest::{ARCHIVE, COMPONENT};
 use super::place::RegistryLocation;
 use crate::config::Registries;
@@ -119,7 +119,8 @@ impl Push<'_> {
     /// The digest that the revision refers to, if it exists.
     async fn present(&self, revision: &str) -> Result<Option<Digest>, PushError> {
         let url = self.url(&format!("manifests/{revision}"))?;
-        let get = |authorization| self.client.get(&url, MANIFEST, authorization, 4 << 20);
+        let get =
+            |authorization| self.client.get(&url, MANIFEST, authorization, Sink::Memory(4 << 20));
         let mut answer = self.timed(get(None)).await?;
         if answer.status == StatusCode::UNAUTHORIZED
             && let Some(authorization) = self.authorization(&answer).await?

@@ -104,26 +104,6 @@ async fn containerd_restarted_in_the_middle_of_a_start() {
 const SERVICE: &str = "{ image: IMAGE, stop_grace_period: 0s }";
 
 #[tokio::test]
-async fn containerd_image_for_another_architecture() {
-    let world = world().await;
-    let config = json!({ "Cmd": ["/bin/sleep", "3600"] });
-    let foreign = world.registry.push_image_for("foreign", "1", "s390x", config);
-    world.registry.push_index("foreign", "all", "s390x", &foreign);
-    for (tag, words) in [("1", "the image is for linux/s390x, not for linux/"), ("all", "platform")]
-    {
-        let image = format!("{}/foreign:{tag}", world.registry.host);
-        let app = world.app(&format!("foreign-{tag}"), &WEB.replace("IMAGE", &image));
-        // Also when it is at hand.
-        for _ in 0..2 {
-            let failure = world.node.prepare(&app).await.unwrap_err();
-            check(&failure, Code::ImageMissing, Class::Revision, words);
-            assert!(failure.message.contains(&image), "{}", failure.message);
-        }
-    }
-    world.node.end().await;
-}
-
-#[tokio::test]
 async fn containerd_with_pods_of_a_kubelet() {
     let world = world().await;
     let app = prepared(&world, "lodger").await;

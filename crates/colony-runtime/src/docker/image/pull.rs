@@ -3,9 +3,8 @@
 //! would not arrive.
 //!
 //! From a registry without TLS it is pulled through Podman's own API: the API
-//! it shares with Docker has no option for it. Docker has its own list of such
-//! registries (`insecure-registries` in its `daemon.json`) and accepts none from
-//! clients.
+//! it shares with Docker has no option for it. For Docker the node fetches such an
+//! image itself and loads it (see `load`).
 
 use std::time::Duration;
 

@@ -61,6 +61,9 @@ pub struct Service {
     pub user: Option<String>,
     pub working_dir: Option<String>,
     pub hostname: Option<String>,
+    /// The engine's name of its container.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container_name: Option<String>,
     pub domainname: Option<String>,
     pub read_only: bool,
     pub privileged: bool,

@@ -48,6 +48,8 @@ mod url;
 pub use config::{
     Choice, Config, Credential, EngineInfo, EngineKind, Facts, PullProgress, Registries, Subject,
 };
+#[cfg(feature = "bench")]
+pub use containerd::bare::{BareContainer, BareContainerd, BareError, BarePod};
 pub use error::Error;
 pub use logs::{LogEntry, LogPage, LogQuery};
 pub use oci::credentials::{CredentialStore, usual_credential_files};

@@ -17,10 +17,10 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    pub(crate) fn new(kubeconfig: &Path, data: &Path) -> anyhow::Result<Cluster> {
+    pub(crate) fn new(kubeconfig: &Path, data: &Path) -> Cluster {
         let helm = std::env::var_os("COLONY_NODE_HELM").unwrap_or_else(|| "helm".into());
         let (helm, kubeconfig) = (PathBuf::from(helm), kubeconfig.to_owned());
-        Ok(Cluster { helm, kubeconfig, data: data.to_owned() })
+        Cluster { helm, kubeconfig, data: data.to_owned() }
     }
 
     pub(crate) async fn install(&self) -> anyhow::Result<()> {

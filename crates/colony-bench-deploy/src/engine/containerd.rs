@@ -16,8 +16,11 @@ pub(crate) struct Containerd {
 }
 
 impl Containerd {
-    pub(crate) fn new(socket: &Path, data: &Path) -> Containerd {
-        Containerd { bare: BareContainerd::new(socket, &data.join("bench-logs")) }
+    pub(crate) fn new(socket: &Path, data: &Path) -> anyhow::Result<Containerd> {
+        // containerd does not make the folder of the output.
+        let logs = data.join("bench-logs");
+        std::fs::create_dir_all(&logs)?;
+        Ok(Containerd { bare: BareContainerd::new(socket, &logs) })
     }
 
     pub(crate) async fn start(&self, version: &str) -> anyhow::Result<BarePod> {

@@ -35,9 +35,9 @@ impl Engine {
     pub(crate) async fn connect(place: &str, data: &Path) -> anyhow::Result<Engine> {
         Ok(match place.split_once(':') {
             Some(("containerd", socket)) => {
-                Engine::Containerd(Containerd::new(Path::new(socket), data))
+                Engine::Containerd(Containerd::new(Path::new(socket), data)?)
             }
-            Some(("kubernetes", file)) => Engine::Kubernetes(Cluster::new(Path::new(file), data)?),
+            Some(("kubernetes", file)) => Engine::Kubernetes(Cluster::new(Path::new(file), data)),
             Some(_) | None => {
                 Engine::Api(EngineApi::connect(Path::new(place)).await?.ready().await?)
             }
@@ -103,7 +103,7 @@ impl Engine {
         }
     }
 
-    /// Whether the image is there already, so that nobody pulls it.
+    /// Whether the image is there already, so that no measured start pulls it.
     pub(crate) async fn has_image(&self, version: &str) -> anyhow::Result<()> {
         match self {
             Engine::Api(it) => it.has_image(version).await,

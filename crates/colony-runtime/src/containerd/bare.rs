@@ -1,5 +1,5 @@
-//! The four calls of CRI that a container takes, for benchmarks alone: what
-//! nobody on containerd can do without.
+//! The four calls of CRI that a container takes, for benchmarks alone: the
+//! least that any caller of containerd has to do.
 
 use std::path::{Path, PathBuf};
 
@@ -8,8 +8,8 @@ use crate::containerd::grpc::{ANSWER, Grpc};
 use crate::containerd::wire::{
     ContainerConfig, ContainerMetadata, ContainerRequest, CreateContainerRequest,
     CreateContainerResponse, Empty, ExecRequest, ExecResponse, ImageRequest, ImageSpec,
-    ImageStatusResponse, KeyValue, PodConfig, PodMetadata, PodRequest, PortMapping, Protocol,
-    RunPodRequest, RunPodResponse,
+    ImageStatusResponse, KeyValue, LinuxContainerConfig, LinuxPodConfig, PodConfig, PodMetadata,
+    PodRequest, PortMapping, Protocol, RunPodRequest, RunPodResponse,
 };
 use crate::containers::engine_error::EngineError;
 
@@ -115,6 +115,7 @@ impl BareContainerd {
                 host_port: host.into(),
                 ..PortMapping::default()
             }],
+            linux: Some(LinuxPodConfig::default()),
             ..PodConfig::default()
         }
     }
@@ -138,6 +139,7 @@ fn container(of: BareContainer<'_>) -> ContainerConfig {
         image: Some(ImageSpec { image: of.image.to_owned() }),
         envs: vec![KeyValue { key, value }],
         log_path: OUTPUT.to_owned(),
+        linux: Some(LinuxContainerConfig::default()),
         ..ContainerConfig::default()
     }
 }

@@ -24,6 +24,10 @@ impl Samples {
         self.0.sort();
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(crate) fn median(&self) -> Duration {
         self.at(50)
     }

@@ -14,13 +14,14 @@ mod probe;
 mod story;
 mod table;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
 use engine::Engine;
+use engine::api::EngineApi;
 use fleet::{Fleet, Setup};
-use measurement::{deploy, memory, push, ready, sites, trace, update};
+use measurement::{command, deploy, memory, push, ready, sites, trace, update};
 use story::Story;
 use table::Table;
 
@@ -28,8 +29,11 @@ use table::Table;
 #[derive(Debug)]
 struct Plan {
     setup: Setup,
-    /// Engines by name, which is also their node's.
-    engines: Vec<(String, PathBuf)>,
+    /// Engines by name, which is also their node's: sockets of Docker and Podman,
+    /// `containerd:<socket>`, `kubernetes:<kubeconfig>`.
+    engines: Vec<(String, String)>,
+    /// The words of a command line of Podman before `run`.
+    podman: Vec<String>,
     repeats: usize,
     only: Option<Part>,
     /// How many sites, for each fleet of sites.
@@ -41,7 +45,10 @@ struct Plan {
 enum Part {
     /// Needs no quiet machine.
     Memory,
+    Deploy,
     Update,
+    /// Whole commands on podman.
+    Command,
     /// What many sites without nodes cost the central orchestrator.
     Sites,
 }
@@ -55,8 +62,8 @@ async fn main() -> anyhow::Result<()> {
         return Ok(());
     }
     let mut fleet = Fleet::start(plan.setup.clone()).await?;
-    for (name, socket) in &plan.engines {
-        fleet.node_add(name, socket).await?;
+    for (name, place) in &plan.engines {
+        fleet.node_add(name, place).await?;
     }
     fleet.online().await?;
     match plan.only {
@@ -65,15 +72,21 @@ async fn main() -> anyhow::Result<()> {
             weights(&plan, &mut fleet).await?;
         }
         Some(Part::Memory) => weights(&plan, &mut fleet).await?,
+        Some(Part::Deploy) => {
+            deploys(&plan, &fleet, &mut Story::follow(&fleet.client).await?).await?;
+        }
         Some(Part::Update) => updates(&plan, &mut Story::follow(&fleet.client).await?).await?,
+        Some(Part::Command) => {
+            commands(&plan, &fleet, &mut Story::follow(&fleet.client).await?).await?;
+        }
         Some(Part::Sites) => {}
     }
     fleet.stop().await
 }
 
 async fn weights(plan: &Plan, fleet: &mut Fleet) -> anyhow::Result<()> {
-    let (_, socket) = plan.engines.first().context("there is no engine")?;
-    for table in memory::measure(fleet, socket).await? {
+    let (_, place) = plan.engines.first().context("there is no engine")?;
+    for table in memory::measure(fleet, place).await? {
         print(&table);
     }
     print(&memory::programs(fleet)?);
@@ -82,10 +95,27 @@ async fn weights(plan: &Plan, fleet: &mut Fleet) -> anyhow::Result<()> {
 
 async fn times(plan: &Plan, fleet: &mut Fleet) -> anyhow::Result<()> {
     let mut story = Story::follow(&fleet.client).await?;
+    let deploys = deploys(plan, fleet, &mut story).await?;
+    commands(plan, fleet, &mut story).await?;
+    updates(plan, &mut story).await?;
+    let (name, _) = plan.engines.first().context("there is no engine")?;
+    let bare = &deploys.first().context("nothing was measured")?.bare;
+    print(&push::measure(fleet, &mut story, name, plan.few(), bare).await?);
+    drop(story);
+    print(&ready::measure(fleet, name).await?);
+    Ok(())
+}
+
+/// Deployments on each engine, and one of them stage by stage.
+async fn deploys(
+    plan: &Plan,
+    fleet: &Fleet,
+    story: &mut Story,
+) -> anyhow::Result<Vec<deploy::Measured>> {
     let mut deploys = Vec::new();
-    for (name, socket) in &plan.engines {
-        let engine = Engine::connect(socket).await?.ready().await?;
-        let measured = deploy::measure(&mut story, &engine, name, plan.repeats).await?;
+    for (name, place) in &plan.engines {
+        let engine = Engine::connect(place, &fleet.engine_folder(name)).await?;
+        let measured = deploy::measure(story, &engine, name, plan.repeats).await?;
         deploys.push((name.clone(), measured));
         engine.clear().await;
     }
@@ -94,19 +124,25 @@ async fn times(plan: &Plan, fleet: &mut Fleet) -> anyhow::Result<()> {
         let typical = measured.typical().context("nothing was measured")?;
         print(&trace::table(fleet, name, typical)?);
     }
-    updates(plan, &mut story).await?;
-    let (name, _) = plan.engines.first().context("there is no engine")?;
-    let bare = &deploys.first().context("nothing was measured")?.1.bare;
-    print(&push::measure(fleet, &mut story, name, plan.few(), bare).await?);
-    drop(story);
-    print(&ready::measure(fleet, name).await?);
+    Ok(deploys.into_iter().map(|it| it.1).collect())
+}
+
+/// Whole commands, where the engine has a command of its own to compare with.
+async fn commands(plan: &Plan, fleet: &Fleet, story: &mut Story) -> anyhow::Result<()> {
+    let podman = plan.engines.iter().find(|it| it.0 == "podman");
+    let Some((name, place)) = podman.filter(|_| !plan.podman.is_empty()) else { return Ok(()) };
+    let engine = EngineApi::connect(Path::new(place)).await?.ready().await?;
+    let how = (name.as_str(), plan.podman.as_slice());
+    print(&command::measure(fleet, story, how, plan.repeats).await?);
+    engine.clear().await;
     Ok(())
 }
 
+/// Updates are watched through the Engine API.
 async fn updates(plan: &Plan, story: &mut Story) -> anyhow::Result<()> {
     let mut updates = Vec::new();
-    for (name, socket) in &plan.engines {
-        let engine = Engine::connect(socket).await?.ready().await?;
+    for (name, place) in plan.engines.iter().filter(|it| !it.1.contains(':')) {
+        let engine = EngineApi::connect(Path::new(place)).await?.ready().await?;
         updates.push((name.clone(), update::measure(story, &engine, name, plan.few()).await?));
         engine.clear().await;
     }
@@ -120,12 +156,13 @@ impl Plan {
         (self.repeats / 2).max(1)
     }
 
-    /// `--colony`, `--local`, `--node`, `--dir`, `--repeats`, `--only memory`,
-    /// `--only update` or `--only sites`, `--sites` for each fleet of sites, and
-    /// `--engine name=socket` for each engine.
+    /// `--colony`, `--local`, `--node`, `--dir`, `--repeats`, `--only <part>`,
+    /// `--sites` for each fleet of sites, `--engine name=place` for each engine,
+    /// and `--podman` with the words before `run`.
     fn read(mut words: impl Iterator<Item = String>) -> anyhow::Result<Plan> {
         let (mut colony, mut local, mut node, mut dir) = (None, None, None, None);
         let (mut engines, mut sites, mut repeats, mut only) = (Vec::new(), Vec::new(), 20, None);
+        let mut podman = Vec::new();
         while let Some(word) = words.next() {
             let value = words.next().with_context(|| format!("{word} needs a value"))?;
             match word.as_str() {
@@ -137,9 +174,10 @@ impl Plan {
                 "--sites" => sites.push(value.parse()?),
                 "--only" => only = Some(Part::read(&value)?),
                 "--engine" => {
-                    let (name, socket) = value.split_once('=').context("--engine name=socket")?;
-                    engines.push((name.to_owned(), PathBuf::from(socket)));
+                    let (name, place) = value.split_once('=').context("--engine name=place")?;
+                    engines.push((name.to_owned(), place.to_owned()));
                 }
+                "--podman" => podman = value.split_whitespace().map(str::to_owned).collect(),
                 _ => anyhow::bail!("{word} is not known"),
             }
         }
@@ -147,7 +185,14 @@ impl Plan {
         let local = local.unwrap_or_else(|| colony.clone());
         let node = node.unwrap_or_else(|| colony.clone());
         let dir = dir.context("--dir says where to keep things")?;
-        Ok(Plan { setup: Setup { colony, local, node, dir }, engines, repeats, only, sites })
+        Ok(Plan {
+            setup: Setup { colony, local, node, dir },
+            engines,
+            podman,
+            repeats,
+            only,
+            sites,
+        })
     }
 }
 
@@ -155,9 +200,13 @@ impl Part {
     fn read(word: &str) -> anyhow::Result<Part> {
         match word {
             "memory" => Ok(Part::Memory),
+            "deploy" => Ok(Part::Deploy),
             "update" => Ok(Part::Update),
+            "command" => Ok(Part::Command),
             "sites" => Ok(Part::Sites),
-            _ => anyhow::bail!("there is no part `{word}`, but `memory`, `update` and `sites`"),
+            _ => anyhow::bail!(
+                "there is no part `{word}`, but `memory`, `deploy`, `update`, `command` and `sites`"
+            ),
         }
     }
 }

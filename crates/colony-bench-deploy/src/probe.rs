@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
 use crate::clock;
-use crate::engine::Engine;
+use crate::engine::api::EngineApi;
 use crate::fleet::wait;
 
 /// Between two questions of the prober.
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The gap while `change` brings `container` from one version to another, and
 /// what the change tells of itself.
 pub(crate) async fn gap<T>(
-    engine: &Engine,
+    engine: &EngineApi,
     container: &str,
     from: &str,
     to: &str,
@@ -52,7 +52,7 @@ pub(crate) async fn gap<T>(
     Ok((first - last, told))
 }
 
-async fn find(engine: &Engine, container: &str) -> anyhow::Result<Option<u16>> {
+async fn find(engine: &EngineApi, container: &str) -> anyhow::Result<Option<u16>> {
     Ok(engine.ports(container).await?.first().copied())
 }
 

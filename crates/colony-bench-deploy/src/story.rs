@@ -1,6 +1,7 @@
 //! What is done to a deployment, and how its end is seen: by the stream of
 //! events at the central orchestrator.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -10,8 +11,11 @@ use colony_api::view::EventView;
 use colony_api::{Client, EventStream, Signal};
 
 use crate::clock;
+use crate::engine::cluster;
 use crate::fleet::SITE;
 
+/// The node of the cluster.
+const KUBERNETES: &str = "kubernetes";
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// When something was asked for, taken, and seen to be done.
@@ -56,7 +60,7 @@ impl Story {
         version: &str,
         node: &str,
     ) -> anyhow::Result<Times> {
-        self.ask(name, request(name, version, node)).await
+        self.ask(name, request(name, version, node)?).await
     }
 
     /// The same with a strategy, which later deploys keep.
@@ -68,7 +72,7 @@ impl Story {
         node: &str,
     ) -> anyhow::Result<Times> {
         let settings = SettingsChange { strategy, ..SettingsChange::default() };
-        self.ask(name, DeployRequest { settings, ..request(name, version, node) }).await
+        self.ask(name, DeployRequest { settings, ..request(name, version, node)? }).await
     }
 
     async fn ask(&mut self, name: &str, request: DeployRequest) -> anyhow::Result<Times> {
@@ -126,15 +130,23 @@ impl Story {
     }
 }
 
-fn request(name: &str, version: &str, node: &str) -> DeployRequest {
-    DeployRequest {
+/// On the node `kubernetes` the chart runs, with an image that the cluster pulls.
+fn request(name: &str, version: &str, node: &str) -> anyhow::Result<DeployRequest> {
+    let (mut profile, mut parameters) = (None, BTreeMap::new());
+    if node == KUBERNETES {
+        profile = Some("helm".to_owned());
+        parameters.insert("image".to_owned(), cluster::image()?.into());
+    }
+    Ok(DeployRequest {
         application: "hello".to_owned(),
         version: Some(version.to_owned()),
         name: Some(name.to_owned()),
         sites: vec![SITE.to_owned()],
         node: Some(format!("{SITE}/{node}")),
+        profile,
+        parameters,
         ..DeployRequest::default()
-    }
+    })
 }
 
 fn to(event: &EventView) -> Option<&str> {

@@ -49,6 +49,8 @@ pub use config::{
     Choice, Config, Credential, DocumentPolicy, EngineInfo, EngineKind, Facts, PullProgress,
     Registries, Subject,
 };
+#[cfg(feature = "bench")]
+pub use containerd::bare::{BareContainer, BareContainerd, BareError, BarePod};
 pub use error::Error;
 pub use logs::{LogEntry, LogPage, LogQuery};
 pub use oci::credentials::{CredentialStore, usual_credential_files};

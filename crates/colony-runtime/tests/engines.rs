@@ -103,6 +103,13 @@ async fn docker_swap_timing() {
     stories::time_swaps(Engine::docker()).await;
 }
 
+#[cfg(feature = "containerd")]
+#[tokio::test]
+#[ignore = "measures, and asserts nothing"]
+async fn containerd_swap_timing() {
+    stories::time_swaps(Engine::containerd()).await;
+}
+
 #[tokio::test]
 #[ignore = "measures, and asserts nothing"]
 async fn podman_timing() {

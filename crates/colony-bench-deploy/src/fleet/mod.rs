@@ -129,14 +129,17 @@ impl Fleet {
         Ok(Fleet { setup, client, central, local, nodes: BTreeMap::new() })
     }
 
-    /// One more node, on the engine behind `socket`.
-    pub(crate) async fn node_add(&mut self, name: &str, socket: &Path) -> anyhow::Result<()> {
+    /// One more node, on the engine at `place`. The node-only build knows Docker
+    /// and Podman, which are sockets; for other engines it is the complete one.
+    pub(crate) async fn node_add(&mut self, name: &str, place: &str) -> anyhow::Result<()> {
         let token = self.invitation().await?;
         let port = free_port()?;
-        let (health, socket) = (format!("127.0.0.1:{port}"), socket.display().to_string());
+        let health = format!("127.0.0.1:{port}");
         let words =
-            ["node", "--join", &token, "--name", name, "--engine", &socket, "--health", &health];
-        let mut node = Role::new(&self.setup, &self.setup.node, name, port, &words)?;
+            ["node", "--join", &token, "--name", name, "--engine", place, "--health", &health];
+        let is_socket = !place.contains(':');
+        let program = if is_socket { &self.setup.node } else { &self.setup.colony };
+        let mut node = Role::new(&self.setup, program, name, port, &words)?;
         node.start()?;
         self.nodes.insert(name.to_owned(), node);
         Ok(())
@@ -176,6 +179,11 @@ impl Fleet {
     /// The certificate of a node, and where its site is.
     pub(crate) fn identity(&self, node: &str) -> PathBuf {
         self.setup.dir.join(node).join("node/identity")
+    }
+
+    /// Where a node keeps what belongs to its engine.
+    pub(crate) fn engine_folder(&self, node: &str) -> PathBuf {
+        self.setup.dir.join(node).join("node/engine")
     }
 
     pub(crate) fn contexts(&self) -> PathBuf {

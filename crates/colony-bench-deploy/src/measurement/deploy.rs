@@ -7,7 +7,9 @@
 use std::time::Duration;
 
 use crate::clock::{self, Samples};
-use crate::engine::{Engine, NETWORK, OWN_NETWORK};
+use crate::engine::Engine;
+use crate::engine::api::{EngineApi, OWN_NETWORK};
+use crate::engine::until_healthy;
 use crate::story::{Story, Times, WallTimes};
 use crate::table::{Table, ratio, time};
 
@@ -25,6 +27,9 @@ pub(crate) struct Measured {
     sent: Samples,
     /// Every deployment with how long it took.
     runs: Vec<(Duration, WallTimes)>,
+    /// What the baseline consists of, and the goal.
+    steps: [&'static str; 3],
+    goal: &'static str,
 }
 
 impl Measured {
@@ -52,10 +57,13 @@ pub(crate) async fn measure(
     story.deploy(&format!("{node}-first"), VERSION, node).await?;
     story.delete(&format!("{node}-first")).await?;
     engine.has_image(VERSION).await?;
-    let mut measured = Measured::default();
+    let (steps, goal) = (engine.steps(), engine.goal());
+    let mut measured = Measured { steps, goal, ..Measured::default() };
     for repeat in 0..repeats {
         bare(engine, &mut measured).await?;
-        bare_with_network(engine, &mut measured).await?;
+        if let Some(engine) = engine.api() {
+            bare_with_network(engine, &mut measured).await?;
+        }
         let name = format!("{node}-{repeat}");
         let times = story.deploy(&name, VERSION, node).await?;
         measured.take(&times);
@@ -66,22 +74,22 @@ pub(crate) async fn measure(
 
 async fn bare(engine: &Engine, measured: &mut Measured) -> anyhow::Result<()> {
     let begun = clock::now();
-    let id = engine.start("bench-bare", VERSION, NETWORK).await?;
+    let made = engine.start(VERSION).await?;
     let started = clock::now();
-    engine.healthy(&id).await?;
+    engine.healthy(&made).await?;
     let ended = clock::now();
     measured.bare.add(ended - begun);
     measured.create.add(started - begun);
     measured.healthy.add(ended - started);
-    engine.remove(&id).await
+    engine.remove(&made).await
 }
 
-async fn bare_with_network(engine: &Engine, measured: &mut Measured) -> anyhow::Result<()> {
+async fn bare_with_network(engine: &EngineApi, measured: &mut Measured) -> anyhow::Result<()> {
     let begun = clock::now();
     engine.network_add(OWN_NETWORK).await?;
     measured.network_made.add(clock::now() - begun);
     let id = engine.start("bench-bare", VERSION, OWN_NETWORK).await?;
-    engine.healthy(&id).await?;
+    until_healthy(async || engine.check(&id).await).await?;
     measured.network.add(clock::now() - begun);
     engine.remove(&id).await?;
     engine.network_remove(OWN_NETWORK).await
@@ -89,31 +97,40 @@ async fn bare_with_network(engine: &Engine, measured: &mut Measured) -> anyhow::
 
 pub(crate) fn table(repeats: usize, engines: &[(String, Measured)]) -> Table {
     let title = format!("Deploying: {repeats} repeats on each engine");
-    let columns = ["engine", "what", "median", "p95", "ratio of medians", "ratio of p95"];
+    let columns = ["engine", "what", "ratio of medians", "goal", "median", "p95", "ratio of p95"];
     let mut table = Table::new(title, &columns);
     for (engine, it) in engines {
-        let mut row = |what: &str, samples: &Samples| {
+        let mut row = |what: &str, goal: &str, samples: &Samples| {
+            if what.is_empty() || samples.is_empty() {
+                return;
+            }
             let (median, p95) = (samples.median(), samples.p95());
             table.row([
                 engine.clone(),
                 what.to_owned(),
+                ratio(median, it.bare.median()),
+                goal.to_owned(),
                 time(median),
                 time(p95),
-                ratio(median, it.bare.median()),
                 ratio(p95, it.bare.p95()),
             ]);
         };
-        row("baseline: create, start, first passing check", &it.bare);
-        row("– of it create and start", &it.create);
-        row("– of it the check", &it.healthy);
-        row("the same on a network of its own, made first", &it.network);
-        row("– of it making the network", &it.network_made);
-        row("deploy accepted → INSTALLED seen at CO", &it.accepted);
-        row("deploy sent → INSTALLED seen at CO", &it.sent);
+        let [baseline, create, check] = it.steps;
+        row(&format!("baseline: {baseline}"), "", &it.bare);
+        row(&part(create), "", &it.create);
+        row(&part(check), "", &it.healthy);
+        row("the same on a network of its own, made first", "", &it.network);
+        row("– of it making the network", "", &it.network_made);
+        row("deploy accepted → INSTALLED seen at CO", it.goal, &it.accepted);
+        row("deploy sent → INSTALLED seen at CO", "", &it.sent);
     }
     table.note(
         "Image local; CO, LO and each node are processes of their own; a fresh deployment each \
          time, deleted in between outside of the measured time. The check is `/hello check` by \
          exec in both: at once, then after 50 ms, 100 ms and so on.",
     )
+}
+
+fn part(what: &str) -> String {
+    if what.is_empty() { String::new() } else { format!("– of it {what}") }
 }

@@ -29,7 +29,7 @@ struct Scale {
 
 /// Adds nodes until there are twenty, all of them real, on one engine; then
 /// a hundred deployments on pretended ones.
-pub(crate) async fn measure(fleet: &mut Fleet, socket: &Path) -> anyhow::Result<Vec<Table>> {
+pub(crate) async fn measure(fleet: &mut Fleet, place: &str) -> anyhow::Result<Vec<Table>> {
     let table = Table::new("Idle memory", &["role", "PSS", "of it anonymous", "RSS"]);
     let mut scale = Scale { table, parts: Vec::new() };
     let first = fleet.nodes.len();
@@ -38,7 +38,7 @@ pub(crate) async fn measure(fleet: &mut Fleet, socket: &Path) -> anyhow::Result<
     scale.weigh("EN", node)?;
     scale.orchestrators(fleet, &format!("{first} nodes"))?;
     for number in first..NODES {
-        fleet.node_add(&format!("more-{number}"), socket).await?;
+        fleet.node_add(&format!("more-{number}"), place).await?;
     }
     fleet.online().await?;
     tokio::time::sleep(IDLE).await;

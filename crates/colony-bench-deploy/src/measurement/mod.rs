@@ -1,5 +1,6 @@
 //! The measurements: each file takes one and prints its table.
 
+pub(crate) mod command;
 pub(crate) mod deploy;
 pub(crate) mod memory;
 pub(crate) mod push;

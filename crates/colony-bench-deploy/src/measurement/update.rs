@@ -7,7 +7,8 @@ use std::time::Duration;
 use colony_api::request::{Promote, StrategyChange, StrategyKind};
 
 use crate::clock::{self, Samples};
-use crate::engine::{Engine, NETWORK};
+use crate::engine::api::{EngineApi, NETWORK};
+use crate::engine::until_healthy;
 use crate::fleet::wait;
 use crate::probe::gap;
 use crate::story::Story;
@@ -39,7 +40,7 @@ impl Updates {
 
 pub(crate) async fn measure(
     story: &mut Story,
-    engine: &Engine,
+    engine: &EngineApi,
     node: &str,
     repeats: usize,
 ) -> anyhow::Result<Measured> {
@@ -73,16 +74,16 @@ fn blue_green() -> StrategyChange {
 }
 
 /// Remove, create, start and check through the bare engine API.
-async fn bare(engine: &Engine) -> anyhow::Result<(Duration, Duration)> {
+async fn bare(engine: &EngineApi) -> anyhow::Result<(Duration, Duration)> {
     let name = "bench-update";
     let old = engine.start(name, VERSIONS[0], NETWORK).await?;
-    engine.healthy(&old).await?;
+    healthy(engine, &old).await?;
     let mut fresh = String::new();
     let change = async {
         let begun = clock::now();
         engine.remove(&old).await?;
         fresh = engine.start(name, VERSIONS[1], NETWORK).await?;
-        engine.healthy(&fresh).await?;
+        healthy(engine, &fresh).await?;
         Ok(clock::now() - begun)
     };
     let measured = gap(engine, name, VERSIONS[0], VERSIONS[1], change).await?;
@@ -91,16 +92,16 @@ async fn bare(engine: &Engine) -> anyhow::Result<(Duration, Duration)> {
 }
 
 /// The same, with the new container made ahead and the old one removed last.
-async fn bare_made(engine: &Engine) -> anyhow::Result<(Duration, Duration)> {
+async fn bare_made(engine: &EngineApi) -> anyhow::Result<(Duration, Duration)> {
     let names = ["bench-update-1", "bench-update-2"];
     let old = engine.start(names[0], VERSIONS[0], NETWORK).await?;
-    engine.healthy(&old).await?;
+    healthy(engine, &old).await?;
     let fresh = engine.create(names[1], VERSIONS[1], NETWORK).await?;
     let change = async {
         let begun = clock::now();
         engine.stop(&old).await?;
         engine.start_made(&fresh).await?;
-        engine.healthy(&fresh).await?;
+        healthy(engine, &fresh).await?;
         Ok(clock::now() - begun)
     };
     let measured = gap(engine, "bench-update", VERSIONS[0], VERSIONS[1], change).await?;
@@ -109,10 +110,14 @@ async fn bare_made(engine: &Engine) -> anyhow::Result<(Duration, Duration)> {
     Ok(measured)
 }
 
+async fn healthy(engine: &EngineApi, id: &str) -> anyhow::Result<()> {
+    until_healthy(async || engine.check(id).await).await
+}
+
 /// There or back, by turns.
 async fn update(
     story: &mut Story,
-    engine: &Engine,
+    engine: &EngineApi,
     name: &str,
     node: &str,
     repeat: usize,
@@ -126,7 +131,7 @@ async fn update(
 
 /// What was staged is removed after INSTALLED, and must not disturb what is
 /// measured next.
-async fn tidy(engine: &Engine, name: &str) -> anyhow::Result<()> {
+async fn tidy(engine: &EngineApi, name: &str) -> anyhow::Result<()> {
     wait("what was staged to go", async || Ok(engine.count(name).await? == 1)).await
 }
 

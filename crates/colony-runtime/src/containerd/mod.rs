@@ -8,6 +8,8 @@
 //! removes those that it does not know: a containerd with a kubelet is refused.
 
 mod api;
+#[cfg(feature = "bench")]
+pub(crate) mod bare;
 mod client;
 pub(crate) mod connect;
 mod events;

@@ -1,4 +1,5 @@
-//! The baseline: the same container through the bare engine API.
+//! The baseline on Docker and Podman: the same container through the bare Engine
+//! API.
 //!
 //! It is made as the node makes it (image, published port, label, signal to
 //! stop, no check of the engine's own), and asked as the node asks: the same command by exec, at
@@ -6,7 +7,6 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use bollard::exec::{StartExecOptions, StartExecResults};
@@ -21,29 +21,28 @@ use bollard::query_parameters::{
 use bollard::{API_DEFAULT_VERSION, Docker};
 use futures_util::StreamExt;
 
+use super::{CHECK, IMAGE};
+
 /// The network of containers that need none of their own; it is made once.
 pub(crate) const NETWORK: &str = "colony-bench";
 /// The network that is made for one container.
 pub(crate) const OWN_NETWORK: &str = "colony-bench-own";
-const IMAGE: &str = "colony.builtin/hello-server";
 const ANSWER: u64 = 60;
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const TRIES: u32 = 10;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Engine {
+pub(crate) struct EngineApi {
     docker: Docker,
 }
 
-impl Engine {
-    pub(crate) async fn connect(socket: &Path) -> anyhow::Result<Engine> {
+impl EngineApi {
+    pub(crate) async fn connect(socket: &Path) -> anyhow::Result<EngineApi> {
         let docker =
             Docker::connect_with_unix(&socket.to_string_lossy(), ANSWER, API_DEFAULT_VERSION)?;
-        Ok(Engine { docker: docker.negotiate_version().await? })
+        Ok(EngineApi { docker: docker.negotiate_version().await? })
     }
 
     /// Has the network that baselines run in.
-    pub(crate) async fn ready(self) -> anyhow::Result<Engine> {
+    pub(crate) async fn ready(self) -> anyhow::Result<EngineApi> {
         self.clear().await;
         self.network_add(NETWORK).await?;
         Ok(self)
@@ -82,22 +81,9 @@ impl Engine {
         stopped.context("could not stop the container")
     }
 
-    /// Returns when the health check has passed.
-    pub(crate) async fn healthy(&self, id: &str) -> anyhow::Result<()> {
-        let mut pause = FIRST_PAUSE;
-        for _ in 0..TRIES {
-            if self.check(id).await? {
-                return Ok(());
-            }
-            tokio::time::sleep(pause).await;
-            pause *= 2;
-        }
-        anyhow::bail!("the container does not become healthy")
-    }
-
-    async fn check(&self, id: &str) -> anyhow::Result<bool> {
+    pub(crate) async fn check(&self, id: &str) -> anyhow::Result<bool> {
         let config = ExecConfig {
-            cmd: Some(vec!["/hello".to_owned(), "check".to_owned()]),
+            cmd: Some(CHECK.map(str::to_owned).to_vec()),
             attach_stdout: Some(true),
             attach_stderr: Some(true),
             ..ExecConfig::default()

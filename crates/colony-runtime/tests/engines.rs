@@ -101,8 +101,11 @@ mod kubernetes {
         refusals::registry_of_charts_that_wants_a_password,
         refusals::token_that_expires,
         refusals::values_that_break_the_schema,
+        releases::chart_that_brings_its_kinds,
         releases::install_update_and_remove,
         releases::interrupted_operation_is_discarded,
+        releases::interrupted_removal_is_finished,
+        releases::parameter_that_was_taken_away,
         releases::what_is_not_ours_is_left_alone,
     }
 }

@@ -82,6 +82,22 @@ struct VersionInfo {
     git_version: String,
 }
 
+#[derive(Debug, Deserialize)]
+struct GroupList {
+    groups: Vec<Group>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Group {
+    versions: Vec<GroupVersion>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct GroupVersion {
+    group_version: String,
+}
+
 impl KubeApi {
     /// The cluster of a kubeconfig, or the one found the way `kubectl` does:
     /// `KUBECONFIG`, `~/.kube/config`, or the service account of a pod.
@@ -110,6 +126,13 @@ impl KubeApi {
     pub(super) async fn version(&self) -> Result<String, KubeError> {
         let info: VersionInfo = self.get("/version").await?;
         Ok(info.git_version.trim_start_matches('v').to_owned())
+    }
+
+    /// The groups of kinds that the API server knows, with their versions.
+    pub(super) async fn groups(&self) -> Result<Vec<String>, KubeError> {
+        let all: GroupList = self.get("/apis").await?;
+        let versions = all.groups.into_iter().flat_map(|it| it.versions);
+        Ok(versions.map(|it| it.group_version).chain(["v1".to_owned()]).collect())
     }
 
     pub(super) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, KubeError> {

@@ -54,6 +54,11 @@ impl Release {
         self.status.starts_with("pending-")
     }
 
+    /// Helm removes it, or was interrupted while it did.
+    pub(super) fn is_leaving(&self) -> bool {
+        matches!(self.status.as_str(), "uninstalling" | "uninstalled")
+    }
+
     pub(super) fn record_path(&self) -> String {
         format!("/api/v1/namespaces/{}/secrets/{}", self.id.namespace, self.record)
     }

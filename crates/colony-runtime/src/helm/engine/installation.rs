@@ -26,6 +26,8 @@ const HISTORY: &str = "5";
 /// is left, Helm refuses the start and names it.
 const REPAIRS: u32 = 5;
 const VALUES: &str = "values.json";
+/// What Helm prints if the cluster does not know a kind.
+const KINDS_MISSING: [&str; 2] = ["no matches for kind", "ensure CRDs are installed"];
 
 impl HelmEngine {
     /// Fetches and renders the chart. Returns its workloads that should keep
@@ -37,14 +39,7 @@ impl HelmEngine {
         let (id, chart) = (release_id(job)?, self.charts.stored(job).await?);
         let values = self.write_values(job, &chart).await?;
         let before = self.release_at(&id).await?;
-        let mut arguments =
-            vec!["template", &id.name, text(&chart.path)?, "--validate", "--no-hooks"];
-        arguments.extend(["--namespace", &id.namespace, "--values", text(&values)?]);
-        if before.is_some() {
-            arguments.push("--is-upgrade");
-        }
-        let doing = format!("render the chart of `{}`", job.component);
-        let manifest = self.run_helm(&doing, &arguments, RENDER_TIME).await?;
+        let manifest = self.render(job, &id, &chart, &values, before.as_ref()).await?;
         let invalid = |it| Failure::new(Code::InvalidConfig, it);
         let mut services = lasting_workloads(&manifest).map_err(invalid)?;
         services.insert(RELEASE.to_owned());
@@ -53,6 +48,47 @@ impl HelmEngine {
             it.origin.fingerprint == job.fingerprint && it.origin.chart != mark && !it.replaced
         };
         Ok(Prepared { services, outdated: refresh && before.as_ref().is_some_and(made_before) })
+    }
+
+    /// The objects of the chart, as far as they fit the cluster. A first
+    /// installation creates the kinds that a chart brings in its folder `crds`,
+    /// but a dry run does not, so such a chart cannot be validated before.
+    async fn render(
+        &self,
+        job: &Job,
+        id: &ReleaseId,
+        chart: &Stored,
+        values: &Path,
+        before: Option<&Release>,
+    ) -> Result<String, Failure> {
+        let doing = format!("render the chart of `{}`", job.component);
+        let mut arguments = vec!["template", &id.name, text(&chart.path)?, "--no-hooks"];
+        arguments.extend(["--namespace", &id.namespace, "--values", text(values)?]);
+        if before.is_some() {
+            arguments.push("--is-upgrade");
+        }
+        let validated = [&arguments[..], &["--validate"]].concat();
+        let failure = match self.run_helm(&doing, &validated, RENDER_TIME).await {
+            Ok(manifest) => return Ok(manifest),
+            Err(failure) => failure,
+        };
+        let installed = before.is_some_and(|it| it.was_deployed);
+        let lacks_kinds = KINDS_MISSING.iter().any(|it| failure.message.contains(it));
+        if installed || !lacks_kinds || !self.brings_kinds(chart).await? {
+            return Err(failure);
+        }
+        let failed = |it: KubeError| it.failed(&doing);
+        let version = self.api.version().await.map_err(failed)?;
+        let apis = self.api.groups().await.map_err(failed)?.join(",");
+        arguments.extend(["--kube-version", &version, "--api-versions", &apis]);
+        self.run_helm(&doing, &arguments, RENDER_TIME).await
+    }
+
+    /// The chart has definitions of kinds in its folder `crds`.
+    async fn brings_kinds(&self, chart: &Stored) -> Result<bool, Failure> {
+        let arguments = ["show", "crds", text(&chart.path)?];
+        let shown = self.run_helm("read the kinds of the chart", &arguments, RENDER_TIME).await?;
+        Ok(shown.contains("CustomResourceDefinition"))
     }
 
     /// Installs or updates the release. Hooks are waited for, workloads are
@@ -69,15 +105,16 @@ impl HelmEngine {
         let seconds = format!("{}s", limit.as_secs().max(1));
         let mut arguments = vec!["upgrade", "--install", &id.name, text(&chart.path)?];
         arguments.extend(["--namespace", &id.namespace, "--create-namespace"]);
-        arguments.extend(["--values", text(&values)?, "--labels", &labels]);
+        // Without values of its own an update would keep those of the revision before.
+        arguments.extend(["--values", text(&values)?, "--reset-values", "--labels", &labels]);
         arguments.extend(["--history-max", HISTORY, "--timeout", &seconds]);
         let doing = format!("install the release `{}` in namespace `{}`", id.name, id.namespace);
         self.run_helm(&doing, &arguments, limit).await.map(drop)
     }
 
-    /// Makes a release fit for `helm upgrade`: an interrupted operation is
-    /// discarded, and one that never succeeded is removed, as Helm refuses
-    /// both.
+    /// Makes a release fit for `helm upgrade`: an interrupted operation is discarded, an interrupted removal is
+    /// finished, and a release that never was deployed is removed, as Helm
+    /// refuses all three.
     async fn repair(&self, id: &ReleaseId) -> Result<(), Failure> {
         let failed = |it: KubeError| it.failed("repair an interrupted release");
         for _ in 0..REPAIRS {
@@ -87,7 +124,10 @@ impl HelmEngine {
             self.api.delete(&release.record_path()).await.map_err(failed)?;
         }
         match self.release_at(id).await? {
-            Some(release) if !release.was_deployed => self.uninstall_one(&release).await,
+            Some(release) if release.is_leaving() || !release.was_deployed => {
+                info!(release = id.name, "removing what is left of it: {}", release.status);
+                self.uninstall_one(&release).await
+            }
             _ => Ok(()),
         }
     }

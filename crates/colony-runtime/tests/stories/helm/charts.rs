@@ -56,7 +56,7 @@ spec:
         {{- end }}
   {{- with .Values.storage }}
   volumeClaimTemplates:
-  - {metadata: {name: data,}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: {{ . }}}}}}
+  - {metadata: {name: data, labels: {app.kubernetes.io/instance: {{ $.Release.Name }}}}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: {{ . }}}}}}
   {{- end }}
 "#;
 /// A hook that runs a command.
@@ -74,6 +74,26 @@ spec:
       containers:
       - {name: hook, image: {{ .Values.image | quote }}, command: ["/bin/sh", "-c", {{ .Values.command | quote }}]}
 "#;
+/// A kind of its own, and an object of it.
+const THINGS: &str = "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  names: {kind: Thing, plural: things, singular: thing}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+";
+const THING: &str = "apiVersion: example.com/v1
+kind: Thing
+metadata: {name: {{ .Release.Name }}}
+spec: {cluster: {{ .Capabilities.KubeVersion.Version }}, color: {{ .Values.color }}}
+";
+
 /// Charts that use this image.
 pub(super) fn publish(registry: &Registry, image: &str) {
     let values = VALUES.replace("IMAGE", image);
@@ -92,6 +112,14 @@ pub(super) fn publish(registry: &Registry, image: &str) {
     let values = format!("image: {image}\ncommand: exit 0\n");
     let files = [("values.yaml", values.as_str()), ("templates/hook.yaml", HOOK)];
     publish_one(registry, "hooked", "1.0.0", &files);
+    for version in ["1.0.0", "2.0.0"] {
+        let files = [
+            ("values.yaml", "color: red\n"),
+            ("crds/things.yaml", THINGS),
+            ("templates/thing.yaml", THING),
+        ];
+        publish_one(registry, "kinds", version, &files);
+    }
     let fails = [("templates/x.yaml", "{{ fail \"a port is missing\" }}")];
     publish_one(registry, "broken", "1.0.0", &fails);
     let nothing = "apiVersion: none.example/v1\nkind: Nothing\nmetadata: {name: x}\n";

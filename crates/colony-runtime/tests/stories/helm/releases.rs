@@ -64,6 +64,38 @@ pub(crate) async fn install_update_and_remove(world: &World) {
     assert_eq!(charts.count(), 0, "charts that nothing needs go");
 }
 
+/// Helm keeps the values of the revision before if it is given none.
+pub(crate) async fn parameter_that_was_taken_away(world: &World) {
+    let set = world.app("reset", "1.0.0", "greeting: Moin");
+    let unset = world.app("reset", "1.0.0", "");
+    let greeting = ["get", "configmap", "reset-web-settings", "-o", "jsonpath={.data.greeting}"];
+    world.install(&set).await;
+    assert_eq!(world.cluster.kubectl(&greeting), "Moin");
+    world.clear(&unset, false).await.unwrap();
+    world.install(&unset).await;
+    assert_eq!(world.cluster.kubectl(&greeting), "hello");
+    world.remove(&unset).await;
+}
+
+/// A dry run does not create the kinds in `crds`, an installation does.
+pub(crate) async fn chart_that_brings_its_kinds(world: &World) {
+    let thing = ["get", "thing", "kinds-web", "-o", "jsonpath={.spec.cluster} {.spec.color}"];
+    let first = world.of_chart("kinds", "");
+    let prepared = world.prepare(&first).await.unwrap();
+    assert_eq!(prepared.services, names(&["release"]));
+    world.start(&first).await.unwrap();
+    assert_eq!(world.look(&first).await["release"].status, Status::Running);
+    assert_eq!(world.cluster.kubectl(&thing), "v1.20.2 red");
+
+    let second = world.of_chart("kinds", "color: blue");
+    world.prepare(&second).await.unwrap();
+    world.clear(&second, false).await.unwrap();
+    world.start(&second).await.unwrap();
+    assert_eq!(world.cluster.kubectl(&thing), "v1.20.2 blue");
+    world.remove(&second).await;
+    world.cluster.kubectl(&["delete", "customresourcedefinition", "things.example.com"]);
+}
+
 /// Helm that was killed leaves a release it refuses to work on.
 pub(crate) async fn interrupted_operation_is_discarded(world: &World) {
     let app = world.app("cut", "1.0.0", "");
@@ -79,6 +111,22 @@ pub(crate) async fn interrupted_operation_is_discarded(world: &World) {
         world.until_healthy(&app).await;
     }
     world.remove(&app).await;
+}
+
+/// Helm that was killed while it removed a release leaves one that it neither
+/// updates nor calls pending.
+pub(crate) async fn interrupted_removal_is_finished(world: &World) {
+    let app = world.app("half", "1.0.0", "");
+    world.install(&app).await;
+    world.start(&app).await.unwrap();
+    world.mark_newest("half-web", "uninstalling");
+    let seen = world.look(&app).await;
+    assert_eq!(seen["release"].status, Status::Stopped);
+    world.start(&app).await.unwrap();
+    world.until_healthy(&app).await;
+    world.mark_newest("half-web", "uninstalling");
+    world.remove(&app).await;
+    assert!(world.look(&app).await.is_empty());
 }
 
 pub(crate) async fn what_is_not_ours_is_left_alone(world: &World) {

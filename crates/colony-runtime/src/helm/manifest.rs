@@ -1,4 +1,4 @@
-//! The workloads in a rendered chart.
+//! The objects in a rendered chart.
 
 use std::collections::BTreeSet;
 
@@ -10,29 +10,48 @@ use crate::helm::workload::Kind;
 #[serde(default)]
 struct Object {
     kind: String,
-    metadata: Named,
+    metadata: Metadata,
     items: Vec<Object>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Named {
+struct Metadata {
     name: String,
 }
 
 /// The names of the workloads that should keep running, such as
 /// `deployment/web`. Jobs end.
 pub(super) fn lasting_workloads(manifest: &str) -> Result<BTreeSet<String>, String> {
-    let objects: Vec<Option<Object>> = serde_saphyr::from_multiple(manifest)
-        .map_err(|it| format!("the rendered chart is not valid YAML: {it}"))?;
     let mut names = BTreeSet::new();
-    let mut rest: Vec<Object> = objects.into_iter().flatten().collect();
-    while let Some(object) = rest.pop() {
-        rest.extend(object.items);
+    for object in objects(manifest)? {
         let kind = Kind::ALL.into_iter().find(|it| it.name() == object.kind);
         names.extend(kind.filter(|it| it.is_lasting()).map(|it| it.service(&object.metadata.name)));
     }
     Ok(names)
+}
+
+/// The jobs and the pods among hooks, by name.
+pub(super) fn jobs_and_pods(hooks: &str) -> Result<(Vec<String>, Vec<String>), String> {
+    let all = objects(hooks)?;
+    let names = |kind: &str| -> Vec<String> {
+        let named = all.iter().filter(|it| it.kind == kind);
+        named.map(|it| it.metadata.name.clone()).collect()
+    };
+    Ok((names("Job"), names("Pod")))
+}
+
+/// All objects, also those in lists.
+fn objects(manifest: &str) -> Result<Vec<Object>, String> {
+    let parsed: Vec<Option<Object>> = serde_saphyr::from_multiple(manifest)
+        .map_err(|it| format!("the rendered chart is not valid YAML: {it}"))?;
+    let mut rest: Vec<Object> = parsed.into_iter().flatten().collect();
+    let mut all = Vec::new();
+    while let Some(mut object) = rest.pop() {
+        rest.append(&mut object.items);
+        all.push(object);
+    }
+    Ok(all)
 }
 
 #[cfg(test)]
@@ -65,5 +84,12 @@ metadata: {name: once}
         assert_eq!(found.into_iter().collect::<Vec<_>>(), ["deployment/web", "statefulset/db"]);
         assert!(lasting_workloads("").unwrap().is_empty());
         assert!(lasting_workloads("a: [").is_err());
+    }
+
+    #[test]
+    fn hooks_that_run_are_found() {
+        let hooks = "kind: Job\nmetadata: {name: a}\n---\nkind: Pod\nmetadata: {name: b}\n---\nkind: Secret\n";
+        let expected = (vec!["a".to_owned()], vec!["b".to_owned()]);
+        assert_eq!(jobs_and_pods(hooks), Ok(expected));
     }
 }

@@ -181,7 +181,7 @@ pub(super) async fn containers(
         }
         let meta = &workload.metadata;
         let run = format!("{}/{}/{}", meta.uid, meta.generation, restarts(&pods));
-        let log = last_lines(api, &meta.namespace, problem.as_ref()).await;
+        let log = last_lines(api, &meta.namespace, problem.as_ref(), "&previous=true").await;
         let problem = problem.map(|it| it.explained(&log));
         let health = match kind.is_lasting() {
             true => health_of(ready, problem.as_ref()),
@@ -255,24 +255,40 @@ async fn events(
 ) -> Result<Vec<Event>, KubeError> {
     let current = current_pods(pods, template);
     let mut subjects: Vec<&Metadata> = current.iter().map(|it| &it.metadata).collect();
-    subjects.truncate(EVENT_PODS);
     if pods.is_empty() {
         subjects.push(&workload.metadata);
     }
-    let path = format!("/api/v1/namespaces/{}/events", workload.metadata.namespace);
-    let about = |it: &Metadata| format!("involvedObject.uid={},type=Warning", it.uid);
-    let fields: Vec<String> = subjects.into_iter().map(about).collect();
-    let lists = fields.iter().map(|it| api.list_by_fields(&path, it, EVENTS));
+    events_of(api, &subjects).await
+}
+
+/// The warnings about some objects.
+pub(super) async fn events_of(
+    api: &KubeApi,
+    subjects: &[&Metadata],
+) -> Result<Vec<Event>, KubeError> {
+    let lists = subjects.iter().take(EVENT_PODS).map(|it| warnings(api, it));
     Ok(try_join_all(lists).await?.concat())
 }
 
-/// The end of the log of a container that exited.
-async fn last_lines(api: &KubeApi, namespace: &str, problem: Option<&Problem>) -> Vec<String> {
+async fn warnings(api: &KubeApi, subject: &Metadata) -> Result<Vec<Event>, KubeError> {
+    let path = format!("/api/v1/namespaces/{}/events", subject.namespace);
+    let fields = format!("involvedObject.uid={},type=Warning", subject.uid);
+    api.list_by_fields(&path, &fields, EVENTS).await
+}
+
+/// The end of the log of a container that exited; `run` selects the run before
+/// the current one, or none.
+pub(super) async fn last_lines(
+    api: &KubeApi,
+    namespace: &str,
+    problem: Option<&Problem>,
+    run: &str,
+) -> Vec<String> {
     let Some((pod, container)) = problem.and_then(|it| it.exited.as_ref()) else {
         return Vec::new();
     };
     let path = format!(
-        "/api/v1/namespaces/{namespace}/pods/{pod}/log?container={}&previous=true&tailLines={LOG_LINES}",
+        "/api/v1/namespaces/{namespace}/pods/{pod}/log?container={}&tailLines={LOG_LINES}{run}",
         escaped(container)
     );
     let text = api.text(&path, LOG_BYTES).await.unwrap_or_default();

@@ -203,6 +203,12 @@ impl World {
 }
 
 impl App {
+    /// With a timeout of its component.
+    fn within(mut self, timeout: &str) -> App {
+        self.subject.component.properties.timeout = Some(timeout.parse().unwrap());
+        self
+    }
+
     fn parts(&self) -> (DeploymentId, colony_core::margo::ComponentName, Digest) {
         (self.id.clone(), self.subject.component.name.clone(), self.fingerprint)
     }

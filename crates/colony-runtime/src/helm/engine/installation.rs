@@ -19,7 +19,7 @@ use crate::job::Job;
 use crate::oci::archive::{Stored, disk};
 
 /// How long `helm` may take to render a chart.
-const RENDER_TIME: Duration = Duration::from_secs(60);
+pub(super) const RENDER_TIME: Duration = Duration::from_secs(60);
 /// How many records Helm keeps of a release.
 const HISTORY: &str = "5";
 /// How many interrupted operations are discarded at one start. If another one
@@ -109,7 +109,10 @@ impl HelmEngine {
         arguments.extend(["--values", text(&values)?, "--reset-values", "--labels", &labels]);
         arguments.extend(["--history-max", HISTORY, "--timeout", &seconds]);
         let doing = format!("install the release `{}` in namespace `{}`", id.name, id.namespace);
-        self.run_helm(&doing, &arguments, limit).await.map(drop)
+        match self.run_helm(&doing, &arguments, limit).await {
+            Ok(_) => Ok(()),
+            Err(failure) => Err(self.explained(&id, failure).await),
+        }
     }
 
     /// Makes a release fit for `helm upgrade`: an interrupted operation is discarded, an interrupted removal is

@@ -1,5 +1,6 @@
 //! Helm and a cluster as a container engine of the node.
 
+mod hooks;
 mod installation;
 mod removal;
 

@@ -55,7 +55,7 @@ async fn containerd_swaps_without_a_gap() {
 mod kubernetes {
     use crate::cluster::Turn;
     use crate::stories::helm::refusals::{admission, pods};
-    use crate::stories::helm::{self, World, changes, hooks, refusals, releases};
+    use crate::stories::helm::{self, World, by_hand, changes, hooks, refusals, releases};
 
     macro_rules! tests {
         ($turn:ident: $($module:ident::$name:ident),* $(,)?) => {$(
@@ -78,6 +78,8 @@ mod kubernetes {
     tests! { Shared:
         admission::webhook_that_is_away,
         admission::webhook_that_refuses,
+        by_hand::object_that_was_deleted,
+        by_hand::release_that_was_upgraded_or_rolled_back,
         changes::way_back_from_a_version_that_is_not_ready,
         hooks::hook_that_does_not_end,
         hooks::hook_that_fails,

@@ -189,6 +189,12 @@ impl KubeApi {
         Err(KubeError::TooMany { limit: OBJECTS })
     }
 
+    /// An object without its content.
+    pub(super) async fn metadata(&self, path: &str) -> Result<Named, KubeError> {
+        let request = http::Request::get(path).header(ACCEPT, METADATA_OF_ONE);
+        self.ask(request.body(Vec::new())?).await
+    }
+
     /// A text answer, such as a log, up to `limit` bytes.
     pub(super) async fn text(&self, path: &str, limit: u64) -> Result<String, KubeError> {
         let read = async {

@@ -46,6 +46,9 @@ pub(super) struct Release {
     pub(super) replaced: bool,
     /// Some revision of it was installed successfully.
     pub(super) was_deployed: bool,
+    /// The revision is not one that this node made: `helm upgrade` and `helm
+    /// rollback` copy the labels of another one.
+    pub(super) by_hand: bool,
 }
 
 impl Release {
@@ -57,6 +60,11 @@ impl Release {
     /// Helm removes it, or was interrupted while it did.
     pub(super) fn is_leaving(&self) -> bool {
         matches!(self.status.as_str(), "uninstalling" | "uninstalled")
+    }
+
+    /// It is what this node installed, as far as Helm knows.
+    pub(super) fn is_ours(&self) -> bool {
+        self.status == "deployed" && !self.by_hand
     }
 
     pub(super) fn record_path(&self) -> String {
@@ -77,8 +85,12 @@ impl Release {
         }
     }
 
-    fn itself(&self) -> Container {
+    /// The release, with whether objects of it were deleted. What was changed
+    /// or deleted by hand is applied again, whatever came of it.
+    fn itself(&self, is_damaged: bool) -> Container {
         let (status, health) = match self.status.as_str() {
+            "deployed" if is_damaged => (Status::Stopped, Health::None),
+            "deployed" | "failed" if self.by_hand => (Status::Stopped, Health::None),
             "deployed" => (Status::Running, Health::Healthy),
             "failed" => (Status::Exited { code: 1 }, Health::None),
             "uninstalling" | "uninstalled" => (Status::Stopped, Health::None),
@@ -128,6 +140,7 @@ fn read(record: Metadata) -> Option<Release> {
         version: get("version")?.parse().ok()?,
         replaced: record.annotations.contains_key(release::REPLACED),
         was_deployed: false,
+        by_hand: get(release::REVISION).is_some_and(|it| Some(it) != get("version")),
         record: record.name,
     })
 }
@@ -167,9 +180,10 @@ async fn workloads_of(
 pub(super) async fn containers(
     api: &KubeApi,
     release: &Release,
+    is_damaged: bool,
     workloads: &[(Kind, Workload)],
 ) -> Result<Vec<Container>, KubeError> {
-    let mut all = vec![release.itself()];
+    let mut all = vec![release.itself(is_damaged)];
     for (kind, workload) in workloads {
         let ready = workload.is_ready(*kind);
         let (mut problem, mut pods) = (None, Vec::new());
@@ -312,11 +326,30 @@ mod tests {
 
     #[test]
     fn release_is_observed_by_its_status() {
-        let status = |it: &str| newest(vec![record(1, it)])[0].itself().status;
+        let status = |it: &str| newest(vec![record(1, it)])[0].itself(false).status;
         assert_eq!(status("deployed"), Status::Running);
         assert_eq!(status("failed"), Status::Exited { code: 1 });
         assert_eq!(status("pending-install"), Status::Starting);
         assert_eq!(status("uninstalling"), Status::Stopped);
+        let damaged = |it: &str| newest(vec![record(1, it)])[0].itself(true).status;
+        assert_eq!(damaged("deployed"), Status::Stopped);
+        assert_eq!(damaged("pending-upgrade"), Status::Starting);
+    }
+
+    /// Helm copies the labels of another revision.
+    #[test]
+    fn revision_made_by_hand_counts_as_stopped() {
+        let status = |it: &str| {
+            let mut by_hand = record(1, it);
+            by_hand.metadata.labels.insert("version".to_owned(), "2".to_owned());
+            newest(vec![by_hand])[0].itself(false).status
+        };
+        assert_eq!(status("deployed"), Status::Stopped);
+        assert_eq!(status("failed"), Status::Stopped);
+        assert_eq!(status("pending-upgrade"), Status::Starting);
+        let mut former = record(1, "deployed");
+        former.metadata.labels.remove(release::REVISION);
+        assert_eq!(newest(vec![former])[0].itself(false).status, Status::Running);
     }
 
     #[test]
@@ -345,7 +378,7 @@ mod tests {
             chart: String::new(),
         };
         let mut labels: BTreeMap<String, String> = origin
-            .labels("n1", "a/n1")
+            .labels("n1", "a/n1", version)
             .into_iter()
             .map(|(key, value)| (key.to_owned(), value))
             .collect();

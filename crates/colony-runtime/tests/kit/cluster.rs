@@ -127,6 +127,19 @@ impl Cluster {
         Path::new(&self.values["BIN"]).join("helm")
     }
 
+    /// Runs `helm` as an operator would, past the code under test.
+    #[track_caller]
+    pub(crate) fn run_helm(&self, arguments: &[&str]) {
+        let mut command = Command::new(self.helm());
+        for (name, folder) in [("CACHE", "cache"), ("CONFIG", "config"), ("DATA", "data")] {
+            command.env(format!("HELM_{name}_HOME"), self.dir.path().join(folder));
+        }
+        let output = command.arg("--kubeconfig").arg(self.kubeconfig()).args(arguments).output();
+        let output = output.unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "helm {arguments:?}: {errors}");
+    }
+
     /// Kills the API server; pods keep running.
     pub(crate) fn stop_api(&self) {
         run(&["stop-api", text(&self.state)]);

@@ -1,5 +1,6 @@
 //! Charts on a real cluster.
 
+pub(crate) mod by_hand;
 pub(crate) mod changes;
 mod charts;
 pub(crate) mod hooks;

@@ -96,9 +96,10 @@ impl HelmEngine {
     pub(super) async fn start(&self, job: &Job) -> Result<(), Failure> {
         let (id, chart) = (release_id(job)?, self.charts.stored(job).await?);
         let values = self.write_values(job, &chart).await?;
-        self.repair(&id).await?;
+        let before = self.repair(&id).await?;
         let origin = Origin::of(job, &chart.digest.hex());
-        let labels = origin.labels(self.config.node.as_str(), &self.config.identity);
+        let revision = before.map_or(1, |it| it.version + 1);
+        let labels = origin.labels(self.config.node.as_str(), &self.config.identity, revision);
         let labels: Vec<String> = labels.iter().map(|(key, it)| format!("{key}={it}")).collect();
         let labels = labels.join(",");
         let limit = job.subject.component.properties.timeout.map_or(WORK_TIME, |it| it.duration());
@@ -115,10 +116,11 @@ impl HelmEngine {
         }
     }
 
-    /// Makes a release fit for `helm upgrade`: an interrupted operation is discarded, an interrupted removal is
+    /// Makes a release fit for `helm upgrade`, and returns what is left of it:
+    /// an interrupted operation is discarded, an interrupted removal is
     /// finished, and a release that never was deployed is removed, as Helm
     /// refuses all three.
-    async fn repair(&self, id: &ReleaseId) -> Result<(), Failure> {
+    async fn repair(&self, id: &ReleaseId) -> Result<Option<Release>, Failure> {
         let failed = |it: KubeError| it.failed("repair an interrupted release");
         for _ in 0..REPAIRS {
             let newest = self.release_at(id).await?;
@@ -129,9 +131,10 @@ impl HelmEngine {
         match self.release_at(id).await? {
             Some(release) if release.is_leaving() || !release.was_deployed => {
                 info!(release = id.name, "removing what is left of it: {}", release.status);
-                self.uninstall_one(&release).await
+                self.uninstall_one(&release).await?;
+                Ok(None)
             }
-            _ => Ok(()),
+            other => Ok(other),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod hooks;
 mod installation;
+mod objects;
 mod removal;
 
 use std::collections::BTreeSet;
@@ -23,6 +24,7 @@ use crate::engine::Engine;
 use crate::error::Error;
 use crate::file;
 use crate::helm::api::KubeApi;
+use crate::helm::engine::objects::ObjectChecks;
 use crate::helm::facts::facts;
 use crate::helm::kube_error::KubeError;
 use crate::helm::observation::{self, Release};
@@ -52,6 +54,7 @@ pub(crate) struct HelmEngine {
     scope: Scope,
     charts: Archives,
     news: News,
+    checks: ObjectChecks,
 }
 
 /// Finds the cluster and `helm`. Nothing on the cluster changes.
@@ -73,8 +76,8 @@ pub(crate) async fn connect(
     let address = api.address.clone();
     let info = EngineInfo { kind: EngineKind::Kubernetes, version, address };
     let charts = Archives::charts(registry, &config.dir);
-    let news = News::default();
-    Ok(Arc::new(HelmEngine { api, helm, info, config, scope, charts, news }))
+    let (news, checks) = (News::default(), ObjectChecks::default());
+    Ok(Arc::new(HelmEngine { api, helm, info, config, scope, charts, news, checks }))
 }
 
 #[async_trait]
@@ -196,10 +199,12 @@ impl HelmEngine {
         releases.retain(|it| !it.replaced || !known.contains(&it.origin.deployment));
         let namespaces = releases.iter().map(|it| it.id.namespace.as_str()).collect();
         let workloads = observation::workloads(&self.api, namespaces).await?;
+        let damaged = self.damaged(&releases).await;
         let mut all = Vec::new();
         for release in &releases {
             let own = workloads.get(&release.id).map_or(&[][..], Vec::as_slice);
-            all.extend(observation::containers(&self.api, release, own).await?);
+            let is_damaged = damaged.contains(&release.id);
+            all.extend(observation::containers(&self.api, release, is_damaged, own).await?);
         }
         Ok(all)
     }

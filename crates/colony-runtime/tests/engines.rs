@@ -55,7 +55,7 @@ async fn containerd_swaps_without_a_gap() {
 mod kubernetes {
     use crate::cluster::Turn;
     use crate::stories::helm::refusals::{admission, pods};
-    use crate::stories::helm::{self, World, by_hand, changes, hooks, refusals, releases};
+    use crate::stories::helm::{self, World, by_hand, changes, claims, hooks, refusals, releases};
 
     macro_rules! tests {
         ($turn:ident: $($module:ident::$name:ident),* $(,)?) => {$(
@@ -81,6 +81,7 @@ mod kubernetes {
         by_hand::object_that_was_deleted,
         by_hand::release_that_was_upgraded_or_rolled_back,
         changes::way_back_from_a_version_that_is_not_ready,
+        claims::claims_go_with_a_purge,
         hooks::hook_that_does_not_end,
         hooks::hook_that_fails,
         hooks::hook_whose_image_is_missing,

@@ -13,6 +13,7 @@ use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::helm::kube_error::{KubeError, chain};
@@ -223,7 +224,16 @@ impl KubeApi {
         key: &str,
         value: &str,
     ) -> Result<(), KubeError> {
-        let patch = serde_json::json!({ "metadata": { "annotations": { key: value } } });
+        self.patch(path, json!({ "annotations": { key: value } })).await
+    }
+
+    /// Sets labels. Succeeds if the object is gone.
+    pub(super) async fn label(&self, path: &str, labels: Value) -> Result<(), KubeError> {
+        self.patch(path, json!({ "labels": labels })).await
+    }
+
+    async fn patch(&self, path: &str, metadata: Value) -> Result<(), KubeError> {
+        let patch = json!({ "metadata": metadata });
         let request = http::Request::patch(path)
             .header(CONTENT_TYPE, "application/merge-patch+json")
             .body(patch.to_string().into_bytes())?;

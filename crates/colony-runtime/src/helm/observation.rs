@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use colony_core::margo::DeploymentId;
 use colony_core::node::{Container, Health, Status};
 use futures_util::future::try_join_all;
 
@@ -98,19 +97,6 @@ impl Release {
         };
         self.container(RELEASE.to_owned(), self.record.clone(), status, health)
     }
-}
-
-/// Selects the records of the releases of some identities.
-pub(super) fn selector<'a>(
-    identities: impl Iterator<Item = &'a str>,
-    deployment: Option<&DeploymentId>,
-) -> String {
-    let marks: Vec<String> = identities.map(release::identity_mark).collect();
-    let mut selector = format!("owner=helm,{} in ({})", release::IDENTITY, marks.join(","));
-    if let Some(deployment) = deployment {
-        selector.push_str(&format!(",{}={deployment}", release::DEPLOYMENT));
-    }
-    selector
 }
 
 /// The newest record of each release, from all records.
@@ -311,6 +297,7 @@ pub(super) async fn last_lines(
 
 #[cfg(test)]
 mod tests {
+    use colony_core::margo::DeploymentId;
     use serde_json::json;
 
     use super::*;

@@ -101,6 +101,27 @@ impl Origin {
     }
 }
 
+/// Selects what has the labels of some identities, and of one deployment.
+pub(super) fn selector<'a>(
+    identities: impl Iterator<Item = &'a str>,
+    deployment: Option<&DeploymentId>,
+) -> String {
+    let marks: Vec<String> = identities.map(identity_mark).collect();
+    let mut selector = format!("{IDENTITY} in ({})", marks.join(","));
+    if let Some(deployment) = deployment {
+        selector.push_str(&format!(",{DEPLOYMENT}={deployment}"));
+    }
+    selector
+}
+
+/// Selects the records of releases of some identities.
+pub(super) fn records<'a>(
+    identities: impl Iterator<Item = &'a str>,
+    deployment: Option<&DeploymentId>,
+) -> String {
+    format!("owner=helm,{}", selector(identities, deployment))
+}
+
 /// The value of the label for an identity.
 pub(super) fn identity_mark(identity: &str) -> String {
     Digest::of(identity.as_bytes()).hex()[..SHORT].to_owned()

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -155,6 +156,17 @@ impl Cluster {
         let (good, output) = self.try_kubectl(arguments);
         assert!(good, "kubectl {arguments:?}: {output}");
         output
+    }
+
+    /// Waits until an object exists.
+    #[track_caller]
+    pub(crate) fn await_there(&self, object: &str) {
+        let is_there = || self.try_kubectl(&["get", object]).0;
+        let there = (0..120).any(|_| {
+            std::thread::sleep(Duration::from_millis(250));
+            is_there()
+        });
+        assert!(there, "{object} does not exist after 30 s");
     }
 
     /// Waits until an object is deleted, or finds that it is.

@@ -3,6 +3,7 @@
 pub(crate) mod by_hand;
 pub(crate) mod changes;
 mod charts;
+pub(crate) mod claims;
 pub(crate) mod hooks;
 pub(crate) mod refusals;
 pub(crate) mod releases;
@@ -153,6 +154,12 @@ impl World {
 
     async fn remove(&self, app: &App) {
         let action = Action::Remove { deployment: app.id.clone(), purge: false, images: false };
+        self.perform(action, None).await.unwrap();
+    }
+
+    /// Removes it with its volumes.
+    async fn purge(&self, app: &App) {
+        let action = Action::Remove { deployment: app.id.clone(), purge: true, images: false };
         self.perform(action, None).await.unwrap();
     }
 

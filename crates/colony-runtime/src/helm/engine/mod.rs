@@ -134,7 +134,7 @@ impl Engine for HelmEngine {
     }
 
     async fn run(&self, stop: CancellationToken) {
-        let records = observation::selector(self.scope.identities(), None);
+        let records = release::records(self.scope.identities(), None);
         stop.run_until_cancelled(watch::watch(&self.api, &self.news, &records)).await;
     }
 
@@ -189,7 +189,7 @@ impl HelmEngine {
         &self,
         deployment: Option<&DeploymentId>,
     ) -> Result<Vec<Release>, KubeError> {
-        let selector = observation::selector(self.scope.identities(), deployment);
+        let selector = release::records(self.scope.identities(), deployment);
         Ok(observation::newest(self.api.list_metadata(SECRETS, &selector).await?))
     }
 

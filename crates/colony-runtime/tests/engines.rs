@@ -45,28 +45,71 @@ async fn containerd_swaps_without_a_gap() {
     stories::tell_swaps(Engine::containerd()).await;
 }
 
+/// On one cluster for all of them. Those that stop its API server, or that wait
+/// until nothing changes on it, have it for themselves.
 #[cfg(feature = "kubernetes")]
-#[tokio::test]
-async fn kubernetes_conforms() {
-    stories::helm::tell_all().await;
-}
+mod kubernetes {
+    use crate::cluster::Turn;
+    use crate::stories::helm::refusals::{admission, pods};
+    use crate::stories::helm::{self, World, by_hand, changes, claims, hooks, refusals, releases};
 
-#[cfg(feature = "kubernetes")]
-#[tokio::test]
-async fn kubernetes_refuses() {
-    stories::helm::refusals::tell_all().await;
-}
+    macro_rules! tests {
+        ($turn:ident: $($module:ident::$name:ident),* $(,)?) => {$(
+            #[tokio::test]
+            async fn $name() {
+                if let Some(world) = World::open(Turn::$turn).await {
+                    $module::$name(&world).await;
+                }
+            }
+        )*};
+    }
 
-#[cfg(feature = "kubernetes")]
-#[tokio::test]
-async fn kubernetes_refuses_workloads() {
-    stories::helm::refusals::tell_of_workloads().await;
-}
+    tests! { Alone:
+        changes::change_is_reported,
+        helm::conforms,
+        hooks::api_server_that_goes_in_the_middle,
+        releases::api_server_that_is_away,
+    }
 
-#[cfg(feature = "kubernetes")]
-#[tokio::test]
-async fn kubernetes_reports_changes() {
-    stories::helm::changes::tell_all().await;
+    tests! { Shared:
+        admission::webhook_that_is_away,
+        admission::webhook_that_refuses,
+        by_hand::object_that_was_deleted,
+        by_hand::release_that_was_upgraded_or_rolled_back,
+        changes::way_back_from_a_version_that_is_not_ready,
+        claims::claims_go_with_a_purge,
+        hooks::hook_that_does_not_end,
+        hooks::hook_that_fails,
+        hooks::hook_whose_image_is_missing,
+        pods::configuration_that_cannot_be_applied,
+        pods::container_that_exits,
+        pods::image_for_another_architecture,
+        pods::image_that_is_missing,
+        pods::image_that_needs_a_password,
+        pods::pod_that_is_too_large_for_the_cluster,
+        pods::probe_that_never_passes,
+        pods::program_for_another_architecture,
+        pods::quota_that_is_used_up,
+        pods::registry_of_images_that_is_down,
+        pods::volume_that_nothing_provides,
+        refusals::account_that_may_not_install,
+        refusals::account_that_may_not_look,
+        refusals::artifact_that_is_not_a_chart,
+        refusals::chart_that_does_not_render,
+        refusals::chart_without_the_asked_revision,
+        refusals::kind_that_the_cluster_does_not_know,
+        refusals::namespace_of_the_cluster,
+        refusals::namespace_that_was_deleted,
+        refusals::registry_of_charts_that_wants_a_password,
+        refusals::token_that_expires,
+        refusals::values_that_break_the_schema,
+        releases::chart_that_brings_its_kinds,
+        releases::install_update_and_remove,
+        releases::interrupted_operation_is_discarded,
+        releases::interrupted_removal_is_finished,
+        releases::parameter_that_was_taken_away,
+        releases::what_is_not_ours_is_left_alone,
+    }
 }
 
 /// Otherwise the node falls back to Podman's own API for a registry without TLS.

@@ -150,9 +150,8 @@ fn stop_stays_while_a_node_without_the_revision_is_offline() {
     plant.pass(60);
     plant.report("a", "hello", "installed");
     check(&plant, "a INSTALLED 2, b INSTALLED 1");
-    let is_stopped = |it: &Plant| {
-        it.site.deployment(&deployment_id("hello")).expect("it is here").is_stopped()
-    };
+    let is_stopped =
+        |it: &Plant| it.site.deployment(&deployment_id("hello")).expect("it is here").is_stopped();
     assert!(is_stopped(&plant));
     plant.wake("b");
     plant.converge();

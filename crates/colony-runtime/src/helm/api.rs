@@ -13,6 +13,7 @@ use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::helm::kube_error::{KubeError, chain};
@@ -22,7 +23,10 @@ use crate::url::escaped;
 pub(super) const ANSWER_TIME: Duration = Duration::from_secs(20);
 /// How much of a message is shown.
 const SHOWN: usize = 600;
-/// The largest answer that is read. It grows with what others run there.
+/// How many objects one answer has, and how many of a list are read.
+const PAGE: usize = 250;
+const OBJECTS: usize = 20_000;
+/// The largest answer that is read.
 const ANSWER_LIMIT: usize = 32 << 20;
 /// How much of a refusal is read.
 const REFUSAL_LIMIT: usize = 64 << 10;
@@ -39,8 +43,18 @@ pub(super) struct KubeApi {
 
 #[derive(Debug, Deserialize)]
 struct List<T> {
+    #[serde(default)]
+    metadata: ListMetadata,
     /// `null` in some answers of an older API server, if there are none.
     items: Option<Vec<T>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ListMetadata {
+    /// Where the next page begins; empty at the last one.
+    #[serde(rename = "continue")]
+    rest: Option<String>,
 }
 
 /// What all objects have.
@@ -67,6 +81,22 @@ pub(super) struct Named {
 #[serde(rename_all = "camelCase")]
 struct VersionInfo {
     git_version: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct GroupList {
+    groups: Vec<Group>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Group {
+    versions: Vec<GroupVersion>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct GroupVersion {
+    group_version: String,
 }
 
 impl KubeApi {
@@ -99,6 +129,13 @@ impl KubeApi {
         Ok(info.git_version.trim_start_matches('v').to_owned())
     }
 
+    /// The groups of kinds that the API server knows, with their versions.
+    pub(super) async fn groups(&self) -> Result<Vec<String>, KubeError> {
+        let all: GroupList = self.get("/apis").await?;
+        let versions = all.groups.into_iter().flat_map(|it| it.versions);
+        Ok(versions.map(|it| it.group_version).chain(["v1".to_owned()]).collect())
+    }
+
     pub(super) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, KubeError> {
         self.ask(http::Request::get(path).body(Vec::new())?).await
     }
@@ -109,8 +146,7 @@ impl KubeApi {
         path: &str,
         selector: &str,
     ) -> Result<Vec<T>, KubeError> {
-        let list: List<T> = self.get(&selected(path, selector)).await?;
-        Ok(list.items.unwrap_or_default())
+        self.pages(&selected(path, selector), "application/json").await
     }
 
     /// At most `limit` objects below `path` with these values of fields.
@@ -131,9 +167,33 @@ impl KubeApi {
         path: &str,
         selector: &str,
     ) -> Result<Vec<Named>, KubeError> {
-        let request = http::Request::get(selected(path, selector)).header(ACCEPT, METADATA);
-        let list: List<Named> = self.ask(request.body(Vec::new())?).await?;
-        Ok(list.items.unwrap_or_default())
+        self.pages(&selected(path, selector), METADATA).await
+    }
+
+    /// All pages of a list, so that no answer grows with the cluster.
+    async fn pages<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        accept: &'static str,
+    ) -> Result<Vec<T>, KubeError> {
+        let (mut all, mut rest) = (Vec::new(), String::new());
+        while all.len() < OBJECTS {
+            let request = http::Request::get(format!("{path}&limit={PAGE}{rest}"));
+            let request = request.header(ACCEPT, accept).body(Vec::new())?;
+            let list: List<T> = self.ask(request).await?;
+            all.extend(list.items.unwrap_or_default());
+            match list.metadata.rest.filter(|it| !it.is_empty()) {
+                Some(next) => rest = format!("&continue={}", escaped(&next)),
+                None => return Ok(all),
+            }
+        }
+        Err(KubeError::TooMany { limit: OBJECTS })
+    }
+
+    /// An object without its content.
+    pub(super) async fn metadata(&self, path: &str) -> Result<Named, KubeError> {
+        let request = http::Request::get(path).header(ACCEPT, METADATA_OF_ONE);
+        self.ask(request.body(Vec::new())?).await
     }
 
     /// A text answer, such as a log, up to `limit` bytes.
@@ -164,7 +224,16 @@ impl KubeApi {
         key: &str,
         value: &str,
     ) -> Result<(), KubeError> {
-        let patch = serde_json::json!({ "metadata": { "annotations": { key: value } } });
+        self.patch(path, json!({ "annotations": { key: value } })).await
+    }
+
+    /// Sets labels. Succeeds if the object is gone.
+    pub(super) async fn label(&self, path: &str, labels: Value) -> Result<(), KubeError> {
+        self.patch(path, json!({ "labels": labels })).await
+    }
+
+    async fn patch(&self, path: &str, metadata: Value) -> Result<(), KubeError> {
+        let patch = json!({ "metadata": metadata });
         let request = http::Request::patch(path)
             .header(CONTENT_TYPE, "application/merge-patch+json")
             .body(patch.to_string().into_bytes())?;
@@ -221,16 +290,68 @@ pub(super) fn one_line(text: &str) -> String {
 }
 
 fn selected(path: &str, selector: &str) -> String {
-    if selector.is_empty() {
-        path.to_owned()
-    } else {
-        format!("{path}?labelSelector={}", escaped(selector))
-    }
+    format!("{path}?labelSelector={}", escaped(selector))
 }
 
 fn gone_is_done(done: Result<IgnoredAny, KubeError>) -> Result<(), KubeError> {
     match done {
         Err(KubeError::Rejected { status: 404, .. }) => Ok(()),
         other => other.map(drop),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn list_is_read_in_pages() {
+        let pages = [
+            (r#"{"metadata": {"continue": "a/b="}, "items": [{"metadata": {"name": "x"}}]}"#, ""),
+            (r#"{"metadata": {}, "items": [{"metadata": {"name": "y"}}]}"#, "&continue=a%2Fb%3D"),
+        ];
+        let all = listed(&pages).await.unwrap();
+        let names: Vec<String> = all.into_iter().map(|it| it.metadata.name).collect();
+        assert_eq!(names, ["x", "y"]);
+    }
+
+    #[tokio::test]
+    async fn answer_and_list_have_a_limit() {
+        let items = vec![r#"{"metadata": {"name": "x"}}"#; OBJECTS].join(",");
+        let endless = format!(r#"{{"metadata": {{"continue": "c"}}, "items": [{items}]}}"#);
+        let found = listed(&[(&endless, "")]).await.unwrap_err();
+        assert_eq!(found, KubeError::TooMany { limit: OBJECTS });
+        let large = format!(r#"{{"items": [], "more": "{}"}}"#, "x".repeat(ANSWER_LIMIT));
+        let found = listed(&[(&large, "")]).await.unwrap_err();
+        assert_eq!(found, KubeError::TooLarge { limit: ANSWER_LIMIT });
+    }
+
+    /// Lists from an API server that answers with these, one after the other,
+    /// when they are asked for with these parameters.
+    async fn listed(answers: &[(&str, &str)]) -> Result<Vec<Named>, KubeError> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let config = kube::Config::new(address.parse().unwrap());
+        let api = KubeApi { client: kube::Client::try_from(config).unwrap(), address };
+        let serve = async {
+            for (body, parameters) in answers {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    head.push(stream.read_u8().await.unwrap());
+                }
+                let head = String::from_utf8(head).unwrap();
+                let path = format!("GET /things?labelSelector=&limit={PAGE}{parameters} HTTP/1.1");
+                assert!(head.starts_with(&path), "{head}");
+                let start = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: ";
+                let answer = format!("{start}{}\r\n\r\n{body}", body.len());
+                // The client goes away when it has read enough.
+                let _ = stream.write_all(answer.as_bytes()).await;
+            }
+        };
+        tokio::join!(api.list_metadata("/things", ""), serve).0
     }
 }

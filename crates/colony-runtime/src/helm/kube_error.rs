@@ -21,6 +21,8 @@ pub(super) enum KubeError {
     Rejected { status: u16, message: String },
     #[error("the answer of the API server is larger than {} MiB", .limit >> 20)]
     TooLarge { limit: usize },
+    #[error("the API server lists more than {limit} objects")]
+    TooMany { limit: usize },
     #[error("the answer of the API server cannot be parsed: {0}")]
     Unexpected(String),
 }
@@ -55,6 +57,7 @@ impl KubeError {
             KubeError::Unauthorized { .. }
             | KubeError::Rejected { .. }
             | KubeError::TooLarge { .. }
+            | KubeError::TooMany { .. }
             | KubeError::Unexpected(_) => false,
         }
     }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use colony_core::margo::DeploymentId;
 use colony_core::node::{Container, Health, Status};
 use futures_util::future::try_join_all;
 
@@ -48,12 +47,25 @@ pub(super) struct Release {
     pub(super) was_deployed: bool,
     /// Helm ended with an earlier process of the node.
     pub(super) is_left_behind: bool,
+    /// The revision is not one that this node made: `helm upgrade` and `helm
+    /// rollback` copy the labels of another one.
+    pub(super) by_hand: bool,
 }
 
 impl Release {
     /// Helm was interrupted: it refuses to work on the release.
     pub(super) fn is_pending(&self) -> bool {
         self.status.starts_with("pending-")
+    }
+
+    /// Helm removes it, or was interrupted while it did.
+    pub(super) fn is_leaving(&self) -> bool {
+        matches!(self.status.as_str(), "uninstalling" | "uninstalled")
+    }
+
+    /// It is what this node installed, as far as Helm knows.
+    pub(super) fn is_ours(&self) -> bool {
+        self.status == "deployed" && !self.by_hand
     }
 
     pub(super) fn record_path(&self) -> String {
@@ -74,8 +86,12 @@ impl Release {
         }
     }
 
-    fn itself(&self) -> Container {
+    /// The release, with whether objects of it were deleted. What was changed
+    /// or deleted by hand is applied again, whatever came of it.
+    fn itself(&self, is_damaged: bool) -> Container {
         let (status, health) = match self.status.as_str() {
+            "deployed" if is_damaged => (Status::Stopped, Health::None),
+            "deployed" | "failed" if self.by_hand => (Status::Stopped, Health::None),
             "deployed" => (Status::Running, Health::Healthy),
             "failed" => (Status::Exited { code: 1 }, Health::None),
             "uninstalling" | "uninstalled" => (Status::Stopped, Health::None),
@@ -85,19 +101,6 @@ impl Release {
         };
         self.container(RELEASE.to_owned(), self.record.clone(), status, health)
     }
-}
-
-/// Selects the records of the releases of some identities.
-pub(super) fn selector<'a>(
-    identities: impl Iterator<Item = &'a str>,
-    deployment: Option<&DeploymentId>,
-) -> String {
-    let marks: Vec<String> = identities.map(release::identity_mark).collect();
-    let mut selector = format!("owner=helm,{} in ({})", release::IDENTITY, marks.join(","));
-    if let Some(deployment) = deployment {
-        selector.push_str(&format!(",{}={deployment}", release::DEPLOYMENT));
-    }
-    selector
 }
 
 /// The newest record of each release, from all records.
@@ -128,6 +131,7 @@ fn read(record: Metadata) -> Option<Release> {
         replaced: record.annotations.contains_key(release::REPLACED),
         was_deployed: false,
         is_left_behind: false,
+        by_hand: get(release::REVISION).is_some_and(|it| Some(it) != get("version")),
         record: record.name,
     })
 }
@@ -167,9 +171,10 @@ async fn workloads_of(
 pub(super) async fn containers(
     api: &KubeApi,
     release: &Release,
+    is_damaged: bool,
     workloads: &[(Kind, Workload)],
 ) -> Result<Vec<Container>, KubeError> {
-    let mut all = vec![release.itself()];
+    let mut all = vec![release.itself(is_damaged)];
     for (kind, workload) in workloads {
         let ready = workload.is_ready(*kind);
         let (mut problem, mut pods) = (None, Vec::new());
@@ -181,7 +186,7 @@ pub(super) async fn containers(
         }
         let meta = &workload.metadata;
         let run = format!("{}/{}/{}", meta.uid, meta.generation, restarts(&pods));
-        let log = last_lines(api, &meta.namespace, problem.as_ref()).await;
+        let log = last_lines(api, &meta.namespace, problem.as_ref(), "&previous=true").await;
         let problem = problem.map(|it| it.explained(&log));
         let health = match kind.is_lasting() {
             true => health_of(ready, problem.as_ref()),
@@ -255,24 +260,40 @@ async fn events(
 ) -> Result<Vec<Event>, KubeError> {
     let current = current_pods(pods, template);
     let mut subjects: Vec<&Metadata> = current.iter().map(|it| &it.metadata).collect();
-    subjects.truncate(EVENT_PODS);
     if pods.is_empty() {
         subjects.push(&workload.metadata);
     }
-    let path = format!("/api/v1/namespaces/{}/events", workload.metadata.namespace);
-    let about = |it: &Metadata| format!("involvedObject.uid={},type=Warning", it.uid);
-    let fields: Vec<String> = subjects.into_iter().map(about).collect();
-    let lists = fields.iter().map(|it| api.list_by_fields(&path, it, EVENTS));
+    events_of(api, &subjects).await
+}
+
+/// The warnings about some objects.
+pub(super) async fn events_of(
+    api: &KubeApi,
+    subjects: &[&Metadata],
+) -> Result<Vec<Event>, KubeError> {
+    let lists = subjects.iter().take(EVENT_PODS).map(|it| warnings(api, it));
     Ok(try_join_all(lists).await?.concat())
 }
 
-/// The end of the log of a container that exited.
-async fn last_lines(api: &KubeApi, namespace: &str, problem: Option<&Problem>) -> Vec<String> {
+async fn warnings(api: &KubeApi, subject: &Metadata) -> Result<Vec<Event>, KubeError> {
+    let path = format!("/api/v1/namespaces/{}/events", subject.namespace);
+    let fields = format!("involvedObject.uid={},type=Warning", subject.uid);
+    api.list_by_fields(&path, &fields, EVENTS).await
+}
+
+/// The end of the log of a container that exited; `run` selects the run before
+/// the current one, or none.
+pub(super) async fn last_lines(
+    api: &KubeApi,
+    namespace: &str,
+    problem: Option<&Problem>,
+    run: &str,
+) -> Vec<String> {
     let Some((pod, container)) = problem.and_then(|it| it.exited.as_ref()) else {
         return Vec::new();
     };
     let path = format!(
-        "/api/v1/namespaces/{namespace}/pods/{pod}/log?container={}&previous=true&tailLines={LOG_LINES}",
+        "/api/v1/namespaces/{namespace}/pods/{pod}/log?container={}&tailLines={LOG_LINES}{run}",
         escaped(container)
     );
     let text = api.text(&path, LOG_BYTES).await.unwrap_or_default();
@@ -281,6 +302,7 @@ async fn last_lines(api: &KubeApi, namespace: &str, problem: Option<&Problem>) -
 
 #[cfg(test)]
 mod tests {
+    use colony_core::margo::DeploymentId;
     use serde_json::json;
 
     use super::*;
@@ -296,18 +318,37 @@ mod tests {
 
     #[test]
     fn release_is_observed_by_its_status() {
-        let status = |it: &str| newest(vec![record(1, it)])[0].itself().status;
+        let status = |it: &str| newest(vec![record(1, it)])[0].itself(false).status;
         assert_eq!(status("deployed"), Status::Running);
         assert_eq!(status("failed"), Status::Exited { code: 1 });
         assert_eq!(status("pending-install"), Status::Starting);
         assert_eq!(status("uninstalling"), Status::Stopped);
+        let damaged = |it: &str| newest(vec![record(1, it)])[0].itself(true).status;
+        assert_eq!(damaged("deployed"), Status::Stopped);
+        assert_eq!(damaged("pending-upgrade"), Status::Starting);
+    }
+
+    /// Helm copies the labels of another revision.
+    #[test]
+    fn revision_made_by_hand_counts_as_stopped() {
+        let status = |it: &str| {
+            let mut by_hand = record(1, it);
+            by_hand.metadata.labels.insert("version".to_owned(), "2".to_owned());
+            newest(vec![by_hand])[0].itself(false).status
+        };
+        assert_eq!(status("deployed"), Status::Stopped);
+        assert_eq!(status("failed"), Status::Stopped);
+        assert_eq!(status("pending-upgrade"), Status::Starting);
+        let mut former = record(1, "deployed");
+        former.metadata.labels.remove(release::REVISION);
+        assert_eq!(newest(vec![former])[0].itself(false).status, Status::Running);
     }
 
     #[test]
     fn operation_left_behind_is_not_waited_for() {
         let status = |it: &str| {
             let release = newest(vec![record(1, it)]).remove(0);
-            Release { is_left_behind: true, ..release }.itself().status
+            Release { is_left_behind: true, ..release }.itself(false).status
         };
         assert_eq!(status("pending-upgrade"), Status::Stopped);
         // Its record is used again.
@@ -340,7 +381,7 @@ mod tests {
             chart: String::new(),
         };
         let mut labels: BTreeMap<String, String> = origin
-            .labels("n1", "a/n1")
+            .labels("n1", "a/n1", version)
             .into_iter()
             .map(|(key, value)| (key.to_owned(), value))
             .collect();

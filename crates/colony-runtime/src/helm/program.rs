@@ -118,8 +118,26 @@ fn failure(doing: &str, printed: &str) -> Failure {
 fn code(message: &str) -> Code {
     let message = message.to_lowercase();
     let found = MESSAGES.iter().find(|it| message.contains(it.0)).map(|it| it.1.clone());
-    found.or_else(|| messages::of_start(&message)).unwrap_or(Code::EngineError)
+    found
+        .or_else(|| hook_code(&message))
+        .or_else(|| messages::of_start(&message))
+        .unwrap_or(Code::EngineError)
 }
+
+/// Helm reports a hook that failed or did not end in time.
+pub(super) fn is_about_hooks(message: &str) -> bool {
+    HOOKS_FAILED.iter().any(|it| message.contains(it))
+}
+
+/// The code of a hook about which nothing else is known.
+fn hook_code(message: &str) -> Option<Code> {
+    let is_late = HOOK_LATE.iter().any(|it| message.contains(it));
+    let code = if is_late { Code::ComponentTimeout } else { Code::Exited };
+    is_about_hooks(message).then_some(code)
+}
+
+const HOOKS_FAILED: [&str; 3] = ["hooks failed", "failed pre-install", "failed post-install"];
+const HOOK_LATE: [&str; 2] = ["timed out waiting", "deadline exceeded"];
 
 const MESSAGES: &[(&str, Code)] = &[
     // The webhook's server is away, not the cluster's.
@@ -138,8 +156,6 @@ const MESSAGES: &[(&str, Code)] = &[
     ("is forbidden", Code::EngineError),
     ("is being terminated", Code::EngineError),
     ("denied the request", Code::InvalidConfig),
-    ("hooks failed", Code::Exited),
-    ("hook failed", Code::Exited),
     ("don't meet the specifications of the schema", Code::InvalidConfig),
     ("execution error", Code::InvalidConfig),
     ("parse error", Code::InvalidConfig),
@@ -177,6 +193,11 @@ mod tests {
             "Error: UPGRADE FAILED: pre-upgrade hooks failed: job failed: BackoffLimitExceeded",
             Code::Exited,
         );
+        check(
+            "Error: failed pre-install: 1 error occurred: job x failed: BackoffLimitExceeded",
+            Code::Exited,
+        );
+        check("Error: failed post-install: timed out waiting for it", Code::ComponentTimeout);
         check(
             "Error: INSTALLATION FAILED: admission webhook \"x\" denied the request: no",
             Code::InvalidConfig,

@@ -20,6 +20,8 @@ const COMPONENT: &str = "colony.component";
 const FINGERPRINT: &str = "colony.fingerprint";
 /// The digest of the chart, in hex and shortened.
 const CHART: &str = "colony.chart";
+/// The revision of the release, as Helm counts, that the node made.
+pub(super) const REVISION: &str = "colony.revision";
 /// An annotation: the release is about to be replaced.
 pub(super) const REPLACED: &str = "colony.replaced";
 
@@ -88,7 +90,12 @@ impl Origin {
         }
     }
 
-    pub(super) fn labels(&self, node: &str, identity: &str) -> BTreeMap<&'static str, String> {
+    pub(super) fn labels(
+        &self,
+        node: &str,
+        identity: &str,
+        revision: u64,
+    ) -> BTreeMap<&'static str, String> {
         BTreeMap::from([
             (NODE, label(node)),
             (IDENTITY, identity_mark(identity)),
@@ -96,6 +103,7 @@ impl Origin {
             (COMPONENT, self.component.to_string()),
             (FINGERPRINT, encode(&self.fingerprint)),
             (CHART, self.chart.clone()),
+            (REVISION, revision.to_string()),
         ])
     }
 
@@ -108,6 +116,27 @@ impl Origin {
             chart: get(CHART).cloned().unwrap_or_default(),
         })
     }
+}
+
+/// Selects what has the labels of some identities, and of one deployment.
+pub(super) fn selector<'a>(
+    identities: impl Iterator<Item = &'a str>,
+    deployment: Option<&DeploymentId>,
+) -> String {
+    let marks: Vec<String> = identities.map(identity_mark).collect();
+    let mut selector = format!("{IDENTITY} in ({})", marks.join(","));
+    if let Some(deployment) = deployment {
+        selector.push_str(&format!(",{DEPLOYMENT}={deployment}"));
+    }
+    selector
+}
+
+/// Selects the records of releases of some identities.
+pub(super) fn records<'a>(
+    identities: impl Iterator<Item = &'a str>,
+    deployment: Option<&DeploymentId>,
+) -> String {
+    format!("owner=helm,{}", selector(identities, deployment))
 }
 
 /// The value of the label for an identity.
@@ -184,7 +213,7 @@ mod tests {
             fingerprint: Digest::of(b"web"),
             chart: chart_mark(&Digest::of(b"chart").hex()),
         };
-        let labels = origin.labels("n1", "site/n1");
+        let labels = origin.labels("n1", "site/n1", 3);
         for value in labels.values() {
             let end = |it: Option<char>| it.is_some_and(|it| it.is_ascii_alphanumeric());
             assert!(value.len() <= 63 && end(value.chars().next()) && end(value.chars().last()));

@@ -1,8 +1,10 @@
-//! A real Kubernetes of the test's own, from `scripts/cluster`.
+//! A real Kubernetes for tests, from `scripts/cluster`.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -18,30 +20,63 @@ claims="$(printf '{"iss":"%s","aud":["%s"],"sub":"system:serviceaccount:default:
 printf '%s.%s.%s' "$head" "$claims" "$(printf '%s.%s' "$head" "$claims" | openssl dgst -sha256 -sign "$1" -binary | encode)"
 "#;
 
+/// How a test uses the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Beside others, on objects of its own.
+    Shared,
+    Alone,
+}
+
+/// The cluster that all tests of one run share. The first one starts it; it is
+/// taken down when the run ends. One that a test failed on is not used alone
+/// again: it is not known what was left behind.
 #[derive(Debug)]
 pub(crate) struct Cluster {
+    /// For files of this test.
     dir: TempDir,
+    state: PathBuf,
     values: BTreeMap<String, String>,
+    /// Held until the test ends.
+    _turn: File,
 }
 
 impl Cluster {
     /// `None` where the programs of Kubernetes were not built yet: that takes
     /// longer than a test may.
     #[expect(clippy::print_stdout, reason = "a test that does not run says so")]
-    pub(crate) fn start() -> Option<Cluster> {
+    pub(crate) fn open(turn: Turn) -> Option<Cluster> {
         if !is_built() {
             println!(
                 "not run: the programs of Kubernetes are not built; make test-engines builds them"
             );
             return None;
         }
-        let dir = tempfile::Builder::new().prefix("ck").tempdir_in("/tmp").unwrap();
-        let state = dir.path().join("c");
-        let own = std::process::id().to_string();
-        let output = run(&["up", text(&state), "--while", &own]);
+        let own = lock("turn");
+        match turn {
+            Turn::Shared => own.lock_shared().unwrap(),
+            Turn::Alone => own.lock().unwrap(),
+        }
+        let start = lock("start");
+        start.lock().unwrap();
+        let owner = owner().to_string();
+        let state = Path::new("/tmp").join(format!("ck-{owner}"));
+        let (cluster, mark) = (text(&state), spoiled(&state));
+        if turn == Turn::Alone && mark.exists() {
+            run(&["down", cluster]);
+            std::fs::remove_file(mark).unwrap();
+        }
+        let is_up = state.join("state").exists();
+        let output = match is_up {
+            true => run(&["show", cluster]),
+            false => run(&["up", cluster, "--while", &owner]),
+        };
+        // A test that failed may have stopped it.
+        run(&["start-api", cluster]);
         let values = output.lines().filter_map(|it| it.split_once('='));
         let values = values.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-        Some(Cluster { dir, values })
+        let dir = tempfile::Builder::new().prefix("ck").tempdir_in("/tmp").unwrap();
+        Some(Cluster { dir, state, values, _turn: own })
     }
 
     pub(crate) fn kubeconfig(&self) -> PathBuf {
@@ -60,7 +95,7 @@ impl Cluster {
     /// Starts a program inside of the cluster, which ends it at last.
     pub(crate) fn spawn(&self, arguments: &[&str]) -> Child {
         let mut command = Command::new(script());
-        command.args(["enter", text(&self.state())]).args(arguments);
+        command.args(["enter", text(&self.state)]).args(arguments);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.spawn().unwrap()
     }
@@ -70,7 +105,7 @@ impl Cluster {
     pub(crate) fn kubeconfig_of(&self, account: &str, seconds: i64) -> PathBuf {
         let path = self.dir.path().join(format!("{account}-{seconds}.kubeconfig"));
         let uid = self.kubectl(&["get", "sa", account, "-o", "jsonpath={.metadata.uid}"]);
-        let key = self.state().join("pki/service-accounts.key");
+        let key = self.state.join("pki/service-accounts.key");
         let left = (seconds - 60).to_string();
         let mut command = Command::new("bash");
         command.args(["-euc", TOKEN, "token", text(&key), account, &uid, &left]);
@@ -93,13 +128,26 @@ impl Cluster {
         Path::new(&self.values["BIN"]).join("helm")
     }
 
+    /// Runs `helm` as an operator would, past the code under test.
+    #[track_caller]
+    pub(crate) fn run_helm(&self, arguments: &[&str]) {
+        let mut command = Command::new(self.helm());
+        for (name, folder) in [("CACHE", "cache"), ("CONFIG", "config"), ("DATA", "data")] {
+            command.env(format!("HELM_{name}_HOME"), self.dir.path().join(folder));
+        }
+        let output = command.arg("--kubeconfig").arg(self.kubeconfig()).args(arguments).output();
+        let output = output.unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "helm {arguments:?}: {errors}");
+    }
+
     /// Kills the API server; pods keep running.
     pub(crate) fn stop_api(&self) {
-        run(&["stop-api", text(&self.state())]);
+        run(&["stop-api", text(&self.state)]);
     }
 
     pub(crate) fn start_api(&self) {
-        run(&["start-api", text(&self.state())]);
+        run(&["start-api", text(&self.state)]);
     }
 
     /// Runs `kubectl`, past the code under test.
@@ -108,6 +156,25 @@ impl Cluster {
         let (good, output) = self.try_kubectl(arguments);
         assert!(good, "kubectl {arguments:?}: {output}");
         output
+    }
+
+    /// Waits until an object exists.
+    #[track_caller]
+    pub(crate) fn await_there(&self, object: &str) {
+        let is_there = || self.try_kubectl(&["get", object]).0;
+        let there = (0..120).any(|_| {
+            std::thread::sleep(Duration::from_millis(250));
+            is_there()
+        });
+        assert!(there, "{object} does not exist after 30 s");
+    }
+
+    /// Waits until an object is deleted, or finds that it is.
+    #[track_caller]
+    pub(crate) fn await_gone(&self, object: &str) {
+        let (good, output) = self.try_kubectl(&["wait", "--for=delete", object, "--timeout=60s"]);
+        let is_gone = ["not found", "no matching resources"].iter().any(|it| output.contains(it));
+        assert!(good || is_gone, "{object}: {output}");
     }
 
     /// Applies a manifest.
@@ -133,16 +200,32 @@ impl Cluster {
         let printed = [output.stdout, output.stderr].concat();
         (output.status.success(), String::from_utf8_lossy(&printed).into_owned())
     }
-
-    fn state(&self) -> PathBuf {
-        self.dir.path().join("c")
-    }
 }
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        let _ = Command::new(script()).args(["down", text(&self.state())]).status();
+        if std::thread::panicking() {
+            let _ = std::fs::write(spoiled(&self.state), "");
+        }
     }
+}
+
+/// The process that ends with the run: nextest starts one for each test.
+fn owner() -> u32 {
+    match std::env::var_os("NEXTEST") {
+        Some(_) => std::os::unix::process::parent_id(),
+        None => std::process::id(),
+    }
+}
+
+fn spoiled(state: &Path) -> PathBuf {
+    let name = state.file_name().unwrap().to_string_lossy().into_owned();
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.spoiled"))
+}
+
+fn lock(what: &str) -> File {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cluster-{what}.lock"));
+    File::options().create(true).append(true).open(path).unwrap()
 }
 
 fn is_built() -> bool {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use super::cluster::Cluster;
+use super::cluster::{Cluster, Turn};
 use super::http;
 use super::program::{Program, find};
 
@@ -95,7 +95,7 @@ impl Engine {
 
     /// A cluster; `None` where the programs of Kubernetes were not built yet.
     pub(crate) fn kubernetes() -> Option<Engine> {
-        let (cluster, dir) = (Cluster::start()?, folder());
+        let (cluster, dir) = (Cluster::open(Turn::Alone)?, folder());
         let socket = cluster.kubeconfig();
         Some(Engine { kind: "kubernetes", socket, program: None, cluster: Some(cluster), dir })
     }

@@ -226,6 +226,15 @@ impl Pod {
         all.find_map(|it| it.problem(&self.metadata, events))
     }
 
+    /// Why a pod that should end did not, or not well.
+    pub(in crate::helm) fn why_not_done(&self, events: &[Event]) -> Option<Problem> {
+        let init = self.status.init_container_statuses.iter();
+        let mut all = init.chain(&self.status.container_statuses);
+        all.find_map(|it| it.failure(&self.metadata))
+            .or_else(|| self.problem(events))
+            .or_else(|| self.unschedulable())
+    }
+
     fn unschedulable(&self) -> Option<Problem> {
         let waits = |it: &&Condition| it.kind == "PodScheduled" && it.reason == "Unschedulable";
         let condition = self.status.conditions.iter().find(waits)?;
@@ -236,6 +245,17 @@ impl Pod {
 }
 
 impl ContainerStatus {
+    /// It ended with a code that is not 0 and is not started again.
+    fn failure(&self, pod: &Metadata) -> Option<Problem> {
+        let ended = self.state.terminated.as_ref().filter(|it| it.exit_code != 0)?;
+        let detail = format!(
+            "container `{}` of pod {} exited with code {}",
+            self.name, pod.name, ended.exit_code
+        );
+        let exited = Some((pod.name.clone(), self.name.clone()));
+        Some(Problem { exited, ..problem(Code::Exited, &detail) })
+    }
+
     fn problem(&self, pod: &Metadata, events: &[Event]) -> Option<Problem> {
         let waiting = self.state.waiting.as_ref()?;
         let name = format!("container `{}` of pod {}", self.name, pod.name);

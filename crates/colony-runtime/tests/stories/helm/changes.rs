@@ -7,18 +7,9 @@ use colony_core::code::Code;
 use colony_core::node::{Health, Status};
 
 use super::World;
-use crate::cluster::Cluster;
-
-pub(crate) async fn tell_all() {
-    let Some(cluster) = Cluster::start() else { return };
-    let world = World::new(cluster).await;
-    change_is_reported(&world).await;
-    way_back_from_a_version_that_is_not_ready(&world).await;
-    world.stop.cancel();
-}
 
 /// Without the patrol that hides a watch that does not work.
-async fn change_is_reported(world: &World) {
+pub(crate) async fn change_is_reported(world: &World) {
     let app = world.app("watched", "1.0.0", "");
     world.install(&app).await;
     world.quiet(&app).await;
@@ -40,7 +31,7 @@ async fn change_is_reported(world: &World) {
 }
 
 /// The pod of the version that failed is the younger one.
-async fn way_back_from_a_version_that_is_not_ready(world: &World) {
+pub(crate) async fn way_back_from_a_version_that_is_not_ready(world: &World) {
     let good = world.app("back", "1.0.0", "strategy: RollingUpdate");
     let parameters = "strategy: RollingUpdate\nprobe: nothing.html\ndeadline: 5";
     let bad = world.app("back", "2.0.0", parameters);

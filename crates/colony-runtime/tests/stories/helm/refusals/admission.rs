@@ -17,12 +17,7 @@ use super::super::World;
 use super::pods::{fails_if, said};
 use super::refused;
 
-pub(super) async fn tell_all(world: &World) {
-    webhook_that_refuses(world).await;
-    webhook_that_is_away(world).await;
-}
-
-async fn webhook_that_refuses(world: &World) {
+pub(crate) async fn webhook_that_refuses(world: &World) {
     let (address, authority) = serve(world.cluster.host_ip()).await;
     register(world, "refuses", "deployments", &address, &authority);
     let app = world.app_in("refuses", "refused", "1.0.0", "");
@@ -41,7 +36,7 @@ async fn webhook_that_refuses(world: &World) {
     unregister(world, "refuses");
 }
 
-async fn webhook_that_is_away(world: &World) {
+pub(crate) async fn webhook_that_is_away(world: &World) {
     let address = format!("{}:1", world.cluster.host_ip());
     register(world, "away", "deployments", &address, b"");
     let app = world.app_in("away", "unasked", "1.0.0", "");

@@ -1,74 +1,34 @@
 //! Pods that cannot run: what is said about the workload.
 
+use std::collections::BTreeMap;
+
 use colony_core::code::{Class, Code};
-use colony_core::node::Health;
+use colony_core::node::{Container, Health};
 use serde_json::json;
 
 use super::super::{App, World};
 
-/// A stateful set with what a test needs in its pods.
-const DATABASE: &str = r#"apiVersion: apps/v1
-kind: StatefulSet
-metadata: {name: {{ .Release.Name }}}
-spec:
-  serviceName: none
-  selector: {matchLabels: {app: {{ .Release.Name }}}}
-  template:
-    metadata: {labels: {app: {{ .Release.Name }}}}
-    spec:
-      terminationGracePeriodSeconds: 0
-      containers:
-      - name: db
-        image: {{ .Values.image | quote }}
-        command: ["/bin/sleep", "3600"]
-        {{- with .Values.secret }}
-        envFrom: [{secretRef: {name: {{ . }}}}]
-        {{- end }}
-        {{- with .Values.cpu }}
-        resources: {requests: {cpu: {{ . }}}}
-        {{- end }}
-  {{- with .Values.storage }}
-  volumeClaimTemplates:
-  - {metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: {{ . }}}}}}
-  {{- end }}
-"#;
 const PRIVATE_PORT: &str = "15999";
 
-pub(super) async fn tell_all(world: &World) {
-    let image = format!("{}/busybox:1", world.registry.host);
-    let values = format!("image: {image}\n");
-    let chart = [
-        ("Chart.yaml", "apiVersion: v2\nname: database\nversion: 1.0.0\n"),
-        ("values.yaml", values.as_str()),
-        ("templates/db.yaml", DATABASE),
-    ];
-    world.registry.push_chart("database", "1.0.0", &chart);
-    volume_that_nothing_provides(world).await;
-    pod_that_is_too_large_for_the_cluster(world).await;
-    configuration_that_cannot_be_applied(world).await;
-    image_that_needs_a_password(world).await;
-    image_for_another_architecture(world).await;
-}
-
-async fn volume_that_nothing_provides(world: &World) {
-    let app = database(world, "volume", "storage: 1Gi");
+pub(crate) async fn volume_that_nothing_provides(world: &World) {
+    let app = world.database("volume", "storage: 1Gi");
     let words = "pod volume-web-0 cannot be scheduled: 0/1 nodes are available: 1 pod has unbound immediate PersistentVolumeClaims";
     let found = fails(world, &app, "statefulset/volume-web").await;
     said(&found, Code::EngineError, Class::Environment, words);
     world.remove(&app).await;
-    world.cluster.kubectl(&["delete", "persistentvolumeclaims", "--all"]);
+    world.cluster.kubectl(&["delete", "persistentvolumeclaims", "data-volume-web-0"]);
 }
 
-async fn pod_that_is_too_large_for_the_cluster(world: &World) {
-    let app = database(world, "large", "cpu: 900");
+pub(crate) async fn pod_that_is_too_large_for_the_cluster(world: &World) {
+    let app = world.database("large", "cpu: 900");
     let words = "pod large-web-0 cannot be scheduled: 0/1 nodes are available: 1 Insufficient cpu";
     let found = fails(world, &app, "statefulset/large-web").await;
     said(&found, Code::EngineError, Class::Environment, words);
     world.remove(&app).await;
 }
 
-async fn configuration_that_cannot_be_applied(world: &World) {
-    let app = database(world, "config", "secret: absent");
+pub(crate) async fn configuration_that_cannot_be_applied(world: &World) {
+    let app = world.database("config", "secret: absent");
     let words = "container `db` of pod config-web-0: CreateContainerConfigError: secret \"absent\" not found";
     let found = fails(world, &app, "statefulset/config-web").await;
     said(&found, Code::InvalidConfig, Class::Revision, words);
@@ -77,7 +37,7 @@ async fn configuration_that_cannot_be_applied(world: &World) {
 
 /// The node of the cluster reaches no registry but those on its own loopback
 /// address without TLS.
-async fn image_that_needs_a_password(world: &World) {
+pub(crate) async fn image_that_needs_a_password(world: &World) {
     let folder = world.dir.path().join("private");
     std::fs::create_dir_all(&folder).unwrap();
     let (config, users) = (folder.join("config.yml"), folder.join("users"));
@@ -92,7 +52,7 @@ async fn image_that_needs_a_password(world: &World) {
     let serve = ["docker-registry", "serve", config.to_str().unwrap()];
     let mut registry = world.cluster.spawn(&serve);
     let image = format!("image: 127.0.0.1:{PRIVATE_PORT}/private:1");
-    let app = database(world, "locked", &image);
+    let app = world.database("locked", &image);
     let found = fails_with(world, &app, "statefulset/locked-web", &Code::RegistryDenied).await;
     said(&found, Code::RegistryDenied, Class::Environment, "401 Unauthorized");
     world.remove(&app).await;
@@ -100,26 +60,67 @@ async fn image_that_needs_a_password(world: &World) {
     registry.wait().unwrap();
 }
 
-async fn image_for_another_architecture(world: &World) {
+pub(crate) async fn image_for_another_architecture(world: &World) {
     let image = world.registry.push_image_for("foreign", "one", "s390x", json!({}));
     world.registry.push_index("foreign", "1", "s390x", &image);
     let image = format!("image: {}/foreign:1", world.registry.host);
-    let app = database(world, "foreign", &image);
+    let app = world.database("foreign", &image);
     let found = fails(world, &app, "statefulset/foreign-web").await;
     said(&found, Code::ImageMissing, Class::Revision, "no match for platform in manifest");
     world.remove(&app).await;
+}
 
+/// The image says that it fits.
+pub(crate) async fn program_for_another_architecture(world: &World) {
     world.registry.push_foreign_image("alien", "1");
     let image = format!("image: {}/alien:1", world.registry.host);
-    let app = database(world, "alien", &image);
+    let app = world.database("alien", &image);
     let found = fails(world, &app, "statefulset/alien-web").await;
     said(&found, Code::InvalidConfig, Class::Revision, "exec format error");
     world.remove(&app).await;
 }
 
-fn database(world: &World, name: &str, parameters: &str) -> App {
-    let repository = format!("oci://{}/database", world.registry.host);
-    super::app(name, &repository, "1.0.0", parameters)
+pub(crate) async fn image_that_is_missing(world: &World) {
+    let app = world.app("missing", "1.0.0", &format!("image: {}/nothing:1", world.registry.host));
+    let found = fails_with(world, &app, "deployment/missing-web", &Code::ImageMissing).await;
+    said(&found, Code::ImageMissing, Class::Revision, "not found");
+    world.remove(&app).await;
+}
+
+pub(crate) async fn registry_of_images_that_is_down(world: &World) {
+    let app = world.app("refused", "1.0.0", "image: 127.0.0.1:9/nothing:1");
+    let found = fails_with(world, &app, "deployment/refused-web", &Code::RegistryUnavailable).await;
+    said(&found, Code::RegistryUnavailable, Class::Environment, "connection refused");
+    world.remove(&app).await;
+}
+
+pub(crate) async fn container_that_exits(world: &World) {
+    let app = world.app("exits", "1.0.0", "command: exit 7");
+    let found = fails(world, &app, "deployment/exits-web").await;
+    said(&found, Code::Exited, Class::Revision, "exited with code 7, 3 times");
+    let seen = world.look(&app).await;
+    assert_eq!(seen["deployment/exits-web"].log, ["hello"], "its last lines are shown");
+    world.remove(&app).await;
+}
+
+/// A probe that never passes fails nothing by itself: the node's deadline does.
+pub(crate) async fn probe_that_never_passes(world: &World) {
+    let app = world.app("probe", "1.0.0", "probe: nothing.html");
+    world.prepare(&app).await.unwrap();
+    world.start(&app).await.unwrap();
+    let starting = |it: &BTreeMap<String, Container>| {
+        it.get("deployment/probe-web").map(|it| it.health.clone()) == Some(Health::Starting)
+    };
+    world.until(&app, "starting", starting).await;
+    world.remove(&app).await;
+}
+
+pub(crate) async fn quota_that_is_used_up(world: &World) {
+    world.cluster.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: small}\n---\napiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q, namespace: small}\nspec: {hard: {pods: 0}}\n");
+    let app = world.app_in("small", "quota", "1.0.0", "");
+    let found = fails(world, &app, "deployment/quota-web").await;
+    said(&found, Code::EngineError, Class::Environment, "exceeded quota");
+    world.remove(&app).await;
 }
 
 /// Starts the app and waits for the first thing that is wrong with a service.

@@ -49,7 +49,7 @@ async fn containerd_swaps_without_a_gap() {
 /// until nothing changes on it, have it for themselves.
 #[cfg(feature = "kubernetes")]
 mod kubernetes {
-    use crate::cluster::Turn;
+    use crate::cluster::ClusterUse;
     use crate::stories::helm::refusals::{admission, pods};
     use crate::stories::helm::{self, World, by_hand, changes, claims, hooks, refusals, releases};
 
@@ -57,7 +57,7 @@ mod kubernetes {
         ($turn:ident: $($module:ident::$name:ident),* $(,)?) => {$(
             #[tokio::test]
             async fn $name() {
-                if let Some(world) = World::open(Turn::$turn).await {
+                if let Some(world) = World::open(ClusterUse::$turn).await {
                     $module::$name(&world).await;
                 }
             }

@@ -64,7 +64,7 @@ pub(super) fn lasting_workloads(manifest: &str) -> Result<BTreeSet<String>, Stri
 
 /// The objects of a release in `namespace` whose deletion is noticed.
 pub(super) fn kept_objects(manifest: &str, namespace: &str) -> Result<Vec<ObjectRef>, String> {
-    let found = objects(manifest)?.into_iter().filter_map(|it| it.kept(namespace));
+    let found = objects(manifest)?.into_iter().filter_map(|it| it.into_reference(namespace));
     Ok(found.collect::<BTreeSet<_>>().into_iter().collect())
 }
 
@@ -92,7 +92,7 @@ fn objects(manifest: &str) -> Result<Vec<Object>, String> {
 }
 
 impl Object {
-    fn kept(self, namespace: &str) -> Option<ObjectRef> {
+    fn into_reference(self, namespace: &str) -> Option<ObjectRef> {
         let (group, _) = self.api_version.split_once('/').unwrap_or_default();
         let known = KEPT.iter().find(|it| it.0 == group && it.1 == self.kind)?;
         let root = if group.is_empty() { "/api" } else { "/apis" };
@@ -140,19 +140,19 @@ metadata: {name: once}
 
     #[test]
     fn objects_that_are_kept_have_a_place() {
-        kept("v1", "ConfigMap", "{name: x}", "/api/v1/namespaces/here/configmaps/x");
+        check_kept("v1", "ConfigMap", "{name: x}", "/api/v1/namespaces/here/configmaps/x");
         let elsewhere = "{name: x, namespace: there}";
-        kept("v1", "Service", elsewhere, "/api/v1/namespaces/there/services/x");
+        check_kept("v1", "Service", elsewhere, "/api/v1/namespaces/there/services/x");
         let path = "/apis/networking.k8s.io/v1/namespaces/here/ingresses/x";
-        kept("networking.k8s.io/v1", "Ingress", "{name: x}", path);
+        check_kept("networking.k8s.io/v1", "Ingress", "{name: x}", path);
         let path = "/apis/rbac.authorization.k8s.io/v1/clusterroles/x";
-        kept("rbac.authorization.k8s.io/v1", "ClusterRole", "{name: x}", path);
-        kept("serving.knative.dev/v1", "Service", "{name: x}", "");
-        kept("batch/v1", "Job", "{name: x}", "");
+        check_kept("rbac.authorization.k8s.io/v1", "ClusterRole", "{name: x}", path);
+        check_kept("serving.knative.dev/v1", "Service", "{name: x}", "");
+        check_kept("batch/v1", "Job", "{name: x}", "");
     }
 
     #[track_caller]
-    fn kept(version: &str, kind: &str, metadata: &str, expected: &str) {
+    fn check_kept(version: &str, kind: &str, metadata: &str, expected: &str) {
         let object =
             format!("items: [{{apiVersion: {version}, kind: {kind}, metadata: {metadata}}}]");
         let found = kept_objects(&object, "here").unwrap();

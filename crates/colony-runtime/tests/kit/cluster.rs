@@ -22,7 +22,7 @@ printf '%s.%s.%s' "$head" "$claims" "$(printf '%s.%s' "$head" "$claims" | openss
 
 /// How a test uses the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum ClusterUse {
     /// Beside others, on objects of its own.
     Shared,
     Alone,
@@ -45,7 +45,7 @@ impl Cluster {
     /// `None` where the programs of Kubernetes were not built yet: that takes
     /// longer than a test may.
     #[expect(clippy::print_stdout, reason = "a test that does not run says so")]
-    pub(crate) fn open(turn: Turn) -> Option<Cluster> {
+    pub(crate) fn open(turn: ClusterUse) -> Option<Cluster> {
         if !is_built() {
             println!(
                 "not run: the programs of Kubernetes are not built; make test-engines builds them"
@@ -54,15 +54,15 @@ impl Cluster {
         }
         let own = lock("turn");
         match turn {
-            Turn::Shared => own.lock_shared().unwrap(),
-            Turn::Alone => own.lock().unwrap(),
+            ClusterUse::Shared => own.lock_shared().unwrap(),
+            ClusterUse::Alone => own.lock().unwrap(),
         }
         let start = lock("start");
         start.lock().unwrap();
         let owner = owner().to_string();
         let state = Path::new("/tmp").join(format!("ck-{owner}"));
         let (cluster, mark) = (text(&state), spoiled(&state));
-        if turn == Turn::Alone && mark.exists() {
+        if turn == ClusterUse::Alone && mark.exists() {
             run(&["down", cluster]);
             std::fs::remove_file(mark).unwrap();
         }

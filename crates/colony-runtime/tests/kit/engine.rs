@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use super::cluster::{Cluster, Turn};
+use super::cluster::{Cluster, ClusterUse};
 use super::http;
 use super::program::{Program, find};
 
@@ -95,12 +95,12 @@ impl Engine {
 
     /// A cluster; `None` where the programs of Kubernetes were not built yet.
     pub(crate) fn kubernetes() -> Option<Engine> {
-        let (cluster, dir) = (Cluster::open(Turn::Alone)?, folder());
+        let (cluster, dir) = (Cluster::open(ClusterUse::Alone)?, folder());
         let socket = cluster.kubeconfig();
         Some(Engine { kind: "kubernetes", socket, program: None, cluster: Some(cluster), dir })
     }
 
-    /// What a node is told of it: `--engine <address>`.
+    /// The value of `--engine` of a node that uses it.
     pub(crate) fn address(&self) -> String {
         let socket = self.socket.display();
         match self.kind {

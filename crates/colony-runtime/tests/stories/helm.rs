@@ -23,7 +23,7 @@ use tempfile::TempDir;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::benches::HelmBench;
-use crate::cluster::{Cluster, Turn};
+use crate::cluster::{Cluster, ClusterUse};
 use crate::conformance;
 use crate::kit::Registry;
 use crate::stories::world::credentials;
@@ -51,7 +51,7 @@ pub(crate) async fn conforms(world: &World) {
 impl World {
     /// On the cluster of this run of tests, beside other tests or alone.
     /// `None` where the programs of Kubernetes were not built yet.
-    pub(crate) async fn open(turn: Turn) -> Option<World> {
+    pub(crate) async fn open(turn: ClusterUse) -> Option<World> {
         let cluster = Cluster::open(turn)?;
         let registry = Registry::at(cluster.registry());
         registry.push_image("busybox", "1", json!({ "Cmd": ["/bin/sleep", "3600"] }));

@@ -122,7 +122,7 @@ impl StepContext<'_> {
     /// Resumes a stopped rollout without an operator once nothing is queued or in
     /// progress, the node that failed has recovered or left, and the stop blocks
     /// no other node. A node that is offline is blocked too: it would start the
-    /// revision at its return, though nobody has looked at the failure.
+    /// revision at its return, though no operator has looked at the failure.
     fn resume_if_recovered(&mut self, id: &DeploymentId) {
         let Some(deployment) = self.site.deployments.get(id) else { return };
         let Some(stopped) =

@@ -16,6 +16,7 @@ use colony_core::attempt::Failure;
 use colony_core::code::Code;
 use colony_core::margo::{DeploymentId, Digest};
 use colony_core::node::{Action, Container, Prepared};
+use futures_util::future::join;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{Config, EngineInfo, EngineKind, Facts, PullProgress};
@@ -139,7 +140,8 @@ impl Engine for HelmEngine {
 
     async fn run(&self, stop: CancellationToken) {
         let records = release::records(self.scope.identities(), None);
-        stop.run_until_cancelled(watch::watch(&self.api, &self.news, &records)).await;
+        let watch = watch::watch(&self.api, &self.news, &records);
+        stop.run_until_cancelled(join(watch, self.check_objects())).await;
     }
 
     async fn collect(&self, needed: &BTreeSet<Digest>) -> Result<(), Failure> {
@@ -208,11 +210,10 @@ impl HelmEngine {
         releases.retain(|it| !it.replaced || !known.contains(&it.origin.deployment));
         let namespaces = releases.iter().map(|it| it.id.namespace.as_str()).collect();
         let workloads = observation::workloads(&self.api, namespaces).await?;
-        let damaged = self.damaged(&releases).await;
         let mut all = Vec::new();
         for release in &releases {
             let own = workloads.get(&release.id).map_or(&[][..], Vec::as_slice);
-            let is_damaged = damaged.contains(&release.id);
+            let is_damaged = self.checks.is_damaged(release);
             all.extend(observation::containers(&self.api, release, is_damaged, own).await?);
         }
         Ok(all)

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use colony_core::attempt::Failure;
 use parking_lot::Mutex;
-use tokio::time::Instant;
 use tracing::{debug, info};
 
 use super::HelmEngine;
@@ -20,8 +19,6 @@ use crate::helm::release::ReleaseId;
 
 /// The time between two checks of the objects of a release.
 const INTERVAL: Duration = Duration::from_secs(20);
-/// Of how many releases the objects are read in one look, after a restart.
-const READS: usize = 5;
 
 /// What was found at the last check of each release.
 #[derive(Debug, Default)]
@@ -31,9 +28,7 @@ pub(super) struct ObjectChecks(Mutex<BTreeMap<ReleaseId, Check>>);
 struct Check {
     /// The record of the revision with these objects.
     record: String,
-    /// `None` if they could not be read.
-    objects: Option<Vec<ObjectRef>>,
-    at: Instant,
+    objects: Vec<ObjectRef>,
     is_damaged: bool,
 }
 
@@ -43,6 +38,11 @@ impl ObjectChecks {
         check.filter(|it| it.record == release.record)
     }
 
+    /// Whether the release lacked an object at the last check of its revision.
+    pub(super) fn is_damaged(&self, release: &Release) -> bool {
+        self.of(release).is_some_and(|it| it.is_damaged)
+    }
+
     fn keep(&self, releases: &[Release]) {
         let known: BTreeSet<&ReleaseId> = releases.iter().map(|it| &it.id).collect();
         self.0.lock().retain(|id, _| known.contains(id));
@@ -50,42 +50,39 @@ impl ObjectChecks {
 }
 
 impl HelmEngine {
-    /// The releases that lack an object which this node installed. A release
-    /// that cannot be checked counts as whole until the next check.
-    pub(super) async fn damaged(&self, releases: &[Release]) -> BTreeSet<ReleaseId> {
-        self.checks.keep(releases);
-        let (mut damaged, mut reads) = (BTreeSet::new(), READS);
-        for release in releases.iter().filter(|it| it.is_ours() && !it.replaced) {
-            if self.is_damaged(release, &mut reads).await {
-                damaged.insert(release.id.clone());
+    /// Checks the objects of all releases at intervals, until it is dropped.
+    /// Not in an observation: Helm may take seconds to name them.
+    pub(super) async fn check_objects(&self) {
+        loop {
+            tokio::time::sleep(INTERVAL).await;
+            let Ok(releases) = self.releases(None).await else { continue };
+            self.checks.keep(&releases);
+            for release in releases.iter().filter(|it| it.is_ours() && !it.replaced) {
+                self.check(release).await;
             }
         }
-        damaged
     }
 
-    async fn is_damaged(&self, release: &Release, reads: &mut usize) -> bool {
+    /// A release that cannot be checked counts as whole until the next check.
+    async fn check(&self, release: &Release) {
         let last = self.checks.of(release);
-        if let Some(check) = last.as_ref().filter(|it| it.at.elapsed() < INTERVAL) {
-            return check.is_damaged;
-        }
-        let objects = match last.and_then(|it| it.objects) {
-            Some(objects) => Some(objects),
-            None if *reads == 0 => return false,
-            None => {
-                *reads -= 1;
-                let objects = self.objects_of(release).await;
-                objects.inspect_err(|it| debug!("{}", it.message)).ok()
-            }
+        let was_damaged = last.as_ref().is_some_and(|it| it.is_damaged);
+        let objects = match last {
+            Some(check) => Ok(check.objects),
+            None => self.objects_of(release).await,
         };
-        let missing = self.missing(objects.as_deref().unwrap_or_default()).await;
+        let Ok(objects) = objects.inspect_err(|it| debug!("{}", it.message)) else { return };
+        let missing = self.missing(&objects).await;
         if let Some(object) = missing {
             let (kind, name) = (&object.kind, &object.name);
             info!(release = release.id.name, kind, name, "an object of the release is gone");
         }
-        let (record, at, is_damaged) = (release.record.clone(), Instant::now(), missing.is_some());
-        let check = Check { record, objects, at, is_damaged };
+        let (record, is_damaged) = (release.record.clone(), missing.is_some());
+        let check = Check { record, objects, is_damaged };
         self.checks.0.lock().insert(release.id.clone(), check);
-        is_damaged
+        if is_damaged != was_damaged {
+            self.news.tell();
+        }
     }
 
     async fn objects_of(&self, release: &Release) -> Result<Vec<ObjectRef>, Failure> {

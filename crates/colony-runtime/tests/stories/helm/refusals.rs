@@ -31,6 +31,12 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ACCOUNT}
 subjects: [{kind: ServiceAccount, name: ACCOUNT, namespace: default}]
 "#;
 
+/// Its namespace cannot leave before it.
+const HELD: &str = "apiVersion: v1
+kind: ConfigMap
+metadata: {name: held, namespace: brief, finalizers: [example.com/held]}
+";
+
 pub(crate) async fn chart_that_does_not_render(world: &World) {
     let failure = world.prepare(&world.of_chart("broken", "")).await.unwrap_err();
     let words = "could not render the chart of `web`: execution error at (broken/templates/x.yaml:1:3): a port is missing";
@@ -147,10 +153,14 @@ pub(crate) async fn token_that_expires(world: &World) {
 pub(crate) async fn namespace_that_was_deleted(world: &World) {
     let app = world.app_in("brief", "lost", "1.0.0", "");
     world.install(&app).await;
+    world.cluster.apply(HELD);
     world.cluster.kubectl(&["delete", "namespace", "brief", "--wait=false"]);
     // As long as it leaves, nothing can be installed there.
     let failure = world.start(&app).await.unwrap_err();
-    assert_eq!(failure.code.class(), Class::Environment, "{failure:?}");
+    refused(&failure, Code::EngineError, Class::Environment, "is being terminated");
+    let release = r#"{"metadata": {"finalizers": null}}"#;
+    let held = ["patch", "configmap", "held", "--namespace", "brief", "-p", release];
+    world.cluster.kubectl(&held);
     world.cluster.await_gone("namespace/brief");
     assert!(world.look(&app).await.is_empty(), "the node sees that it is gone");
     world.start(&app).await.unwrap();

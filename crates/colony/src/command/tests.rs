@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
@@ -16,6 +17,9 @@ use colony_api::view::DeploymentView;
 
 use crate::cli::{Format, Global};
 use crate::output::{Out, sample};
+
+/// How long an installation takes, in which nothing happens.
+const INSTALLING: Duration = Duration::from_millis(300);
 
 /// `hello` with placements in these states, all on one node.
 fn on_laptop(outcome: &str, states: &[&str]) -> DeploymentView {
@@ -61,6 +65,18 @@ async fn state_that_comes_back_is_told_again() {
         "hello 1.0: create 1\n",
     )
     .await;
+}
+
+/// The clock stands still while anything is done, so the time is only what was
+/// waited for.
+#[tokio::test(start_paused = true)]
+async fn watching_waits_for_no_more_events_when_the_end_may_be_reached() {
+    let stages =
+        [on_laptop("in-progress", &["INSTALLING"]), on_laptop("installed", &["INSTALLED"])];
+    let begun = tokio::time::Instant::now();
+    let (shown, _) = ran_at("deploy hello --watch", &stages, |it| it, INSTALLING).await;
+    assert!(shown.ends_with("exit 0"), "{shown}");
+    assert_eq!(begun.elapsed(), INSTALLING);
 }
 
 #[tokio::test]
@@ -227,10 +243,20 @@ async fn check(line: &str, stages: &[DeploymentView], stdout: &str, stderr: &str
 
 /// The output of the command with its exit code, and its standard error.
 async fn ran(line: &str, stages: &[DeploymentView], terminal: fn(Out) -> Out) -> (String, String) {
+    ran_at(line, stages, terminal, Duration::ZERO).await
+}
+
+/// The same with events that come after `pause`.
+async fn ran_at(
+    line: &str,
+    stages: &[DeploymentView],
+    terminal: fn(Out) -> Out,
+    pause: Duration,
+) -> (String, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let socket = folder.path().join("api.sock");
     let listener = tokio::net::UnixListener::bind(&socket).expect("a socket");
-    let server = tokio::spawn(axum::serve(listener, router(stages)).into_future());
+    let server = tokio::spawn(axum::serve(listener, router(stages, pause)).into_future());
     let (shown, noted) = (Buffer::default(), Buffer::default());
     let mut out = terminal(Out::buffers(Format::Table, shown.clone(), noted.clone()));
     let global = Global { socket: Some(socket), ..Global::default() };
@@ -242,10 +268,10 @@ async fn ran(line: &str, stages: &[DeploymentView], terminal: fn(Out) -> Out) ->
     (shown.text() + &end, noted.text())
 }
 
-fn router(stages: &[DeploymentView]) -> axum::Router {
+fn router(stages: &[DeploymentView], pause: Duration) -> axum::Router {
     let (told, events) = unbounded_channel();
     let (stages, events) = (stages.iter().cloned().collect(), Some(events));
-    let story = Story { stages: Mutex::new(stages), told, events: Mutex::new(events) };
+    let story = Story { stages: Mutex::new(stages), told, events: Mutex::new(events), pause };
     axum::Router::new().fallback(answer).with_state(Arc::new(story))
 }
 
@@ -253,6 +279,7 @@ struct Story {
     stages: Mutex<VecDeque<DeploymentView>>,
     told: UnboundedSender<()>,
     events: Mutex<Option<UnboundedReceiver<()>>>,
+    pause: Duration,
 }
 
 async fn answer(
@@ -294,8 +321,10 @@ impl Story {
 
     fn stream(&self) -> Response {
         let events = self.events.lock().expect("a lock").take().expect("one stream");
-        let message = |mut events: UnboundedReceiver<()>| async {
+        let pause = self.pause;
+        let message = move |mut events: UnboundedReceiver<()>| async move {
             events.recv().await?;
+            tokio::time::sleep(pause).await;
             Some((Ok::<_, io::Error>(Bytes::from(format!("data: {}\n\n", event()))), events))
         };
         let body = Body::from_stream(futures_util::stream::unfold(events, message));
@@ -312,7 +341,7 @@ fn bare(mut view: DeploymentView) -> DeploymentView {
 
 fn event() -> Value {
     json!({"id": "e-1", "position": 1, "at": 0, "kind": "state_transition", "actor": "local",
-           "sentence": "it moved", "body": {}})
+           "sentence": "it moved", "body": {"body": {"to": "INSTALLED"}}})
 }
 
 fn why() -> Response {

@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use colony_api::request::EventQuery;
-use colony_api::view::{DeploymentView, Outcome};
+use colony_api::view::{DeploymentView, EventView, Outcome};
 use colony_api::{Client, EventStream, Signal};
 use colony_core::state::State;
+use tokio::time::Instant;
 
 use crate::cli::Patience;
 use crate::command::follow::interrupted;
@@ -20,7 +21,8 @@ use crate::output::view::end::{self, Goal};
 use crate::output::view::{deployment, talk};
 use crate::output::{Live, Out};
 
-/// Events come in bursts: one request after the last of them is enough.
+/// Events come in bursts: one request after the last of them is enough. A state
+/// that may be the end is looked at sooner, if the last look was this long ago.
 const BURST: Duration = Duration::from_millis(40);
 /// How long the final request for the reasons may take.
 const WHY: Duration = Duration::from_secs(5);
@@ -118,7 +120,7 @@ async fn wait(
     screen: &mut Screen,
     out: &mut Out,
 ) -> anyhow::Result<()> {
-    loop {
+    let mut may_end = loop {
         match tokio::time::timeout(TICK, events.next()).await {
             Err(_) => {
                 screen.tick(client, name, out).await?;
@@ -126,7 +128,7 @@ async fn wait(
                     return Ok(());
                 }
             }
-            Ok(Ok(Signal::Event(_))) => break,
+            Ok(Ok(Signal::Event(event))) => break may_be_end(&event),
             Ok(Ok(Signal::Reset | Signal::Resumed)) => return Ok(()),
             Ok(Ok(Signal::Lost(why))) => {
                 out.note(&format!("connection lost ({why}); trying again"))?;
@@ -134,15 +136,29 @@ async fn wait(
             }
             Ok(Err(error)) => return Err(error.into()),
         }
+    };
+    loop {
+        let last = screen.looked.filter(|_| may_end).unwrap_or_else(Instant::now);
+        match tokio::time::timeout_at(last + BURST, events.next()).await {
+            Ok(Ok(Signal::Event(event))) => may_end |= may_be_end(&event),
+            Ok(_) | Err(_) => return Ok(()),
+        }
     }
-    while let Ok(Ok(Signal::Event(_))) = tokio::time::timeout(BURST, events.next()).await {}
-    Ok(())
+}
+
+/// A placement has reached a state in which it may stay.
+fn may_be_end(event: &EventView) -> bool {
+    let body = event.body.get("body").unwrap_or(&event.body);
+    let to = body.get("to").and_then(|it| it.as_str());
+    to.is_some_and(|it| it.parse().is_ok_and(State::is_final))
 }
 
 /// The last view, and what of it was printed.
 #[derive(Default)]
 struct Screen {
     view: Option<DeploymentView>,
+    /// When the server was asked for the view.
+    looked: Option<Instant>,
     gone: bool,
     live: Live,
     /// The last lines of each place, without their ages.
@@ -156,6 +172,7 @@ impl Screen {
         watch: &Watch<'_>,
         out: &mut Out,
     ) -> anyhow::Result<()> {
+        self.looked = Some(Instant::now());
         let expected = self.view.is_some() || watch.goal == Goal::Absent;
         match client.deployment_show(watch.name).await {
             Ok(view) => self.view = Some(out.clean(&view)?),

@@ -98,6 +98,7 @@ impl HelmEngine {
         let (id, chart) =
             (ReleaseId::of(job, &self.config.policy.namespaces)?, self.charts.stored(job).await?);
         let values = self.write_values(job, &chart).await?;
+        self.note_left_behind().await.map_err(|it| it.failed("look for releases"))?;
         let before = self.repair(&id).await?;
         let origin = Origin::of(job, &chart.digest.hex());
         let revision = before.map_or(1, |it| it.version + 1);

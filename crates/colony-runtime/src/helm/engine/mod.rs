@@ -199,10 +199,24 @@ impl HelmEngine {
         Ok(observation::newest(self.api.list_metadata(SECRETS, &selector).await?))
     }
 
+    /// Records that are pending at the first look. A pending revision that was
+    /// made by hand has somebody who works on it.
+    fn left_behind_of(&self, releases: &[Release]) -> &BTreeSet<String> {
+        let pending = || releases.iter().filter(|it| it.is_pending() && !it.by_hand);
+        self.left_behind.get_or_init(|| pending().map(Release::record_path).collect())
+    }
+
+    /// Looks once before this process begins an operation of its own.
+    async fn note_left_behind(&self) -> Result<(), KubeError> {
+        if self.left_behind.get().is_none() {
+            self.left_behind_of(&self.releases(None).await?);
+        }
+        Ok(())
+    }
+
     async fn observed(&self, known: &BTreeSet<DeploymentId>) -> Result<Vec<Container>, KubeError> {
         let mut releases = self.releases(None).await?;
-        let pending = || releases.iter().filter(|it| it.is_pending()).map(Release::record_path);
-        let left_behind = self.left_behind.get_or_init(|| pending().collect());
+        let left_behind = self.left_behind_of(&releases);
         for release in &mut releases {
             release.is_left_behind = left_behind.contains(&release.record_path());
         }

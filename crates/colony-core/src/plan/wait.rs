@@ -5,7 +5,7 @@ use crate::event::HoldScope;
 use crate::fleet::{DeploymentView, SiteView};
 use crate::id::NodeName;
 use crate::plan::SiteSnapshot;
-use crate::site::{Hold, TooEarly};
+use crate::site::Hold;
 use crate::time::{HumanDuration, Timestamp};
 
 /// Why nothing can happen at a node now, if so.
@@ -46,17 +46,10 @@ pub(super) fn start(
     let known = deployment.filter(|it| it.accepted.workload == workload);
     // The site accepts another workload when it sees the commit.
     let taken = known.map_or(now, |it| it.since);
-    match site.settings.too_early(&document.settings, taken, now) {
-        Some(TooEarly::Window { opens }) => {
-            return Some(format!(
-                "the maintenance window opens in {}",
-                HumanDuration(opens.since(now))
-            ));
-        }
-        Some(TooEarly::Delay { until }) => {
-            return Some(format!("its delay ends in {}", HumanDuration(until.since(now))));
-        }
-        None => {}
+    if let Some(reason) = site.settings.too_early(&document.settings, taken, now) {
+        let starts =
+            reason.until().map(|it| format!("; it starts in {}", HumanDuration(it.since(now))));
+        return Some(format!("{reason}{}", starts.unwrap_or_default()));
     }
     // Another workload starts a rollout of its own, without pause or stop.
     let deployment = known?;

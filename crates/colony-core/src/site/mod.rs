@@ -34,7 +34,7 @@ pub use persisted::row::Row;
 pub use persisted::seed::{Seed, SeedDeployment, SeedNode, SeedPlacement};
 pub use placement::{ActiveFailure, Offer, Placement, Staging};
 pub use rollout::{Rollout, slot};
-pub use settings::{Hold, SiteSettings, Timing, TooEarly, Window};
+pub use settings::{Hold, SiteSettings, Timing, Window};
 
 use crate::event::{HoldScope, Incarnation, Log};
 use crate::id::{DeploymentId, DeploymentName, GitRevision, NodeName, PlacementId, SiteName};

@@ -10,6 +10,7 @@ use colony_margo::{Finding, Findings};
 
 use crate::document::Settings;
 use crate::time::Timestamp;
+use crate::transition::Reason;
 
 /// Timeouts and backoff; configured at the local orchestrator, not in Git.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,20 +86,20 @@ impl SiteSettings {
         }
     }
 
-    /// Whether a window or a delay blocks the start of what the site accepted
+    /// The window or the delay that blocks the start of what the site accepted
     /// at `since`; of the two the one that ends last.
     pub fn too_early(
         &self,
         settings: &Settings,
         since: Timestamp,
         now: Timestamp,
-    ) -> Option<TooEarly> {
+    ) -> Option<Reason> {
         let opens = self.opens(now);
         match (opens, settings.delayed_until(since, now)) {
             (Some(opens), until) if until.is_none_or(|it| it < opens) => {
-                Some(TooEarly::Window { opens })
+                Some(Reason::WindowClosed { opens })
             }
-            (_, until) => until.map(|until| TooEarly::Delay { until }),
+            (_, until) => until.map(|until| Reason::Delayed { until }),
         }
     }
 
@@ -112,13 +113,6 @@ impl SiteSettings {
         let wait = waits.min().unwrap_or(0);
         (wait > 0).then(|| Timestamp((minute + wait).saturating_mul(MINUTE)))
     }
-}
-
-/// The window or delay that blocks a start, and until when.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TooEarly {
-    Window { opens: Timestamp },
-    Delay { until: Timestamp },
 }
 
 impl Window {

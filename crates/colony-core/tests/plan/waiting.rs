@@ -39,17 +39,32 @@ fn holds_of_site_and_deployment_are_both_named() {
 #[test]
 fn delay_is_named_as_long_as_it_is_the_last_thing_to_end() {
     let mut world = World::installed("a", "");
-    check(&world, "2.0.0", "delay: 5m", "a update 1>2 (will wait: its delay ends in 5 min)");
+    check(
+        &world,
+        "2.0.0",
+        "delay: 5m",
+        "a update 1>2 (will wait: its `delay` is not over; it starts in 5 min)",
+    );
     world.deploy(&app("2.0.0", "delay: 5m"));
     world.plant.pass(120);
     world.sync();
-    check(&world, "2.0.0", "delay: 9m", "a update 1>2 (will wait: its delay ends in 7 min)");
+    check(
+        &world,
+        "2.0.0",
+        "delay: 9m",
+        "a update 1>2 (will wait: its `delay` is not over; it starts in 7 min)",
+    );
     check(&world, "2.0.0", "delay: 1m", "a update 1>2");
     let text = "maintenanceWindows: [{from: '22:00', to: '23:00'}]";
     world.settings = SiteSettings::parse(text.as_bytes()).expect("valid");
-    let reason = "will wait: the maintenance window opens in 9 h";
+    let reason = "will wait: outside the maintenance window; it starts in 9 h";
     check(&world, "3.0.0", "delay: 5m", &format!("a update 1>3 ({reason})"));
-    check(&world, "3.0.0", "delay: 24h", "a update 1>3 (will wait: its delay ends in 24 h)");
+    check(
+        &world,
+        "3.0.0",
+        "delay: 24h",
+        "a update 1>3 (will wait: its `delay` is not over; it starts in 24 h)",
+    );
 }
 
 #[test]
@@ -93,7 +108,7 @@ fn closed_maintenance_window_is_named() {
     let mut world = World::installed("a", "");
     let text = "maintenanceWindows: [{from: '22:00', to: '23:00'}]";
     world.settings = SiteSettings::parse(text.as_bytes()).expect("valid");
-    let reason = "will wait: the maintenance window opens in 9 h";
+    let reason = "will wait: outside the maintenance window; it starts in 9 h";
     check(&world, "2.0.0", "", &format!("a update 1>2 ({reason})"));
     assert_eq!(texts(&world.plan_text(None).targets), "a remove 1>-");
 }

@@ -5,7 +5,7 @@ use crate::document::OnFailure;
 use crate::event::HoldScope;
 use crate::site::placement::transition::Initiator;
 use crate::site::rollout::wanted_revision::WantedRevision;
-use crate::site::{Deployment, Placement, Site, TooEarly};
+use crate::site::{Deployment, Placement, Site};
 use crate::state::{Op, State};
 use crate::time::{Now, Timestamp};
 use crate::transition::{Facts, Guard, Reason, Trigger};
@@ -211,14 +211,10 @@ pub(in crate::site) fn too_early(
     deployment: &Deployment,
     now: Timestamp,
 ) -> Option<Reason> {
-    let early = match deployment.policy() {
-        Some(it) => site.settings.too_early(&it.settings, deployment.since, now)?,
-        None => TooEarly::Window { opens: site.settings.opens(now)? },
-    };
-    Some(match early {
-        TooEarly::Window { opens } => Reason::WindowClosed { opens },
-        TooEarly::Delay { until } => Reason::Delayed { until },
-    })
+    match deployment.policy() {
+        Some(it) => site.settings.too_early(&it.settings, deployment.since, now),
+        None => site.settings.opens(now).map(|opens| Reason::WindowClosed { opens }),
+    }
 }
 
 /// How many revision errors an operation may spend. An update without a version

@@ -81,7 +81,7 @@ impl HelmEngine {
         let check = Check { record, objects, is_damaged };
         self.checks.0.lock().insert(release.id.clone(), check);
         if is_damaged != was_damaged {
-            self.news.tell();
+            self.news.notify();
         }
     }
 

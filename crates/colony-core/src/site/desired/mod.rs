@@ -252,6 +252,9 @@ impl StepContext<'_> {
         let other_workload = deployment.accepted.workload != revision.workload;
         let commit = document.commit.clone().or_else(|| self.site.git.revision.clone());
         deployment.set_accepted(document, since, commit.clone());
+        // Another strategy for the same workload may have fewer steps.
+        let last_step = deployment.steps().saturating_sub(1);
+        deployment.rollout.step = deployment.rollout.step.min(last_step);
         if other_workload {
             self.try_again(&id);
         }

@@ -296,10 +296,15 @@ impl StepContext<'_> {
         true
     }
 
-    /// Emits the current step and its standing, if the rollout has several steps.
+    /// Emits the current step and its standing, if the rollout has several steps
+    /// or a pause: a former strategy of a paused rollout may have had steps.
     pub(in crate::site) fn emit_step_event(&mut self, id: &DeploymentId, actor: Actor) {
         let Some(deployment) = self.site.deployments.get_mut(id) else { return };
-        let Some(gate) = deployment.gate().filter(|_| deployment.is_rolling_out()) else { return };
+        let gate = deployment.gate();
+        let is_reported = gate.is_some() || deployment.rollout.paused.is_some();
+        if !is_reported || !deployment.is_rolling_out() {
+            return;
+        }
         deployment.rollout.node_limit = deployment.step_size();
         self.out.changed.deployments.insert(id.clone());
         let rollout = &deployment.rollout;
@@ -310,7 +315,7 @@ impl StepContext<'_> {
             of: deployment.steps(),
             nodes: rollout.node_limit,
             staged: deployment.is_blue_green() && !deployment.step_allows_all_nodes(),
-            standing: rollout.standing(gate.soak, self.now),
+            standing: rollout.standing(gate.map(|it| it.soak).unwrap_or_default(), self.now),
         };
         self.emit(actor, body);
     }

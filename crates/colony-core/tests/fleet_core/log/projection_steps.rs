@@ -113,6 +113,23 @@ fn other_steps_for_the_same_revision_are_told() {
     }
 }
 
+#[test]
+fn paused_rollout_may_lose_its_steps() {
+    let first_install: Step = |it| it.join("a");
+    for start in [three_nodes, first_install] {
+        let (mut central, mut plant) = (Central::new(), Plant::new());
+        start(&mut plant);
+        plant.deploy(&app("2.0.0").with(BLUE_GREEN));
+        command(&mut plant, pause());
+        plant.deploy(&app("2.0.0"));
+        central.sync(&plant);
+        let own = plant.site.deployment(&deployment_id("hello")).expect("it is there");
+        let view = own.rollout_view(plant.now).expect("it is paused");
+        assert_eq!((view.step, view.of), (1, 1));
+        assert_eq!(central.view().deployments[&own.id].rollout, Some(view));
+    }
+}
+
 /// A step is reported with its size; a node that joins later changes no event.
 #[test]
 fn node_that_joins_during_a_step_changes_no_report() {

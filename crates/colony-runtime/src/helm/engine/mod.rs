@@ -199,8 +199,8 @@ impl HelmEngine {
         Ok(observation::newest(self.api.list_metadata(SECRETS, &selector).await?))
     }
 
-    /// Records that are pending at the first look. A pending revision that was
-    /// made by hand has somebody who works on it.
+    /// Records that are pending at the first look. An operator works on a pending
+    /// revision that was made by hand.
     fn left_behind_of(&self, releases: &[Release]) -> &BTreeSet<String> {
         let pending = || releases.iter().filter(|it| it.is_pending() && !it.by_hand);
         self.left_behind.get_or_init(|| pending().map(Release::record_path).collect())

@@ -79,6 +79,11 @@ impl Cluster {
         Some(Cluster { dir, state, values, _turn: own })
     }
 
+    /// The next test that wants a cluster alone gets a fresh one.
+    pub(crate) fn leave_to_this_test(&self) {
+        std::fs::write(spoiled(&self.state), "").unwrap();
+    }
+
     pub(crate) fn kubeconfig(&self) -> PathBuf {
         PathBuf::from(&self.values["KUBECONFIG"])
     }

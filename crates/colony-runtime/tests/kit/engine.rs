@@ -96,6 +96,8 @@ impl Engine {
     /// A cluster; `None` where the programs of Kubernetes were not built yet.
     pub(crate) fn kubernetes() -> Option<Engine> {
         let (cluster, dir) = (Cluster::open(ClusterUse::Alone)?, folder());
+        // A fleet leaves its releases behind.
+        cluster.leave_to_this_test();
         let socket = cluster.kubeconfig();
         Some(Engine { kind: "kubernetes", socket, program: None, cluster: Some(cluster), dir })
     }

@@ -138,13 +138,13 @@ fn is_allowed(text: &str) -> anyhow::Result<bool> {
 fn engines(text: &str) -> anyhow::Result<Vec<Choice>> {
     let words: Vec<&str> = text.split(',').map(str::trim).collect();
     if words.iter().any(|it| it.is_empty() || it.ends_with(':')) {
-        bail!("node.engine = {text}: an engine or its path is missing");
+        bail!("node.engine: in `{text}` an engine or its path is missing");
     }
-    let engines: Vec<Choice> = words.into_iter().map(engine).collect();
+    let engines = words.into_iter().map(engine).collect::<anyhow::Result<Vec<Choice>>>()?;
     let is_cluster = |it: &&Choice| matches!(it, Choice::Kubernetes(_));
     let clusters = engines.iter().filter(is_cluster).count();
     if clusters > 1 || engines.len() - clusters > 1 {
-        bail!("node.engine = {text}: at most one container engine and one cluster are possible");
+        bail!("node.engine: `{text}`: at most one container engine and one cluster are possible");
     }
     Ok(engines)
 }
@@ -154,8 +154,10 @@ fn credentials(named: Option<&str>) -> CredentialStore {
     CredentialStore::files(named.map(PathBuf::from), usual)
 }
 
-fn engine(text: &str) -> Choice {
-    match text {
+/// A misspelled name must not pass as the path of a socket: the node would join
+/// and then wait for it. So a path has a slash.
+fn engine(text: &str) -> anyhow::Result<Choice> {
+    Ok(match text {
         "auto" => Choice::Auto,
         "docker" => Choice::Docker,
         "podman" => Choice::Podman,
@@ -165,9 +167,14 @@ fn engine(text: &str) -> Choice {
             Some(("containerd", path)) => Choice::Containerd(Some(PathBuf::from(path))),
             Some(("kubernetes", path)) => Choice::Kubernetes(Some(PathBuf::from(path))),
             Some(("unix", path)) => Choice::Socket(PathBuf::from(path.trim_start_matches("//"))),
-            Some(_) | None => Choice::Socket(PathBuf::from(text)),
+            Some((folder, _)) if folder.contains('/') => Choice::Socket(PathBuf::from(text)),
+            None if text.contains('/') => Choice::Socket(PathBuf::from(text)),
+            Some(_) | None => bail!(
+                "node.engine: `{text}` is not an engine; expected auto, docker, podman, containerd, \
+                 kubernetes, or the path of a socket (`./engine.sock`)"
+            ),
         },
-    }
+    })
 }
 
 #[cfg(test)]
@@ -186,6 +193,9 @@ mod tests {
         check("unix:///a.sock", Some(vec![Choice::Socket(PathBuf::from("/a.sock"))]));
         check("docker,podman", None);
         check("containerd:", None);
+        check("podmann", None);
+        check("contianerd:/c.sock", None);
+        check("./a:b.sock", Some(vec![Choice::Socket(PathBuf::from("./a:b.sock"))]));
         check("docker,", None);
         check("kubernetes,kubernetes:/k", None);
     }
